@@ -1,0 +1,78 @@
+//! Item keys as they came in, kept once per distinct item so that released items can be returned.
+
+/// How item keys are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyLayout {
+    /// A single column of integers, booleans, dates or timestamps: one 64-bit word each.
+    Words,
+    /// Anything else, as bytes.
+    Bytes,
+}
+
+/// Keys in order of their local code.
+#[derive(Debug)]
+pub enum KeyStore {
+    /// One word per key.
+    Words(Vec<u64>),
+    /// Concatenated bytes; `ends[i]` is where key i ends.
+    Bytes {
+        /// All keys.
+        data: Vec<u8>,
+        /// End of each key.
+        ends: Vec<u64>,
+    },
+}
+
+/// The keys of one batch, from which the keys of new items are copied.
+pub trait Payload {
+    /// Append the key of `row` to the store (whose layout fits by construction).
+    fn append_to(&self, row: usize, store: &mut KeyStore);
+}
+
+impl KeyStore {
+    /// An empty store.
+    pub fn new(layout: KeyLayout) -> Self {
+        match layout {
+            KeyLayout::Words => Self::Words(Vec::new()),
+            KeyLayout::Bytes => Self::Bytes { data: Vec::new(), ends: Vec::new() },
+        }
+    }
+
+    /// Append a word key; ignored by a byte store.
+    pub fn push_word(&mut self, word: u64) {
+        if let Self::Words(words) = self {
+            words.push(word);
+        }
+    }
+
+    /// Append a byte key; ignored by a word store.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        if let Self::Bytes { data, ends } = self {
+            data.extend_from_slice(bytes);
+            ends.push(data.len() as u64);
+        }
+    }
+
+    /// The word key at a position.
+    pub fn word(&self, position: usize) -> Option<u64> {
+        match self {
+            Self::Words(words) => words.get(position).copied(),
+            Self::Bytes { .. } => None,
+        }
+    }
+
+    /// The byte key at a position.
+    pub fn bytes(&self, position: usize) -> Option<&[u8]> {
+        match self {
+            Self::Words(_) => None,
+            Self::Bytes { data, ends } => {
+                let end = usize::try_from(*ends.get(position)?).ok()?;
+                let start = match position.checked_sub(1) {
+                    Some(before) => usize::try_from(ends[before]).ok()?,
+                    None => 0,
+                };
+                data.get(start..end)
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The one error type of the crate, and every message in it.
+//!
+//! A message says what was wrong, why it matters and which argument mends it. It may name columns,
+//! files and row positions; it never contains a value of the data (law 5).
+
+use std::path::PathBuf;
+
+/// Result with the crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is outside its range.
+    #[error("{name} must be {rule}, got {got}; {fix}")]
+    InvalidParameter {
+        /// Name of the argument.
+        name: &'static str,
+        /// The rule it breaks.
+        rule: &'static str,
+        /// What was given.
+        got: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// Two arguments that do not fit each other.
+    #[error("{what}; {fix}")]
+    Incompatible {
+        /// What does not fit.
+        what: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// The table does not have the columns or types needed.
+    #[error("{what}; {fix}")]
+    Schema {
+        /// What is wrong with the table.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+    /// The rows themselves break a rule (a null user, invalid UTF-8).
+    #[error("{source_name}: {what}; {fix}")]
+    Data {
+        /// The file or "the input".
+        source_name: String,
+        /// What is wrong, by column and position, never by value.
+        what: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    File {
+        /// "read", "write" or "rename".
+        action: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The operating system's or the decoder's reason.
+        reason: String,
+    },
+    /// More memory would be needed than `memory_limit` allows.
+    #[error(
+        "the job needs more than the memory limit of {limit} bytes while {stage}; \
+         raise memory_limit, or run it with dpsel.spark"
+    )]
+    MemoryLimit {
+        /// The limit in bytes.
+        limit: u64,
+        /// What was being done.
+        stage: &'static str,
+    },
+    /// More keys or rows than the integer codes can hold.
+    #[error("{what} exceed the supported maximum of {limit}; split the job or use dpsel.spark")]
+    Capacity {
+        /// What was counted.
+        what: &'static str,
+        /// The maximum.
+        limit: u64,
+    },
+    /// The operating system gave no random bytes.
+    #[error("the operating system gave no random bytes ({0}); no release was made")]
+    Entropy(String),
+    /// No calibration satisfies the request at the arithmetic's precision.
+    #[error("no calibration exists for {what}; {fix}")]
+    Calibration {
+        /// The request in words.
+        what: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// A report cannot be understood.
+    #[error("not a dpsel report: {0}")]
+    Report(String),
+    /// The user interrupted the job.
+    #[error("interrupted; nothing was released")]
+    Interrupted,
+    /// An exception raised by the source of an Arrow stream; the text is the source's own.
+    #[error("the source of the data failed: {0}")]
+    Source(String),
+    /// A broken invariant of this crate. Please report it.
+    #[error("internal error: {0}; please report this")]
+    Internal(&'static str),
+}
+
+impl Error {
+    /// A parameter outside its range.
+    pub fn parameter(name: &'static str, rule: &'static str, got: impl ToString, fix: &'static str) -> Self {
+        Self::InvalidParameter { name, rule, got: got.to_string(), fix }
+    }
+}

@@ -1,0 +1,35 @@
+//! Differentially private partition selection: the items of a `(user, item)` table that may be published.
+//!
+//! The crate is a pipeline of stages; each folder is one stage and uses only the stages to its left:
+//!
+//! | stage | folder | makes |
+//! |---|---|---|
+//! | read tables | [`ingest`] | encoded rows |
+//! | group by user | [`contributions`] | [`contributions::Contributions`] |
+//! | bound each user | [`bounding`] | [`bounding::BoundedContributions`] |
+//! | add weights | [`weighting`] | [`weighting::WeightHistogram`] |
+//! | add noise | [`noise`] | a random integer with an exact law |
+//! | decide | [`threshold`] | the selected items |
+//! | publish | [`release`] | [`release::Release`] |
+//!
+//! [`accounting`] (privacy parameters and their cost) and [`random`] (the keyed PRF) stand beside the
+//! stages; [`mechanisms`] says which weighting, noise and threshold each published mechanism uses, and
+//! [`pipeline`] runs the stages in order.
+
+pub mod accounting;
+pub mod bounding;
+pub mod contributions;
+pub mod control;
+pub mod error;
+pub mod ingest;
+pub mod mechanisms;
+pub mod noise;
+pub mod pipeline;
+pub mod random;
+pub mod release;
+pub mod request;
+pub mod rounding;
+pub mod threshold;
+pub mod weighting;
+
+pub use error::{Error, Result};

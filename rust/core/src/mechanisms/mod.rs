@@ -1,0 +1,108 @@
+//! The mechanisms: which weighting, noise and threshold each uses, and what it guarantees.
+//!
+//! A mechanism is one file here, one dataclass in Python, one page in `docs/algorithms/` and one line in the
+//! conformance test. It plugs in by implementing [`Mechanism`] and being named in [`MechanismSpec`].
+
+mod count_gaussian;
+mod count_laplace;
+mod sips;
+mod weighted_gaussian;
+mod weighted_laplace;
+
+use serde::{Deserialize, Serialize};
+
+pub use count_gaussian::CountGaussian;
+pub use count_laplace::CountLaplace;
+pub use sips::Sips;
+pub use weighted_gaussian::WeightedGaussian;
+pub use weighted_laplace::WeightedLaplace;
+
+use crate::Result;
+use crate::accounting::{L0Bound, Privacy};
+use crate::noise::Noise;
+use crate::threshold::Threshold;
+use crate::weighting::Weighting;
+
+/// What every mechanism can do without data: turn a budget into numbers.
+pub trait Mechanism {
+    /// Weighting, noise and threshold of every round, meeting `privacy` for users of at most `bound` items.
+    ///
+    /// # Contract
+    /// Running the rounds in order, each on the items that earlier rounds did not release, satisfies
+    /// `privacy` for adding or removing one user. Scales and thresholds are rounded up.
+    ///
+    /// # Errors
+    /// [`crate::Error::Incompatible`] if the mechanism has no guarantee of that kind,
+    /// [`crate::Error::Calibration`] if no finite scale or threshold meets it.
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
+
+    /// The guarantee in words: theorem, source and neighbouring relation.
+    fn guarantee(&self) -> Guarantee;
+}
+
+/// The rounds of a calibrated mechanism. No data went into it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// One entry per round, in order.
+    pub rounds: Vec<Round>,
+}
+
+/// One round: weigh, add noise, release what reaches the threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// How a user's items are weighed.
+    pub weighting: Weighting,
+    /// The noise added to each item's weight.
+    pub noise: Noise,
+    /// Released iff noisy weight >= threshold.
+    pub threshold: Threshold,
+}
+
+/// What a mechanism promises and where the proof is (law 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Guarantee {
+    /// The theorem in one sentence.
+    pub statement: &'static str,
+    /// Always "add or remove one user" today.
+    pub neighbours: &'static str,
+    /// Paper and theorem.
+    pub source: &'static str,
+    /// The page with the proof.
+    pub proof: &'static str,
+}
+
+/// A mechanism by name with its parameters, as it stands in requests and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum MechanismSpec {
+    /// [`CountLaplace`]
+    CountLaplace(CountLaplace),
+    /// [`CountGaussian`]
+    CountGaussian(CountGaussian),
+    /// [`WeightedLaplace`]
+    WeightedLaplace(WeightedLaplace),
+    /// [`WeightedGaussian`]
+    WeightedGaussian(WeightedGaussian),
+    /// [`Sips`]
+    Sips(Sips),
+}
+
+impl MechanismSpec {
+    /// The mechanism behind the name: the one place where mechanisms are listed.
+    pub fn as_mechanism(&self) -> &dyn Mechanism {
+        match self {
+            Self::CountLaplace(m) => m,
+            Self::CountGaussian(m) => m,
+            Self::WeightedLaplace(m) => m,
+            Self::WeightedGaussian(m) => m,
+            Self::Sips(m) => m,
+        }
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        match self {
+            Self::Sips(m) => m.validate(),
+            _ => Ok(()),
+        }
+    }
+}

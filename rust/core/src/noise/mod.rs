@@ -1,0 +1,27 @@
+//! Additive noise with an exact law: the continuous variable rounded down to whole integer units.
+//!
+//! The noise N of an item is a function of one pseudorandom 128-bit word U: N >= t iff
+//! U < P[N >= t] 2^128. So the decision "weight + N >= T" is a comparison of U with a certified probability,
+//! the noisy weight is the largest t for which it holds, and both always agree.
+
+mod decision;
+
+use serde::{Deserialize, Serialize};
+
+pub use decision::NoisyThreshold;
+
+/// The law of the noise, in units of weight.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Noise {
+    /// Normal with this standard deviation.
+    Gaussian {
+        /// Standard deviation.
+        sigma: f64,
+    },
+    /// Laplace with this scale (mean absolute value).
+    Laplace {
+        /// Scale.
+        scale: f64,
+    },
+}

@@ -1,0 +1,31 @@
+//! The stages in order.
+
+use crate::Result;
+use crate::bounding::BoundedContributions;
+use crate::control::Control;
+use crate::ingest::{self, Source};
+use crate::random::ReleaseKey;
+use crate::release::{Release, Report};
+use crate::request::Request;
+use crate::threshold::select_rounds;
+
+/// Read the rows, run the mechanism, and return what may be published.
+///
+/// The result is a function of the set of rows, the request and the key alone (law 1).
+///
+/// # Errors
+/// See [`crate::Error`].
+pub fn select_partitions(
+    source: Source,
+    request: &Request,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Release> {
+    let mechanism = request.mechanism.as_mechanism();
+    let calibration = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
+    let report = Report::new(request.clone(), calibration, key);
+    let contributions = ingest::read(source, &request.columns, key, control)?;
+    let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
+    let selected = select_rounds(bounded, &report.calibration, key, control)?;
+    Release::publish(selected, report)
+}

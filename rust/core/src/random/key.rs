@@ -1,0 +1,95 @@
+//! The release key and the subkeys derived from it.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::{Error, Result};
+
+/// What a subkey is for. Each purpose has its own independent function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Digests of item keys.
+    ItemDigest = 1,
+    /// Digests of user keys.
+    UserDigest = 2,
+    /// Which items of a user with too many are kept.
+    Bound = 3,
+    /// The order in which sequential mechanisms visit users.
+    Order = 4,
+    /// Each item's noise.
+    Noise = 5,
+    /// The commitment to the key in the report.
+    Commitment = 6,
+}
+
+/// A fresh 256-bit key, drawn for one release and forgotten after it.
+///
+/// Its bytes are wiped on drop and appear in no `Debug` output.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct ReleaseKey {
+    bytes: [u8; 32],
+    insecure_test: bool,
+}
+
+impl ReleaseKey {
+    /// Draw a key from the operating system.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`] if the system gives no random bytes.
+    pub fn from_system() -> Result<Self> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;
+        Ok(Self { bytes, insecure_test: false })
+    }
+
+    /// A key known to the caller: reproducible, hence **not private**. The report is stamped with it.
+    pub fn insecure_test(bytes: [u8; 32]) -> Self {
+        Self { bytes, insecure_test: true }
+    }
+
+    /// Whether the key was given by a test instead of the system.
+    pub fn is_insecure_test(&self) -> bool {
+        self.insecure_test
+    }
+
+    /// The subkey for a purpose and round: keyed BLAKE3 of a fixed-length, domain-separated name.
+    pub(crate) fn subkey(&self, purpose: Purpose, round: u32) -> [u8; 32] {
+        let mut name = *b"dpsel.v1.subkey\0\0\0\0\0";
+        name[15] = purpose as u8;
+        name[16..20].copy_from_slice(&round.to_le_bytes());
+        *blake3::keyed_hash(&self.bytes, &name).as_bytes()
+    }
+
+    /// A hex string that binds the release to its key and reveals nothing about it.
+    pub fn commitment(&self) -> String {
+        blake3::Hash::from_bytes(self.subkey(Purpose::Commitment, 0)).to_hex().to_string()
+    }
+}
+
+impl std::fmt::Debug for ReleaseKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReleaseKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_keys_differ_and_debug_is_silent() {
+        let (a, b) = (ReleaseKey::from_system().unwrap(), ReleaseKey::from_system().unwrap());
+        assert_ne!(a.commitment(), b.commitment());
+        assert_eq!(format!("{a:?}"), "ReleaseKey(..)");
+    }
+
+    #[test]
+    fn subkeys_are_separated_by_purpose_and_round() {
+        let key = ReleaseKey::insecure_test([7; 32]);
+        let mut seen = std::collections::BTreeSet::new();
+        for purpose in [Purpose::ItemDigest, Purpose::UserDigest, Purpose::Bound, Purpose::Noise] {
+            for round in [0, 1, 256] {
+                assert!(seen.insert(key.subkey(purpose, round)));
+            }
+        }
+    }
+}

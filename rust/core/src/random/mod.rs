@@ -1,0 +1,12 @@
+//! All randomness: a keyed pseudorandom function of (release key, purpose, round, user and item).
+//!
+//! Nothing here has a state: the same key and the same names give the same bits on any thread, in any
+//! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
+
+mod digest;
+mod key;
+mod words;
+
+pub use digest::{Digest, DigestBatch, Digester, KeyKind};
+pub use key::{Purpose, ReleaseKey};
+pub use words::{PairWords, Words};

@@ -1,0 +1,76 @@
+//! The report: everything that was enforced, recomputable by `check`; no count of users, rows or items.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mechanisms::{Calibration, Guarantee};
+use crate::random::ReleaseKey;
+use crate::request::Request;
+use crate::{Error, Result};
+
+/// Parameters and calibrated values of one release. Made before any data is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of this library.
+    pub version: String,
+    /// What was asked for.
+    pub request: Request,
+    /// Why the mechanism was chosen, when it was chosen automatically.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+    /// Scales and thresholds of every round.
+    pub calibration: Calibration,
+    /// The theorem behind it (derived from the mechanism, ignored when read back).
+    #[serde(default, skip_deserializing)]
+    pub guarantee: Option<Guarantee>,
+    /// The release key's commitment.
+    pub key: KeyStamp,
+}
+
+/// What a report says about its release key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyStamp {
+    /// Binds the report to the key without revealing it.
+    pub commitment: String,
+    /// True if the key was given by a test: then nothing is private.
+    pub insecure_test_key: bool,
+}
+
+impl Report {
+    /// The report of a calibrated request.
+    pub fn new(request: Request, calibration: Calibration, key: &ReleaseKey) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            guarantee: Some(request.mechanism.as_mechanism().guarantee()),
+            request,
+            chosen: None,
+            calibration,
+            key: KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() },
+        }
+    }
+
+    /// As indented JSON.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] never in practice: every field serialises.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|_| Error::Internal("the report does not serialise"))
+    }
+
+    /// Read a report back.
+    ///
+    /// # Errors
+    /// [`Error::Report`] if it is not one.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
+    }
+
+    /// Calibrate again from the request alone and say whether the report's numbers are those.
+    ///
+    /// # Errors
+    /// As [`crate::mechanisms::Mechanism::calibrate`].
+    pub fn check(&self) -> Result<bool> {
+        let request = self.request.clone().validate()?;
+        let again = request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user)?;
+        Ok(again == self.calibration)
+    }
+}

@@ -1,0 +1,1 @@
+//! Interval arithmetic on `f64` with outward rounding.

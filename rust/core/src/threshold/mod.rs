@@ -1,0 +1,43 @@
+//! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
+
+use serde::{Deserialize, Serialize};
+
+use crate::weighting::UNIT;
+
+/// An item is released iff its noisy weight is at least this many integer units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Threshold(i64);
+
+impl Threshold {
+    /// Wrap integer units.
+    pub fn from_units(units: i64) -> Self {
+        Self(units)
+    }
+    /// In integer units.
+    pub fn units(self) -> i64 {
+        self.0
+    }
+    /// In units of weight, for people.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / UNIT as f64
+    }
+}
+
+/// The items selected by all rounds, with their noisy weights in integer units.
+#[derive(Debug)]
+pub struct Selected {}
+
+/// Run the rounds: weigh, decide, take the released items out of every user's set, re-bound.
+///
+/// # Errors
+/// Interruption.
+pub fn select_rounds(
+    contributions: crate::bounding::BoundedContributions,
+    calibration: &crate::mechanisms::Calibration,
+    key: &crate::random::ReleaseKey,
+    control: &crate::control::Control,
+) -> crate::Result<Selected> {
+    let _ = (contributions, calibration, key, control);
+    todo!()
+}

@@ -1,0 +1,53 @@
+//! Weights: how a user's unit of norm is spread over its items, in integers.
+
+mod histogram;
+
+use serde::{Deserialize, Serialize};
+
+pub use histogram::{WeightHistogram, weigh};
+
+/// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
+/// stays below 2^62: it can not overflow.
+pub const FRACTION_BITS: u32 = 30;
+/// One unit of weight, in integer units.
+pub const UNIT: u64 = 1 << FRACTION_BITS;
+
+/// How much a user with k bounded items gives to each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weighting {
+    /// One whole unit to each item: L1 norm at most D0, L2 norm at most sqrt(D0).
+    Count,
+    /// floor(2^s / k): L1 norm at most 1.
+    EqualL1,
+    /// floor(2^s / sqrt(k)): L2 norm at most 1.
+    EqualL2,
+}
+
+impl Weighting {
+    /// The weight of each of `k >= 1` items, in integer units, rounded down.
+    pub fn weight(self, k: u32) -> u64 {
+        let k = u64::from(k.max(1));
+        match self {
+            Self::Count => UNIT,
+            Self::EqualL1 => UNIT / k,
+            Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_hold_exactly() {
+        for k in (1..5000).chain([99_999, 1_000_000, 10_000_000]) {
+            let l1 = Weighting::EqualL1.weight(k);
+            assert!(l1 * u64::from(k) <= UNIT && (l1 + 1) * u64::from(k) > UNIT);
+            let w = u128::from(Weighting::EqualL2.weight(k));
+            let square = u128::from(UNIT) * u128::from(UNIT);
+            assert!(w * w * u128::from(k) <= square && (w + 1) * (w + 1) * u128::from(k) > square);
+        }
+    }
+}
