@@ -43,9 +43,8 @@ impl Progress {
 impl Control {
     /// `threads` workers at most; `None` uses every core that is there.
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
-        let threads = threads
-            .or_else(|| std::thread::available_parallelism().ok())
-            .unwrap_or(NonZeroUsize::MIN);
+        let threads =
+            threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         Self { threads, memory_limit, progress: Arc::default() }
     }
 

@@ -62,7 +62,12 @@ fn probability(delta: f64) -> Result<()> {
     if delta > 0.0 && delta < 1.0 {
         Ok(())
     } else {
-        Err(Error::parameter("delta", "above 0 and below 1", delta, "choose it far below 1 / number of users"))
+        Err(Error::parameter(
+            "delta",
+            "above 0 and below 1",
+            delta,
+            "choose it far below 1 / number of users",
+        ))
     }
 }
 

@@ -15,7 +15,12 @@ impl BoundedContributions {
     ///
     /// # Errors
     /// Interruption.
-    pub fn new(contributions: Contributions, bound: L0Bound, key: &ReleaseKey, control: &Control) -> Result<Self> {
+    pub fn new(
+        contributions: Contributions,
+        bound: L0Bound,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<Self> {
         let _ = (contributions, bound, key, control);
         todo!()
     }

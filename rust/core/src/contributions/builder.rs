@@ -54,7 +54,12 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>) -> Result<()> {
+    pub fn intern(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<ItemCode>,
+    ) -> Result<()> {
         let _ = (digests, payload, codes);
         todo!()
     }

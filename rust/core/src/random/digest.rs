@@ -63,10 +63,7 @@ pub struct Digester {
 impl Digester {
     /// The digester of items or of users.
     pub fn new(key: &ReleaseKey, purpose: Purpose) -> Self {
-        Self {
-            cipher: Aes256::new(&key.subkey(purpose, 0).into()),
-            long_key: key.subkey(purpose, 1),
-        }
+        Self { cipher: Aes256::new(&key.subkey(purpose, 0).into()), long_key: key.subkey(purpose, 1) }
     }
 
     /// Digests of integer-like keys, appended to `out`.

@@ -70,7 +70,8 @@ impl Report {
     /// As [`crate::mechanisms::Mechanism::calibrate`].
     pub fn check(&self) -> Result<bool> {
         let request = self.request.clone().validate()?;
-        let again = request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user)?;
+        let again =
+            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user)?;
         Ok(again == self.calibration)
     }
 }

@@ -11,7 +11,11 @@ pub struct WeightHistogram {
 }
 
 /// Every user gives its weight to each of its bounded items.
-pub fn weigh(contributions: &BoundedContributions, weighting: Weighting, control: &Control) -> WeightHistogram {
+pub fn weigh(
+    contributions: &BoundedContributions,
+    weighting: Weighting,
+    control: &Control,
+) -> WeightHistogram {
     let _ = (contributions, weighting, control);
     todo!()
 }
