@@ -30,8 +30,6 @@ def select(data, *, key: bytes | None = KEY, **arguments):
     """`dpsel.select_partitions` on columns `user` and `item` under the test key."""
     arguments.setdefault("user", "user")
     arguments.setdefault("item", "item")
-    if isinstance(data, list):
-        data = table(data)
     return dpsel.select_partitions(data, insecure_test_key=key, **arguments)
 
 

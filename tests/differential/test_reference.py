@@ -108,7 +108,7 @@ def test_null_items_are_dropped(case) -> None:
 
 
 def test_commitment_is_the_documented_one() -> None:
-    release = select(CRAFTED, privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.WeightedGaussian())
+    release = select(table(CRAFTED), privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.WeightedGaussian())
     assert report_of(release)["key"] == {"commitment": prf.commitment(KEY), "insecure_test_key": True}
 
 
