@@ -70,7 +70,16 @@ def _timestamp(value: dt.datetime) -> tuple[int, int]:
 
 
 def _component(part: object) -> bytes:
-    raise NotImplementedError
+    """One column of a composite key: type tag, length as LEB128, bytes; integers as short as they go."""
+    kind, value = kind_and_value(part)
+    if isinstance(value, int):
+        size = next(n for n in range(1, 17) if -(1 << 8 * n - 1) <= value < 1 << 8 * n - 1)
+        value = value.to_bytes(size, "little", signed=True)
+    length, leb128 = len(value), bytearray()
+    while length >= 0x80:
+        leb128.append(length % 0x80 + 0x80)
+        length //= 0x80
+    return bytes([kind, *leb128, length]) + value
 
 
 def blocks(kind: int, value: int | bytes, long_key: bytes) -> list[int]:
