@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -63,12 +65,21 @@ def _rows_of(users: int) -> list[tuple[int, int]]:
     return [(u, int(draw.paretovariate(0.5)) % 5000) for u in range(users) for _ in range(u % 40)]
 
 
+@cache
+def _large() -> pa.Table:
+    """Enough rows that every one of eight threads gets some, and enough items likewise."""
+    draw = np.random.default_rng(1)
+    items = (draw.pareto(0.3, 400_000) * 10).astype(np.uint64) % 10**6
+    return pa.table({"user": draw.integers(0, 20_000, 400_000), "item": items})
+
+
 @pytest.mark.parametrize("threads", [2, 8])
 def test_threads_do_not_matter(case, threads) -> None:
-    rows = _rows_of(3000)
-    batches = [table(rows[i : i + 1000]).to_batches()[0] for i in range(0, len(rows), 1000)]
-    data = pa.Table.from_batches(batches)
-    assert run(data, case, threads=threads) == run(data, case, threads=1)
+    """In small batches, so that threads take turns, against one thread and one batch."""
+    many = pa.Table.from_batches(_large().to_batches(max_chunksize=3000))
+    expected = run(_large(), case, threads=1)
+    assert len(expected[0]["item"]) > 100
+    assert run(many, case, threads=threads) == expected
 
 
 class Capsule:
