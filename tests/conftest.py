@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
-@pytest.fixture(params=MECHANISMS, ids=str)
+@pytest.fixture(params=MECHANISMS, ids=str, scope="session")
 def case(request: pytest.FixtureRequest):
     """Every mechanism in turn."""
     return request.param

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+import dpsel
 import pyarrow as pa
 from hypothesis import strategies as st
+from typing import TYPE_CHECKING
 
-import dpsel
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
 
 Rows = list[tuple[int, int]]
 
@@ -28,7 +30,9 @@ class KeyType:
 
 def _text(i: int) -> str:
     """Texts of every encoding length: empty, one block, several blocks, hashed, not ASCII."""
-    return ["", "a\0", "a", "é" * 40, "x" * 75, "x" * 76, "lörem " * 50][i] if i < 7 else f"{i}" + "y" * (i * 7)
+    return (
+        ["", "a\0", "a", "é" * 40, "x" * 75, "x" * 76, "lörem " * 50][i] if i < 7 else f"{i}" + "y" * (i * 7)
+    )
 
 
 def _when(i: int) -> dt.datetime:

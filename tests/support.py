@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
-
-import pyarrow as pa
-from reference.mechanisms import Round
-from reference.noise import UNIT
 
 import dpsel
+import pyarrow as pa
+
+from reference.mechanisms import Round
+from reference.noise import UNIT
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 #: A key known to the tests: releases under it are reproducible, hence not private.
 KEY = bytes(range(32))

@@ -15,13 +15,13 @@ import textwrap
 import time
 from pathlib import Path
 
+import dpsel
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
 from reference import mechanisms as reference
 from support import KEY, items_of, released, rounds_of, select, table, units_of
-
-import dpsel
 
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 SIPS = dpsel.Sips()
@@ -50,11 +50,15 @@ GOOD = table([(u, f"{SECRET}{u}") for u in range(10)])
 
 
 @pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("make", [
-    lambda x: dpsel.ApproxDP(epsilon=x, delta=1e-6),
-    lambda x: dpsel.ZCDP(rho=x, delta=1e-6),
-    lambda x: dpsel.PureDP(epsilon=x),
-], ids=["ApproxDP", "ZCDP", "PureDP"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: dpsel.ApproxDP(epsilon=x, delta=1e-6),
+        lambda x: dpsel.ZCDP(rho=x, delta=1e-6),
+        lambda x: dpsel.PureDP(epsilon=x),
+    ],
+    ids=["ApproxDP", "ZCDP", "PureDP"],
+)
 def test_budget_that_is_no_positive_number(make, value) -> None:
     with pytest.raises(ValueError, match=r"(epsilon|rho) must be .* above 0") as caught:
         run(GOOD, privacy=make(value))
@@ -62,10 +66,14 @@ def test_budget_that_is_no_positive_number(make, value) -> None:
 
 
 @pytest.mark.parametrize("delta", [0, -1e-9, 1, 1.0, 2.0, math.nan, math.inf])
-@pytest.mark.parametrize("make", [
-    lambda d: dpsel.ApproxDP(epsilon=1.0, delta=d),
-    lambda d: dpsel.ZCDP(rho=1.0, delta=d),
-], ids=["ApproxDP", "ZCDP"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: dpsel.ApproxDP(epsilon=1.0, delta=d),
+        lambda d: dpsel.ZCDP(rho=1.0, delta=d),
+    ],
+    ids=["ApproxDP", "ZCDP"],
+)
 def test_delta_outside_0_1(make, delta) -> None:
     with pytest.raises(ValueError, match="delta must be above 0 and below 1") as caught:
         run(GOOD, privacy=make(delta))
@@ -77,36 +85,47 @@ def test_bound_outside_its_range(bound) -> None:
     refused(GOOD, max_items_per_user=bound, match="max_items_per_user must be between 1", kind=ValueError)
 
 
-@pytest.mark.parametrize("arguments", [
-    {"max_items_per_user": 2.5},
-    {"max_items_per_user": "10"},
-    {"max_items_per_user": None},
-    {"max_items_per_user": True},
-    {"privacy": 1.0},
-    {"privacy": None},
-    {"mechanism": "sips please"},
-    {"mechanism": dpsel.Sips},
-    {"user": 3},
-    {"item": []},
-    {"threads": 0},
-    {"threads": -1},
-    {"memory_limit": -5},
-    {"ngrams": (0, 1)},
-    {"ngrams": (3, 2)},
-    {"ngrams": (1, 99)},
-    {"item": ["item", "item"]},
-    {"item": "user"},
-], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"max_items_per_user": 2.5},
+        {"max_items_per_user": "10"},
+        {"max_items_per_user": None},
+        {"max_items_per_user": True},
+        {"privacy": 1.0},
+        {"privacy": None},
+        {"mechanism": "sips please"},
+        {"mechanism": dpsel.Sips},
+        {"user": 3},
+        {"item": []},
+        {"threads": 0},
+        {"threads": -1},
+        {"memory_limit": -5},
+        {"ngrams": (0, 1)},
+        {"ngrams": (3, 2)},
+        {"ngrams": (1, 99)},
+        {"item": ["item", "item"]},
+        {"item": "user"},
+    ],
+    ids=str,
+)
 def test_arguments_that_make_no_sense(arguments) -> None:
     name = next(iter(arguments))
     with pytest.raises((dpsel.DpselError, TypeError, ValueError), match=name):
         run(GOOD, **arguments)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: dpsel.Sips(rounds=0), lambda: dpsel.Sips(rounds=-1), lambda: dpsel.Sips(ratio=0.0),
-    lambda: dpsel.Sips(ratio=1.5), lambda: dpsel.Sips(ratio=math.nan), lambda: dpsel.Sips(rounds=10**6),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dpsel.Sips(rounds=0),
+        lambda: dpsel.Sips(rounds=-1),
+        lambda: dpsel.Sips(ratio=0.0),
+        lambda: dpsel.Sips(ratio=1.5),
+        lambda: dpsel.Sips(ratio=math.nan),
+        lambda: dpsel.Sips(rounds=10**6),
+    ],
+)
 def test_mechanism_parameters_out_of_range(make) -> None:
     with pytest.raises(ValueError, match="rounds|ratio") as caught:
         run(GOOD, mechanism=make())
@@ -173,13 +192,17 @@ def test_null_users_are_refused_by_position() -> None:
     refused(data, match="(?s)null.*(user|row)|(user|row).*null")
 
 
-@pytest.mark.parametrize("item", [
-    pa.array([0.5]),
-    pa.array([{"a": SECRET}]),
-    pa.array([[(SECRET, 1)]], pa.map_(pa.string(), pa.int64())),
-    pa.nulls(1),
-    pa.array([[[1]]]),
-], ids=lambda array: str(array.type))
+@pytest.mark.parametrize(
+    "item",
+    [
+        pa.array([0.5]),
+        pa.array([{"a": SECRET}]),
+        pa.array([[(SECRET, 1)]], pa.map_(pa.string(), pa.int64())),
+        pa.nulls(1),
+        pa.array([[[1]]]),
+    ],
+    ids=lambda array: str(array.type),
+)
 def test_item_types_that_are_refused(item) -> None:
     refused(pa.table({"user": [1], "item": item}), match="item", kind=TypeError)
 
@@ -189,7 +212,9 @@ def test_user_types_that_are_refused() -> None:
     refused(pa.table({"user": pa.array([[1]]), "item": [1]}), match="user", kind=TypeError)
 
 
-@pytest.mark.parametrize("data", [None, 5, "", b"x", object(), [1, 2], [(1,)], [(1, 2, 3)], {"user": [1]}], ids=repr)
+@pytest.mark.parametrize(
+    "data", [None, 5, "", b"x", object(), [1, 2], [(1,)], [(1, 2, 3)], {"user": [1]}], ids=repr
+)
 def test_things_that_are_no_table(data) -> None:
     with pytest.raises((dpsel.DpselError, TypeError)) as caught:
         run(data)
@@ -274,7 +299,8 @@ def test_damaged_parquet(tmp_path) -> None:
         try:
             run(path)
         except dpsel.DpselError as error:
-            assert SECRET not in str(error) and "panic" not in str(error)
+            assert SECRET not in str(error)
+            assert "panic" not in str(error)
             assert "damaged.parquet" in str(error)
 
 
@@ -352,14 +378,28 @@ def test_unreadable_file(tmp_path) -> None:
 def command(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-m", "dpsel.cli", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, **options,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
     )
 
 
 def job(source: Path, *more: object) -> list[object]:
     return [
-        "select", source, "--user", "user", "--item", "item", "--epsilon", "3", "--delta", "1e-6",
-        "--max-items-per-user", "5", *more,
+        "select",
+        source,
+        "--user",
+        "user",
+        "--item",
+        "item",
+        "--epsilon",
+        "3",
+        "--delta",
+        "1e-6",
+        "--max-items-per-user",
+        "5",
+        *more,
     ]
 
 
@@ -382,7 +422,9 @@ def test_command_line_errors_are_one_line_without_traceback(tmp_path, source) ->
         done = command(*arguments)
         assert done.returncode not in (0, 101, -6, -11)
         assert done.stdout == ""
-        assert done.stderr and "Traceback" not in done.stderr and "panicked" not in done.stderr
+        assert done.stderr
+        assert "Traceback" not in done.stderr
+        assert "panicked" not in done.stderr
 
 
 def test_output_is_written_whole_or_not_at_all(tmp_path, source) -> None:
@@ -410,7 +452,8 @@ def test_a_failed_run_leaves_the_old_output_alone(tmp_path, source) -> None:
 
 def test_output_folder_that_is_not_there(tmp_path, source) -> None:
     done = command(*job(source, "-o", tmp_path / "absent" / "items.parquet"))
-    assert done.returncode != 0 and "absent" in done.stderr
+    assert done.returncode != 0
+    assert "absent" in done.stderr
     assert not (tmp_path / "absent").exists()
 
 
@@ -420,9 +463,12 @@ def full_disk(tmp_path):
     folder = tmp_path / "full"
     folder.mkdir()
     mount = shutil.which("mount")
-    if not mount or subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, check=False
-    ).returncode:
+    if (
+        not mount
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, check=False
+        ).returncode
+    ):
         pytest.skip("mounting a small tmpfs is not allowed here; /dev/full is tested instead")
     yield folder
     subprocess.run(["umount", folder], check=True)
@@ -441,7 +487,8 @@ def test_full_disk_leaves_nothing_behind(full_disk, tmp_path) -> None:
     arguments[arguments.index("3")] = "500"
     done = command(*arguments)
     assert done.returncode != 0
-    assert "items.csv" in done.stderr and "Traceback" not in done.stderr
+    assert "items.csv" in done.stderr
+    assert "Traceback" not in done.stderr
     assert list(full_disk.iterdir()) == []
 
 
@@ -450,10 +497,15 @@ def test_full_standard_output(source) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "dpsel.cli", *map(str, job(source))],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
         )
     assert done.returncode not in (0, -6, -11)
-    assert "Traceback" not in done.stderr and done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr
 
 
 ENDLESS = """
@@ -482,8 +534,12 @@ ENDLESS = """
 def test_ctrl_c_stops_a_running_job(tmp_path) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(ENDLESS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=environment, cwd=tmp_path,
+        [sys.executable, "-c", textwrap.dedent(ENDLESS)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
     )
     try:
         assert child.stdout.readline() == "running\n"
@@ -494,7 +550,8 @@ def test_ctrl_c_stops_a_running_job(tmp_path) -> None:
         child.kill()
         child.wait()
     assert child.returncode == 77, err
-    assert out == "interrupted\n" and "panicked" not in err
+    assert out == "interrupted\n"
+    assert "panicked" not in err
     assert time.monotonic() - start < 10
     assert list(tmp_path.rglob("*")) == []
 
@@ -506,7 +563,9 @@ def test_ctrl_c_on_the_command_line_leaves_no_output(tmp_path) -> None:
     os.mkfifo(fifo)
     child = subprocess.Popen(
         [sys.executable, "-m", "dpsel.cli", *map(str, job(fifo, "-o", out))],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         with open(fifo, "w") as pipe:

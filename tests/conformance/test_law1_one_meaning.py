@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
+import dpsel
 import duckdb
 import numpy as np
 import pandas as pd
@@ -17,25 +18,32 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mechanisms import MECHANISMS
 from strategies import keys, max_items, rows
-from support import KEY, released, report_of, select, table
-
-import dpsel
+from support import released, report_of, select, table
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
 CASE = next(case for case in MECHANISMS if case.name == "sips")
 
 #: Texts, so that formats without types (CSV) mean the same as the others.
 TEXT_ROWS = [
-    (f"user {u}", f"item {i} {'long ' * i}") for u in range(50) for i in range(30) if (u * 7 + i * 11) % 30 >= i
+    (f"user {u}", f"item {i} {'long ' * i}")
+    for u in range(50)
+    for i in range(30)
+    if (u * 7 + i * 11) % 30 >= i
 ]
 
 
 def run(data, case, *, privacy=PRIVACY, bound=4, **arguments):
     """Items, weights and report of a run with weights, in a form that can be compared."""
     release = select(
-        data, privacy=privacy, max_items_per_user=bound, mechanism=case.mechanism, with_weights=True, **arguments
+        data,
+        privacy=privacy,
+        max_items_per_user=bound,
+        mechanism=case.mechanism,
+        with_weights=True,
+        **arguments,
     )
     return released(release).to_pydict(), report_of(release)
 

@@ -8,13 +8,13 @@ import os
 import pickle
 import sys
 
+import dpsel
 import pytest
 from hypothesis import given
+
 from mechanisms import MECHANISMS
 from strategies import keys, rows
 from support import KEY, released, report_of, select, table, units_of
-
-import dpsel
 
 CASE = next(case for case in MECHANISMS if case.name == "sips")
 #: Nearly everything is released, so the noise of every item can be seen.
@@ -24,14 +24,19 @@ ROWS = [(u, i) for u in range(30) for i in range(20)]
 
 def _release(case, *, key=None, data=None):
     return select(
-        data if data is not None else table(ROWS), privacy=LOOSE, max_items_per_user=20, mechanism=case.mechanism,
-        with_weights=True, key=key,
+        data if data is not None else table(ROWS),
+        privacy=LOOSE,
+        max_items_per_user=20,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=key,
     )
 
 
 def test_two_releases_have_different_noise_and_commitments(case) -> None:
     first, second = _release(case), _release(case)
-    assert released(first).num_rows and units_of(first) != units_of(second)
+    assert released(first).num_rows
+    assert units_of(first) != units_of(second)
     assert report_of(first)["key"]["commitment"] != report_of(second)["key"]["commitment"]
     assert not report_of(first)["key"]["insecure_test_key"]
 
@@ -90,7 +95,8 @@ def test_a_bad_key_is_refused_without_being_shown() -> None:
         with pytest.raises((dpsel.DpselError, ValueError, TypeError)) as caught:
             _release(CASE, key=key)
         assert "32" in str(caught.value)
-        assert "\\x91" not in str(caught.value) and "\x91" not in str(caught.value)
+        assert "\\x91" not in str(caught.value)
+        assert "\x91" not in str(caught.value)
 
 
 @given(rows=rows(), key=keys)

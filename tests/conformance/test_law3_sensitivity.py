@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import dpsel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from reference import mechanisms as reference
 from reference import prf
 from reference.noise import UNIT, noise
 from strategies import keys, max_items, neighbours
 from support import rounds_of, select, table, units_of
-
-import dpsel
 
 #: The threshold is so low that nearly every item is released and its weight can be seen.
 LOOSE = dpsel.ApproxDP(epsilon=5.0, delta=0.99999)
@@ -37,7 +37,12 @@ def differences(before: dict, after: dict) -> list[int]:
 def shipped_histogram(case, rows, bound: int, key: bytes) -> dict:
     """The histogram that was really used: noisy weights less the noise that the key stands for."""
     release = select(
-        table(rows), privacy=LOOSE, max_items_per_user=bound, mechanism=case.mechanism, with_weights=True, key=key
+        table(rows),
+        privacy=LOOSE,
+        max_items_per_user=bound,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=key,
     )
     (round_,) = rounds_of(release)
     kind = reference.DEFINITIONS[case.name].noise
@@ -84,6 +89,7 @@ def test_shipped_weights_of_one_user(case, items) -> None:
     rows = [(1, i) for i in range(items)]
     if case.name == "sips" and case.mechanism.rounds > 1:
         pytest.skip("the first round's weights are those of one-round Sips")
-    seen = shipped_histogram(case, rows, 100, bytes(32))
+    seen = shipped_histogram(case, rows, items, bytes(32))
     expected = reference.DEFINITIONS[case.name].weight(items)
-    assert seen and set(seen.values()) == {expected}
+    assert seen
+    assert set(seen.values()) == {expected}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import pickle
 
+import dpsel
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from hypothesis import given
+
 from strategies import KEY_TYPES, max_items, rows
 from support import items_of, released, report_of, select, table
-
-import dpsel
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=1e-6)
 #: Long enough not to be stored inside a string view; unlike anything else in a file.
@@ -28,7 +28,9 @@ FRAMES = {
     "string-view": lambda d: d.set_column(1, "item", d["item"].cast(pa.string_view())),
     "polars": pl.from_arrow,
     "polars-categorical": lambda d: pl.from_arrow(d).with_columns(pl.col("item").cast(pl.Categorical)),
-    "polars-enum": lambda d: pl.from_arrow(d).with_columns(pl.col("item").cast(pl.Enum(sorted(SECRETS + PUBLIC)))),
+    "polars-enum": lambda d: pl.from_arrow(d).with_columns(
+        pl.col("item").cast(pl.Enum(sorted(SECRETS + PUBLIC)))
+    ),
     "pandas": lambda d: d.to_pandas(),
     "pandas-categorical": lambda d: d.to_pandas().astype({"item": "category"}),
 }
@@ -81,16 +83,22 @@ def test_no_unselected_item_in_any_form(frame) -> None:
 @pytest.mark.parametrize("case_name", ["count", "weight"])
 def test_no_buffer_is_larger_than_the_release_needs(case_name) -> None:
     release = select(
-        table(ROWS), privacy=PRIVACY, max_items_per_user=4, mechanism=dpsel.WeightedGaussian(),
+        table(ROWS),
+        privacy=PRIVACY,
+        max_items_per_user=4,
+        mechanism=dpsel.WeightedGaussian(),
         with_weights=case_name == "weight",
     )
-    assert released(release).nbytes < 1000 and len(_buffers(released(release))) < 2000
+    assert released(release).nbytes < 1000
+    assert len(_buffers(released(release))) < 2000
 
 
 @given(rows=rows(), bound=max_items)
 def test_items_are_sorted_and_each_once(case, rows, bound) -> None:
     release = select(
-        table(rows), privacy=dpsel.ApproxDP(epsilon=4.0, delta=0.3), max_items_per_user=bound,
+        table(rows),
+        privacy=dpsel.ApproxDP(epsilon=4.0, delta=0.3),
+        max_items_per_user=bound,
         mechanism=case.mechanism,
     )
     found = items_of(release)
@@ -102,7 +110,9 @@ def test_items_are_sorted_and_each_once(case, rows, bound) -> None:
 def test_every_type_is_sorted_by_value_and_keeps_its_type(kind) -> None:
     pairs = [(u, kind.value(i)) for u in range(80) for i in range(10)]
     release = select(
-        table(pairs, item_type=kind.arrow), privacy=dpsel.ApproxDP(epsilon=3.0, delta=0.1), max_items_per_user=10,
+        table(pairs, item_type=kind.arrow),
+        privacy=dpsel.ApproxDP(epsilon=3.0, delta=0.1),
+        max_items_per_user=10,
         mechanism=dpsel.CountGaussian(),
     )
     assert items_of(release) == sorted(kind.value(i) for i in range(10))
@@ -112,7 +122,7 @@ def test_every_type_is_sorted_by_value_and_keeps_its_type(kind) -> None:
 
 @given(rows=rows())
 def test_the_report_does_not_depend_on_the_data(case, rows) -> None:
-    arguments = dict(privacy=PRIVACY, max_items_per_user=3, mechanism=case.mechanism)
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanism": case.mechanism}
     assert report_of(select(table(rows), **arguments)) == report_of(select(table([]), **arguments))
 
 
@@ -121,11 +131,17 @@ def test_the_report_has_no_unknown_field(case) -> None:
     report = report_of(select(table([]), privacy=PRIVACY, max_items_per_user=3, mechanism=case.mechanism))
     known = {"version", "request", "chosen", "calibration", "guarantee", "key"}
     assert report.keys() <= known
-    assert report["request"].keys() == {"columns", "privacy", "max_items_per_user", "mechanism", "with_weights"}
+    assert report["request"].keys() == {
+        "columns",
+        "privacy",
+        "max_items_per_user",
+        "mechanism",
+        "with_weights",
+    }
     assert report["key"].keys() == {"commitment", "insecure_test_key"}
 
 
 def test_weights_are_absent_unless_asked_for(case) -> None:
-    arguments = dict(privacy=PRIVACY, max_items_per_user=4, mechanism=case.mechanism)
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 4, "mechanism": case.mechanism}
     assert released(select(table(ROWS), **arguments)).column_names == ["item"]
     assert released(select(table(ROWS), with_weights=True, **arguments)).column_names == ["item", "weight"]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import dpsel
 import pytest
+
 from mechanisms import MECHANISMS
 from support import report_of, select, table
-
-import dpsel
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def guarantee(case) -> dict:
     report = select(
-        table([]), privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3, mechanism=case.mechanism
+        table([]),
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=3,
+        mechanism=case.mechanism,
     )
     return report_of(report)["guarantee"]
 
@@ -30,7 +33,8 @@ def test_the_report_states_the_guarantee(case) -> None:
 
 def test_the_proof_is_there(case) -> None:
     page = ROOT / guarantee(case)["proof"].split("#")[0]
-    assert page.is_file() and "docs/algorithms" in page.as_posix()
+    assert page.is_file()
+    assert "docs/algorithms" in page.as_posix()
     assert len(page.read_text().split()) > 100
 
 
@@ -47,7 +51,9 @@ def test_every_public_mechanism_goes_through_this_suite() -> None:
     """Adding a mechanism without its line in `tests/mechanisms.py` fails here."""
     core = (ROOT / "rust/core/src/mechanisms/mod.rs").read_text()
     listed = core.split("pub enum MechanismSpec")[1].split("}\n")[0]
-    shipped = {line.split("(")[0].strip() for line in listed.splitlines() if "(" in line and "///" not in line}
+    shipped = {
+        line.split("(")[0].strip() for line in listed.splitlines() if "(" in line and "///" not in line
+    }
     assert shipped == {type(case.mechanism).__name__ for case in MECHANISMS}
 
 

@@ -10,11 +10,11 @@ import sys
 import textwrap
 import traceback
 
+import dpsel
 import pyarrow as pa
 import pytest
-from support import select, table
 
-import dpsel
+from support import select, table
 
 SECRET = "zxqv-unmistakable-secret"
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-9)
@@ -51,8 +51,12 @@ def test_errors_do_not_quote_the_data(name, caplog, capfd) -> None:
 
 def test_a_quiet_run_writes_nothing(caplog, capfd) -> None:
     with caplog.at_level(logging.DEBUG):
-        select(table([(u, SECRET) for u in range(500)]), privacy=PRIVACY, max_items_per_user=4,
-               mechanism=dpsel.Sips())
+        select(
+            table([(u, SECRET) for u in range(500)]),
+            privacy=PRIVACY,
+            max_items_per_user=4,
+            mechanism=dpsel.Sips(),
+        )
     out, err = capfd.readouterr()
     assert (out, err, caplog.text) == ("", "", "")
 

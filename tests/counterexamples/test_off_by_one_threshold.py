@@ -6,11 +6,11 @@ decision and the tail are the same comparison; these tests would fail for either
 
 from __future__ import annotations
 
+import dpsel
+
 from reference import prf
 from reference.noise import TAILS, UNIT, at_least
 from support import items_of, rounds_of, select, table, units_of
-
-import dpsel
 
 WORD = 1 << 128
 
@@ -26,10 +26,12 @@ def test_noise_exactly_at_the_threshold_releases() -> None:
 
 def test_items_at_every_distance_from_the_threshold(case) -> None:
     """Released items are those with noisy weight >= T, and none with noisy weight below is."""
-    rows = [(u, i) for u in range(80) for i in range(80) if u >= i]
-    arguments = dict(
-        privacy=dpsel.ApproxDP(epsilon=3.0, delta=0.05), max_items_per_user=80, mechanism=case.mechanism
-    )
+    rows = [(u, i) for u in range(120) for i in range(12) if u >= 10 * i]
+    arguments = {
+        "privacy": dpsel.ApproxDP(epsilon=3.0, delta=0.05),
+        "max_items_per_user": 12,
+        "mechanism": case.mechanism,
+    }
     release = select(table(rows), with_weights=True, **arguments)
     assert items_of(release) == items_of(select(table(rows), **arguments)), "weights change nothing"
     assert min(units_of(release).values()) >= min(round_.threshold for round_ in rounds_of(release))
@@ -38,7 +40,7 @@ def test_items_at_every_distance_from_the_threshold(case) -> None:
 def test_one_novel_item_over_many_keys() -> None:
     """A lone user's item comes out for exactly the keys whose word is below the exact probability."""
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=0.25)
-    arguments = dict(privacy=privacy, max_items_per_user=1, mechanism=dpsel.CountLaplace())
+    arguments = {"privacy": privacy, "max_items_per_user": 1, "mechanism": dpsel.CountLaplace()}
     (round_,) = rounds_of(select(table([]), **arguments))
     chance = TAILS["laplace"](round_.threshold - UNIT, round_.scale)
     assert chance <= 0.25

@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import pickle
 
+import dpsel
 import pyarrow as pa
+
 from support import items_of, released, select, table
 
-import dpsel
-
-ROWS = [(u, i) for u in range(60) for i in range(60) if u >= i]
+ROWS = [(u, i) for u in range(120) for i in range(12) if u >= 10 * i]
 
 
 def release(case):
     return select(
-        table(ROWS), privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1), max_items_per_user=60,
-        mechanism=case.mechanism, with_weights=True, key=None,
+        table(ROWS),
+        privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1),
+        max_items_per_user=12,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=None,
     )
 
 
@@ -40,7 +44,7 @@ def test_the_result_is_detached_from_the_data(case) -> None:
 
     frame = pd.DataFrame(data)
     result = select(
-        frame, privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1), max_items_per_user=60, mechanism=case.mechanism
+        frame, privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1), max_items_per_user=12, mechanism=case.mechanism
     )
     before = items_of(result)
     frame["item"] = -1
@@ -55,5 +59,10 @@ def test_a_generator_is_read_once(case) -> None:
         reads += 1
         yield from ROWS
 
-    select(pairs(), privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1), max_items_per_user=5, mechanism=case.mechanism)
+    select(
+        pairs(),
+        privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.1),
+        max_items_per_user=5,
+        mechanism=case.mechanism,
+    )
     assert reads == 1

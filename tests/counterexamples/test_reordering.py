@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random
 
+import dpsel
+
 from reference.noise import UNIT
 from support import rounds_of, select, table, units_of
-
-import dpsel
 
 LOOSE = dpsel.ApproxDP(epsilon=5.0, delta=0.99)
 
@@ -22,21 +22,31 @@ def test_a_million_weights_in_any_order() -> None:
     assert sum(floats) != sum(sorted(floats)), "the attack works on floats"
     shuffled = rows.copy()
     random.Random(5).shuffle(shuffled)
-    arguments = dict(
-        privacy=LOOSE, max_items_per_user=100, mechanism=dpsel.WeightedGaussian(), with_weights=True
-    )
+    arguments = {
+        "privacy": LOOSE,
+        "max_items_per_user": 100,
+        "mechanism": dpsel.WeightedGaussian(),
+        "with_weights": True,
+    }
     orders = [units_of(select(table(r), **arguments)) for r in (rows, rows[::-1], shuffled)]
-    assert orders[0] and orders[0] == orders[1] == orders[2]
+    assert orders[0]
+    assert orders[0] == orders[1] == orders[2]
 
 
 def test_weights_are_on_one_public_grid(case) -> None:
     """Every noisy weight is a whole number of integer units, whatever its magnitude."""
     rows = [(u, i) for u in range(400) for i in range(u % 19)]
     release = select(
-        table(rows), privacy=LOOSE, max_items_per_user=7, mechanism=case.mechanism, with_weights=True, key=None
+        table(rows),
+        privacy=LOOSE,
+        max_items_per_user=7,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=None,
     )
-    weights = [w for w in _weights(release)]
-    assert weights and all((w * UNIT).is_integer() for w in weights)
+    weights = list(_weights(release))
+    assert weights
+    assert all((w * UNIT).is_integer() for w in weights)
 
 
 def _weights(release) -> list[float]:
@@ -49,8 +59,11 @@ def test_saturated_histogram_does_not_wrap() -> None:
     """All users share one item: its weight is the number of users, exactly."""
     users = 200_000
     release = select(
-        table([(u, 0) for u in range(users)]), privacy=LOOSE, max_items_per_user=1,
-        mechanism=dpsel.CountLaplace(), with_weights=True,
+        table([(u, 0) for u in range(users)]),
+        privacy=LOOSE,
+        max_items_per_user=1,
+        mechanism=dpsel.CountLaplace(),
+        with_weights=True,
     )
     (round_,) = rounds_of(release)
     assert abs(units_of(release)[0] - users * UNIT) < 100 * round_.scale * UNIT

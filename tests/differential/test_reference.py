@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 
+import dpsel
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mechanisms import MECHANISMS
 from reference import mechanisms as reference
 from reference import prf
 from strategies import KEY_TYPES, approx_dp, keys, max_items, rows, zcdp
 from support import KEY, items_of, report_of, rounds_of, select, table, units_of
-
-import dpsel
 
 #: Popular items 0..9 of 40 users, and 30 items with one user each.
 CRAFTED = [(u, i) for u in range(40) for i in range(10) if (u * 7 + i * 11) % 10 >= i] + [
@@ -27,8 +27,13 @@ SIPS = next(case for case in MECHANISMS if case.name == "sips")
 def agrees(case, data: pa.Table, pairs, *, privacy, bound: int, key: bytes = KEY, item="item") -> dict:
     """Run both and compare; what was released."""
     release = select(
-        data, item=item, privacy=privacy, max_items_per_user=bound, mechanism=case.mechanism,
-        with_weights=True, key=key,
+        data,
+        item=item,
+        privacy=privacy,
+        max_items_per_user=bound,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=key,
     )
     expected = reference.select(case.name, pairs, rounds_of(release), bound, key)
     assert units_of(release) == expected
@@ -108,7 +113,9 @@ def test_null_items_are_dropped(case) -> None:
 
 
 def test_commitment_is_the_documented_one() -> None:
-    release = select(table(CRAFTED), privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.WeightedGaussian())
+    release = select(
+        table(CRAFTED), privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.WeightedGaussian()
+    )
     assert report_of(release)["key"] == {"commitment": prf.commitment(KEY), "insecure_test_key": True}
 
 

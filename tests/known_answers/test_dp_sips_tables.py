@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dpsel
 import mpmath
 import pytest
-
-import dpsel
 
 #: rho, delta of zCDP, epsilon, delta of approximate DP (three digits), the optimal order alpha.
 TABLE_4 = [
@@ -38,7 +37,8 @@ def corollary_9(rho: float, delta: float, epsilon: float, alpha: float):
 @pytest.mark.parametrize(("rho", "delta", "epsilon", "expected", "alpha"), TABLE_4 + TABLE_5)
 def test_conversion(rho, delta, epsilon, expected, alpha) -> None:
     converted = dpsel.ZCDP(rho=rho, delta=delta).to_approx_dp(epsilon=epsilon)
-    assert isinstance(converted, dpsel.ApproxDP) and converted.epsilon == epsilon
+    assert isinstance(converted, dpsel.ApproxDP)
+    assert converted.epsilon == epsilon
     # The paper prints three digits, some rounded and some cut.
     assert abs(converted.delta / expected - 1) < 0.01
     # Never below the true minimum, which no single order can beat, and not more than rounding above it.

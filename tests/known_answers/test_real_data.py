@@ -6,11 +6,11 @@ import subprocess
 import sys
 from functools import cache
 
+import dpsel
 import pyarrow.parquet
 import pytest
-from support import items_of, released, select
 
-import dpsel
+from support import items_of, released, select
 
 pytestmark = pytest.mark.shared_data
 
@@ -52,10 +52,33 @@ def test_api_and_command_line_agree(shared_data, tmp_path, name) -> None:
     assert released(release).num_rows > 1000
     subprocess.run(
         [
-            sys.executable, "-m", "dpsel.cli", "select", path, "--user", "user", "--item", "item",
-            "--rho", "0.1", "--delta", "1e-5", "--max-items-per-user", "100", "--mechanism", "sips",
-            "--rounds", "3", "--ratio", repr(1 / 3), "--insecure-test-key", key.hex(), "-o", out,
+            sys.executable,
+            "-m",
+            "dpsel.cli",
+            "select",
+            path,
+            "--user",
+            "user",
+            "--item",
+            "item",
+            "--rho",
+            "0.1",
+            "--delta",
+            "1e-5",
+            "--max-items-per-user",
+            "100",
+            "--mechanism",
+            "sips",
+            "--rounds",
+            "3",
+            "--ratio",
+            repr(1 / 3),
+            "--insecure-test-key",
+            key.hex(),
+            "-o",
+            out,
         ],
-        check=True, capture_output=True,
+        check=True,
+        capture_output=True,
     )
     assert pyarrow.parquet.read_table(out)["item"].to_pylist() == items_of(release)

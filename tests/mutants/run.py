@@ -23,14 +23,24 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from mutants import MUTANTS, Mutant  # noqa: E402
+from mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / "target" / "mutants"
-COPIED = ["Cargo.toml", "Cargo.lock", "pyproject.toml", "rust-toolchain.toml", "clippy.toml", "rust", "python", "tests", "docs"]
+COPIED = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "pyproject.toml",
+    "rust-toolchain.toml",
+    "clippy.toml",
+    "rust",
+    "python",
+    "tests",
+    "docs",
+]
 
 
-class Broken(Exception):
+class BrokenRunError(Exception):
     """The mutation run itself does not work."""
 
 
@@ -42,7 +52,9 @@ def copy_repository() -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+            shutil.copytree(
+                source, copy / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+            )
         elif source.exists():
             shutil.copy2(source, copy / name)
     return copy
@@ -52,20 +64,28 @@ def patched(mutant: Mutant) -> str:
     """The mutated text of the file."""
     text = (ROOT / mutant.file).read_text()
     if text.count(mutant.find) != 1:
-        raise Broken(f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}")
+        raise BrokenRunError(f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}")
     return text.replace(mutant.find, mutant.replace)
 
 
 def build(copy: Path) -> bool:
     """Build the extension and put it beside the copied Python package."""
     target = SCRATCH / "target"
-    environment = os.environ | {"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": "-Awarnings", "PYO3_PYTHON": sys.executable}
+    environment = os.environ | {
+        "CARGO_TARGET_DIR": str(target),
+        "RUSTFLAGS": "-Awarnings",
+        "PYO3_PYTHON": sys.executable,
+    }
     command = ["cargo", "build", "--quiet", "-p", "dpsel-python"]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
         return False
-    built = next(p for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll")) if p.exists())
+    built = next(
+        p
+        for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
+        if p.exists()
+    )
     name = "_core.pyd" if built.suffix == ".dll" else "_core.abi3.so"
     shutil.copy2(built, copy / "python" / "dpsel" / name)
     return True
@@ -77,11 +97,11 @@ def tests_fail(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     probe = [sys.executable, "-c", "import dpsel; print(dpsel.__file__)"]
     where = subprocess.run(probe, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not where.stdout.startswith(str(copy)):
-        raise Broken(f"the patched package is not the one that is imported: {where.stdout}{where.stderr}")
+        raise BrokenRunError(f"the patched package is not the one that is imported: {where.stdout}{where.stderr}")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        raise Broken(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}")
+        raise BrokenRunError(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}")
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return done.returncode == 1, failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
 
@@ -92,7 +112,7 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     path.write_text(patched(mutant))
     try:
         if not build(copy):
-            raise Broken(f"{mutant.name}: does not compile")
+            raise BrokenRunError(f"{mutant.name}: does not compile")
         caught, test = tests_fail(copy, mutant.tests)
         return test if caught else None
     finally:
@@ -103,7 +123,9 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
     mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower()]
     if arguments.sample:
         # Another sample every day, the same for everybody on one day.
-        mutants = random.Random(dt.date.today().toordinal()).sample(mutants, min(arguments.sample, len(mutants)))
+        mutants = random.Random(dt.date.today().toordinal()).sample(
+            mutants, min(arguments.sample, len(mutants))
+        )
     return mutants
 
 
@@ -118,7 +140,7 @@ def main() -> int:
         for mutant in mutants:
             patched(mutant)
         return 0 if arguments.check else run(mutants)
-    except Broken as problem:
+    except BrokenRunError as problem:
         print(problem, file=sys.stderr)
         return 2
 
@@ -127,11 +149,11 @@ def run(mutants: list[Mutant]) -> int:
     """Build the unpatched copy, whose tests must pass, then each mutant."""
     copy = copy_repository()
     if not build(copy):
-        raise Broken("the unpatched copy does not compile")
+        raise BrokenRunError("the unpatched copy does not compile")
     every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
     failed, test = tests_fail(copy, every_test)
     if failed:
-        raise Broken(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
+        raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
     survivors = []
     for mutant in mutants:
         start = time.monotonic()

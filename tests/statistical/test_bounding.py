@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import dpsel
 import numpy as np
 import pyarrow as pa
 import pytest
-from false_alarm import ALPHA
 from scipy import stats
-from support import released, rounds_of, select
 
-import dpsel
+from false_alarm import ALPHA
+from support import released, rounds_of, select
 
 pytestmark = pytest.mark.statistical
 
@@ -20,8 +20,12 @@ def kept_counts(users: int, items: np.ndarray) -> np.ndarray:
     """How many users kept each item: counts with so little noise that rounding takes it away."""
     data = pa.table({"user": np.repeat(np.arange(users), len(items)), "item": np.tile(items, users)})
     release = select(
-        data, privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01), max_items_per_user=KEPT,
-        mechanism=dpsel.CountLaplace(), with_weights=True, key=None,
+        data,
+        privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01),
+        max_items_per_user=KEPT,
+        mechanism=dpsel.CountLaplace(),
+        with_weights=True,
+        key=None,
     )
     assert rounds_of(release)[0].scale < 0.002
     counts = released(release)["weight"].to_numpy()
@@ -51,7 +55,11 @@ def _kept_by_one_user() -> np.ndarray:
     crowd = pa.table({"user": np.arange(500), "item": np.arange(500) % ITEMS})
     lone = pa.table({"user": np.full(ITEMS, 500), "item": np.arange(ITEMS)})
     release = select(
-        pa.concat_tables([crowd, lone]), privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01),
-        max_items_per_user=KEPT, mechanism=dpsel.CountLaplace(), with_weights=True, key=None,
+        pa.concat_tables([crowd, lone]),
+        privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01),
+        max_items_per_user=KEPT,
+        mechanism=dpsel.CountLaplace(),
+        with_weights=True,
+        key=None,
     )
     return np.rint(released(release)["weight"].to_numpy()) - 500 // ITEMS

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dpsel
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
+
 from false_alarm import ALPHA
 from reference import mechanisms as reference
 from reference.noise import UNIT
-from scipy import stats
 from support import released, rounds_of, select
-
-import dpsel
 
 pytestmark = pytest.mark.statistical
 

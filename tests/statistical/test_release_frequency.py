@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dpsel
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
+
 from false_alarm import ALPHA
 from reference import mechanisms as reference
 from reference.noise import TAILS, UNIT
-from scipy import stats
 from support import items_of, rounds_of, select
-
-import dpsel
 
 pytestmark = pytest.mark.statistical
 
@@ -56,8 +56,11 @@ def test_novel_items_come_out_at_most_delta_often(case) -> None:
     delta, bound = 0.02, 4
     data = pa.table({"user": np.repeat(np.arange(users), bound), "item": np.arange(users * bound)})
     release = select(
-        data, privacy=dpsel.ApproxDP(epsilon=1.0, delta=delta), max_items_per_user=bound,
-        mechanism=case.mechanism, key=None,
+        data,
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=delta),
+        max_items_per_user=bound,
+        mechanism=case.mechanism,
+        key=None,
     )
     exposed = len({item // bound for item in items_of(release)})
     assert stats.binomtest(exposed, users, delta, alternative="greater").pvalue > ALPHA
