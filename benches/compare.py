@@ -79,7 +79,7 @@ def report(runs: list[measure.Run]) -> str:
 
 def table(summaries: list[measure.Summary]) -> str:
     reference = next((one for one in summaries if one.peer == REFERENCE), None)
-    header = ("peer", "own s", "fastest - slowest", "total s", "peak MiB", "time ratio", "memory ratio", "items out")
+    header = ("peer", "own s", "fastest - slowest", "cpu s", "total s", "peak MiB", "time ratio", "memory ratio", "items out")
     return tables.markdown(header, [row(one, reference) for one in summaries])
 
 
@@ -88,7 +88,7 @@ def row(one: measure.Summary, reference: measure.Summary | None) -> list[str]:
     if reference is not None:
         ratios = [f"{one.own_seconds / reference.own_seconds:.2f}", f"{one.peak_mib / reference.peak_mib:.2f}"]
     spread = f"{one.fastest_seconds:.2f} - {one.slowest_seconds:.2f}"
-    times = [tables.seconds(one.own_seconds), spread, tables.seconds(one.total_seconds)]
+    times = [tables.seconds(one.own_seconds), spread, *map(tables.seconds, (one.cpu_seconds, one.total_seconds))]
     return [PEERS[one.peer].what, *times, tables.mib(one.peak_mib), *ratios, f"{one.items:,.0f}"]
 
 

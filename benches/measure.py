@@ -22,6 +22,7 @@ class Run:
     peer: str
     dataset: str
     own_seconds: float
+    cpu_seconds: float
     total_seconds: float
     peak_mib: float
     items: int
@@ -37,6 +38,7 @@ class Summary:
     own_seconds: float
     fastest_seconds: float
     slowest_seconds: float
+    cpu_seconds: float
     total_seconds: float
     peak_mib: float
     items: float
@@ -56,7 +58,7 @@ def run(peer: str, dataset: str, path: Path, threads: int) -> Run:
         print(done.stderr[-2000:], file=sys.stderr)
         done.check_returncode()
     own = json.loads(done.stdout.splitlines()[-1])
-    return Run(peer, dataset, own["own_seconds"], total, own["peak_mib"], own["items"])
+    return Run(peer=peer, dataset=dataset, total_seconds=total, **own)
 
 
 def interleave(peers: list[str], dataset: str, path: Path, *, repeats: int, threads: int) -> Iterator[Run]:
@@ -91,6 +93,7 @@ def _median(group: list[Run]) -> Summary:
         own_seconds=statistics.median(own),
         fastest_seconds=min(own),
         slowest_seconds=max(own),
+        cpu_seconds=statistics.median(one.cpu_seconds for one in group),
         total_seconds=statistics.median(one.total_seconds for one in group),
         peak_mib=statistics.median(one.peak_mib for one in group),
         items=statistics.median(one.items for one in group),

@@ -21,9 +21,12 @@ def prepare(args):
         SparkSession.builder.master(f"local[{args.threads}]")
         .config("spark.driver.memory", DRIVER_MEMORY)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", 8 * args.threads)
         .config("spark.sql.autoBroadcastJoinThreshold", -1)
         .config("spark.sql.adaptive.enabled", "false")
+        # One hash table per task instead of a sort: a task has more users than the default allows.
+        .config("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", 1_000_000)
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
@@ -71,7 +74,7 @@ class ArrayForm:
 
         self.rows = rows
         keyed = f.struct(f.xxhash64("user", "item").alias("priority"), "item")
-        ordered = f.array_sort(f.collect_set(keyed))
+        ordered = f.sort_array(f.collect_set(keyed))
         self.users = rows.groupBy("user").agg(ordered["item"].alias("items")).cache()
 
     def bounded(self, gone):
@@ -83,7 +86,7 @@ class ArrayForm:
             rows = users.select("user", f.posexplode("items").alias("position", "item"))
             rows = rows.join(f.broadcast(gone), "item", "left_anti")
             # The rows are still partitioned by user: this groups without a shuffle.
-            ordered = f.array_sort(f.collect_list(f.struct("position", "item")))
+            ordered = f.sort_array(f.collect_list(f.struct("position", "item")))
             users = rows.groupBy("user").agg(ordered["item"].alias("items"))
         kept = f.slice("items", 1, MAX_ITEMS_PER_USER)
         weight = 1 / f.sqrt(f.size(kept))
