@@ -22,13 +22,17 @@ PAIRS = [(1, "ant"), (2, "ant"), (3, "bee")]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=300)
     args = parser.parse_args()
     lines = [[name, *_figures(call, args.calls)] for name, call in _calls().items()]
     print(tables.markdown(("call on three rows", "median ms", "fastest ms", "slowest ms"), lines))
     empty, full = _process("pass"), _process("import dpsel")
-    print(f"import dpsel: {(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms (medians of 9)")
+    print(
+        f"import dpsel: {(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms (medians of 9)"
+    )
 
 
 def _calls() -> dict[str, Callable[[], object]]:
@@ -42,8 +46,14 @@ def _calls() -> dict[str, Callable[[], object]]:
         sources["polars"] = (pl.DataFrame(PAIRS, schema=["user", "item"], orient="row"), "user", "item")
     except ImportError:
         print("polars is not installed: its row is left out", file=sys.stderr)
-    mechanisms = {"WeightedGaussian": dpsel.WeightedGaussian(), "Sips(rounds=3)": dpsel.Sips(rounds=3, ratio=1 / 3)}
-    budgets = {"ZCDP": dpsel.ZCDP(rho=RHO, delta=DELTA), "ApproxDP": dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5)}
+    mechanisms = {
+        "WeightedGaussian": dpsel.WeightedGaussian(),
+        "Sips(rounds=3)": dpsel.Sips(rounds=3, ratio=1 / 3),
+    }
+    budgets = {
+        "ZCDP": dpsel.ZCDP(rho=RHO, delta=DELTA),
+        "ApproxDP": dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5),
+    }
 
     def call(source: tuple[object, str, str], mechanism: object, budget: object) -> Callable[[], object]:
         rows, user, item = source

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-
 Options = dict[str, tuple[str, ...]]
 
 
-def run(job: Callable[[str, Any], int], prepare: Callable[[argparse.Namespace], Any], **options: tuple[str, ...]) -> None:
+def run(
+    job: Callable[[str, Any], int], prepare: Callable[[argparse.Namespace], Any], **options: tuple[str, ...]
+) -> None:
     """Time `job(path, prepared)`, which returns the number of items in its result, and print one line of JSON.
 
     `prepare` starts the engine and reads the arguments; its time is not the job's own. `options` are the

@@ -13,7 +13,7 @@ def prepare(args):
         import polars  # noqa: F401
     else:
         import pyarrow as pa
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet
 
         pa.set_cpu_count(args.threads)
     return args.engine

@@ -17,7 +17,9 @@ def prepare(args):
 
 
 def job(path: str, connection) -> int:
-    query = 'SELECT item, count(DISTINCT "user") AS users FROM read_parquet(?) GROUP BY item HAVING users >= ?'
+    query = (
+        'SELECT item, count(DISTINCT "user") AS users FROM read_parquet(?) GROUP BY item HAVING users >= ?'
+    )
     return connection.sql(query, params=[path, MIN_USERS]).to_arrow_table().num_rows
 
 

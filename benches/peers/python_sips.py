@@ -45,7 +45,7 @@ def select(sets: dict, parameters: Round) -> set:
         kept = items
         if len(items) > MAX_ITEMS_PER_USER:
             # The same priorities in every round, so that a user's next items move up.
-            kept = nsmallest(MAX_ITEMS_PER_USER, items, key=lambda item: hash((user, item)))  # noqa: B023
+            kept = nsmallest(MAX_ITEMS_PER_USER, items, key=lambda item: hash((user, item)))
         if kept:
             weight = 1 / sqrt(len(kept))
             for item in kept:
