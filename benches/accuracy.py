@@ -69,7 +69,7 @@ def line(file: Path, mechanism: str, args: argparse.Namespace) -> list[str]:
 
 
 def cell(file: Path, mechanism: str, budget: str, args: argparse.Namespace) -> str:
-    """Median and spread of the number of items, or a dash where the mechanism has no guarantee of that kind."""
+    """Median and spread of the number of items; a dash if the mechanism has no guarantee of that kind."""
     import dpsel
 
     sizes = []
@@ -83,7 +83,8 @@ def cell(file: Path, mechanism: str, budget: str, args: argparse.Namespace) -> s
                 max_items_per_user=args.max_items_per_user,
                 mechanism=mechanisms()[mechanism],
             )
-        except dpsel.IncompatibleError:
+        except dpsel.exceptions.InvalidParameterError as error:
+            print(f"{mechanism}, {budget}: {error}", file=sys.stderr)
             return "-"
         sizes.append(len(release))
     return f"{statistics.median(sizes):,.0f} ({min(sizes):,} - {max(sizes):,})"

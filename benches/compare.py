@@ -1,9 +1,9 @@
 """dpsel beside its peers, in one run: time and peak memory as ratios to polars' non-private distinct count.
 
-    python -m benches.compare                       # 500,000 users; int and string items; grouped and random rows
-    python -m benches.compare --quick               # 50,000 users, integers, 2 repeats: a look in under two minutes
+    python -m benches.compare           # 500,000 users; int and string items; grouped and random rows
+    python -m benches.compare --quick   # 50,000 users, integers, 2 repeats: a look in under two minutes
     python -m benches.compare --peers dpsel polars-streaming duckdb --repeats 9
-    python -m benches.compare --all                 # the slow peers too
+    python -m benches.compare --all     # the slow peers too
 
 All peers run interleaved, each in a process of its own. The numbers, the medians and the table are
 written to `bench-results/`.
@@ -75,7 +75,8 @@ def report(runs: list[measure.Run]) -> str:
     summaries = measure.summarise(runs)
     machine = measure.machine()
     parts = [
-        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB; load {machine['load']} "
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB; "
+        f"load {machine['load']} "
         f"at the end; {machine['time']}; "
         + ", ".join(f"{k} {v}" for k, v in machine["packages"].items())
         + "\n"

@@ -1,4 +1,4 @@
-"""The synthetic workload of the DP-SIPS paper (Swanberg, Desfontaines, Haney, PoPETs 2023, Section 5.1), kept in files.
+"""The synthetic workload of the DP-SIPS paper (Swanberg et al., PoPETs 2023, Section 5.1), kept in files.
 
     python -m benches.data --users 50000 500000 --kinds int str --orders grouped random
 
@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEED = 20230101
 USERS_PER_STREAM = 1 << 16

@@ -8,11 +8,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benches.peers import PEERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 #: Where `python -m benches...` finds the peers.
 ROOT = Path(__file__).resolve().parents[1]

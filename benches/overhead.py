@@ -13,10 +13,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benches import tables
 from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RHO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAIRS = [(1, "ant"), (2, "ant"), (3, "bee")]
 

@@ -1,4 +1,4 @@
-"""The peers: each does the whole job in a process of its own, from a Parquet file, and prints one line of JSON.
+"""The peers: each does the whole job in its own process, from a Parquet file, and prints one line of JSON.
 
 A peer is one module here and one line in `PEERS`. What they are measured against each other for: seconds
 ("own": after imports and engine start; "total": the whole process) and peak resident memory.

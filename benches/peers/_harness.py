@@ -6,9 +6,11 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Options = dict[str, tuple[str, ...]]
 

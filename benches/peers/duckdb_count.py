@@ -8,7 +8,7 @@ from benches.peers import _harness
 
 def prepare(args):
     import duckdb
-    import pyarrow  # noqa: F401  (the result is fetched as an Arrow table)
+    import pyarrow as pa  # noqa: F401  (the result is fetched as an Arrow table)
 
     connection = duckdb.connect()
     connection.execute(f"SET threads = {args.threads}")

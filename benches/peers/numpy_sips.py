@@ -8,7 +8,7 @@ from benches.peers._rounds import sips_rounds
 
 
 def prepare(args):
-    import numpy  # noqa: F401
+    import numpy as np  # noqa: F401
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -32,7 +32,7 @@ def job(path: str, _prepared: None) -> int:
 
 
 def read(path: str) -> tuple:
-    """Distinct rows as codes, sorted by user and within a user by random priority, and the keys of the items."""
+    """Distinct rows as codes, sorted by user and then by random priority, and the keys of the items."""
     import numpy as np
     import pyarrow.parquet as pq
 

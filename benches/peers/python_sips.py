@@ -1,4 +1,4 @@
-"""DP-SIPS as one writes it first: sets and dictionaries in plain Python. Its sampler is not fit for publishing."""
+"""DP-SIPS as one writes it first: sets and dictionaries in plain Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benches.peers import _harness
 from benches.peers._rounds import Round, sips_rounds
 
 
-def prepare(args):
+def prepare(_args):
     import pyarrow.parquet  # noqa: F401  (reads the file; everything else is the standard library)
 
 
@@ -23,7 +23,7 @@ def job(path: str, _prepared: None) -> int:
         found = select(sets, parameters)
         released |= found
         for items in sets.values():
-            items -= found
+            items.difference_update(found)
     return len(released)
 
 
