@@ -33,9 +33,8 @@ def main() -> None:
     lines = [[name, *_figures(call, args.calls)] for name, call in _calls().items()]
     print(tables.markdown(("call on three rows", "median ms", "fastest ms", "slowest ms"), lines))
     empty, full = _process("pass"), _process("import dpsel")
-    print(
-        f"import dpsel: {(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms (medians of 9)"
-    )
+    above = f"{(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms"
+    print(f"import dpsel: {above} (medians of 9)")
 
 
 def _calls() -> dict[str, Callable[[], object]]:

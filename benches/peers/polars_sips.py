@@ -1,4 +1,4 @@
-"""DP-SIPS in polars: distinct rows, hashes as priorities, a group-by for the weights, anti-joins between rounds."""
+"""DP-SIPS in polars: distinct rows, hashes as priorities, group-by for the weights, anti-joins."""
 
 from __future__ import annotations
 

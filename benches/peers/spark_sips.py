@@ -1,8 +1,8 @@
 """DP-SIPS in PySpark on one machine, without Python functions on the executors.
 
 Two forms: `array` keeps one array of items per user (in order of priority), `window` keeps rows and ranks
-them. Both shuffle the rows by user once, keep them cached, and collect what each round releases on the driver,
-since a second evaluation would draw the noise again.
+them. Both shuffle the rows by user once, keep them cached, and collect on the driver what each round
+releases, since a second evaluation would draw the noise again.
 """
 
 from __future__ import annotations
