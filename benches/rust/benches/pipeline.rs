@@ -10,8 +10,8 @@ fn main() {
 }
 
 #[divan::bench(args = TABLES, consts = THREADS, sample_count = 10)]
-fn sips<const THREADS: usize>(bencher: divan::Bencher, (kind, order): &(Kind, Order)) {
-    let table = Table::new(USERS, *kind, *order).unwrap();
+fn sips<const THREADS: usize>(bencher: divan::Bencher, (kind, order): (Kind, Order)) {
+    let table = Table::new(USERS, kind, order).unwrap();
     let (request, key) = (request().unwrap(), key());
     bencher
         .counter(ItemsCount::new(table.rows()))

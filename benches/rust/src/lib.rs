@@ -29,6 +29,7 @@ pub struct Stream(u64);
 
 impl Stream {
     /// A stream that depends on the number alone.
+    #[must_use]
     pub fn new(start: u64) -> Self {
         Self(start)
     }
@@ -99,11 +100,13 @@ impl Table {
     }
 
     /// Number of rows.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// The table as a stream, without a copy.
+    #[must_use]
     pub fn source(&self) -> Source {
         let schema = self.batches[0].schema();
         let batches: Vec<_> = self.batches.iter().cloned().map(Ok).collect();
@@ -143,16 +146,19 @@ fn batch(rows: &[(i64, i64)], kind: Kind) -> Result<RecordBatch, ArrowError> {
 }
 
 /// Threads as a bench argument: at least one.
+#[must_use]
 pub fn control(threads: usize) -> Control {
     Control::new(NonZeroUsize::new(threads), None)
 }
 
 /// A fixed key: every run does the same work.
+#[must_use]
 pub fn key() -> ReleaseKey {
     ReleaseKey::insecure_test([1; 32])
 }
 
 /// The columns of [`Table`].
+#[must_use]
 pub fn columns() -> Columns {
     Columns { user: "user".into(), items: vec!["item".into()], ngrams: None }
 }
