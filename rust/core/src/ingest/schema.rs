@@ -77,40 +77,34 @@ impl ItemSchema {
                 fields.iter().map(|f| component(f.data_type(), &mut rest)).collect::<Result<_>>()?
             }
         };
-        batch(self.arrow_schema(), columns, keys.len())
+        with_rows(self.arrow_schema(), columns, keys.len())
     }
 }
 
-/// Sort the rows by the first `columns` columns, ascending in their own order, and return the permutation.
-///
-/// Rows that are distinct in these columns end in an order that depends on nothing but their values.
+/// Sort rows by the columns from left to right; also returns, for each row of the result, where it stood before.
 ///
 /// # Errors
-/// [`Error::Internal`] if arrow cannot order a column type.
-pub fn sorted(items: &RecordBatch, columns: usize) -> Result<(RecordBatch, UInt32Array)> {
+/// [`crate::Error::Internal`] if a type has no order.
+pub fn sorted(batch: &RecordBatch) -> Result<(RecordBatch, Vec<u32>)> {
     const FAILED: Error = Error::Internal("released items cannot be sorted");
-    let by: Vec<SortColumn> = items
+    let by: Vec<SortColumn> = batch
         .columns()
         .iter()
-        .take(columns)
         .filter(|c| c.data_type() != &DataType::Null)
         .map(|c| SortColumn { values: ArrayRef::clone(c), options: None })
         .collect();
-    let rows = u32::try_from(items.num_rows()).map_err(|_| FAILED)?;
-    let order = match by.as_slice() {
+    let rows = u32::try_from(batch.num_rows()).map_err(|_| FAILED)?;
+    let order: UInt32Array = match by.as_slice() {
         [] => (0..rows).collect(),
         _ => lexsort_to_indices(&by, None).map_err(|_| FAILED)?,
     };
-    let sorted = items
-        .columns()
-        .iter()
-        .map(|c| arrow_select::take::take(c, &order, None))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|_| FAILED)?;
-    Ok((batch(items.schema(), sorted, items.num_rows())?, order))
+    let take = |c: &ArrayRef| arrow_select::take::take(c, &order, None).map_err(|_| FAILED);
+    let columns = batch.columns().iter().map(take).collect::<Result<Vec<_>>>()?;
+    let sorted = with_rows(batch.schema(), columns, batch.num_rows())?;
+    Ok((sorted, order.values().to_vec()))
 }
 
-fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+fn with_rows(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| CORRUPT)
 }
