@@ -1,5 +1,7 @@
 //! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
 
+pub mod calibration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::weighting::UNIT;
