@@ -19,7 +19,8 @@ fn key() -> ReleaseKey {
 
 fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
     let control = Control::default();
-    BoundedContributions::new(contributions(rows, &key()), L0Bound::new(bound).unwrap(), &key(), &control).unwrap()
+    BoundedContributions::new(contributions(rows, &key()), L0Bound::new(bound).unwrap(), &key(), &control)
+        .unwrap()
 }
 
 fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<Digest, u64> {
