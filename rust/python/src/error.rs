@@ -1,0 +1,50 @@
+//! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
+
+use dpsel_core::Error;
+use pyo3::PyErr;
+use pyo3::exceptions::PyKeyboardInterrupt;
+
+mod python {
+    //! The exceptions are defined in Python, so each has one home, a docstring and a builtin parent.
+    use pyo3::import_exception;
+
+    import_exception!(dpsel.exceptions, CalibrationError);
+    import_exception!(dpsel.exceptions, CapacityError);
+    import_exception!(dpsel.exceptions, DataError);
+    import_exception!(dpsel.exceptions, EntropyError);
+    import_exception!(dpsel.exceptions, FileError);
+    import_exception!(dpsel.exceptions, InternalError);
+    import_exception!(dpsel.exceptions, InvalidParameterError);
+    import_exception!(dpsel.exceptions, MemoryLimitError);
+    import_exception!(dpsel.exceptions, MissingFileError);
+    import_exception!(dpsel.exceptions, ReportError);
+    import_exception!(dpsel.exceptions, SchemaError);
+}
+
+/// The exception for `error`, with the error's own words.
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+pub(crate) fn to_python(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::InvalidParameter { .. } | Error::Incompatible { .. } => {
+            python::InvalidParameterError::new_err(text)
+        }
+        Error::Schema { .. } => python::SchemaError::new_err(text),
+        Error::Data { .. } | Error::Source(_) => python::DataError::new_err(text),
+        Error::File { action: "read", path, .. } if !path.exists() => python::MissingFileError::new_err(text),
+        Error::File { .. } => python::FileError::new_err(text),
+        Error::MemoryLimit { .. } => python::MemoryLimitError::new_err(text),
+        Error::Capacity { .. } => python::CapacityError::new_err(text),
+        Error::Entropy(_) => python::EntropyError::new_err(text),
+        Error::Calibration { .. } => python::CalibrationError::new_err(text),
+        Error::Report(_) => python::ReportError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(text),
+        // `Internal`, and any variant that a newer core adds before it is listed here.
+        _ => python::InternalError::new_err(text),
+    }
+}
+
+/// A broken promise of this crate or of a library under it.
+pub(crate) fn internal(what: &str) -> PyErr {
+    python::InternalError::new_err(format!("internal error: {what}; please report this"))
+}
