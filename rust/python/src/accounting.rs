@@ -7,7 +7,7 @@ use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
 use pyo3::prelude::*;
 
-use crate::error::{internal, to_python};
+use crate::error::{guarded, internal};
 use crate::link::parse_request;
 
 /// The rounds that a request is calibrated to, as JSON.
@@ -15,18 +15,19 @@ use crate::link::parse_request;
 pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
     let request = parse_request(request_json)?;
     let mechanism = request.mechanism.as_mechanism();
-    let calibration = mechanism.calibrate(request.privacy, request.max_items_per_user).map_err(to_python)?;
+    let calibration = guarded(|| mechanism.calibrate(request.privacy, request.max_items_per_user))?;
     serde_json::to_string(&calibration).map_err(|_| internal("a calibration does not serialise"))
 }
 
 /// Whether a report's numbers are what its own request calibrates to.
 #[pyfunction]
 pub(crate) fn check_report(report_json: &str) -> PyResult<bool> {
-    Report::from_json(report_json).and_then(|report| report.check()).map_err(to_python)
+    guarded(|| Report::from_json(report_json)?.check())
 }
 
 /// Check the ranges of privacy parameters: epsilon, or epsilon and delta, or rho and delta.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
 pub(crate) fn validate_privacy(kind: &str, values: Vec<f64>) -> PyResult<()> {
     let privacy = match (kind, values.as_slice()) {
         ("pure_dp", &[epsilon]) => Privacy::PureDp { epsilon },
@@ -34,13 +35,13 @@ pub(crate) fn validate_privacy(kind: &str, values: Vec<f64>) -> PyResult<()> {
         ("zcdp", &[rho, delta]) => Privacy::Zcdp { rho, delta },
         _ => return Err(internal("an unknown kind of privacy")),
     };
-    privacy.validate().map(drop).map_err(to_python)
+    guarded(|| privacy.validate().map(drop))
 }
 
 /// Check the range of `max_items_per_user`.
 #[pyfunction]
 pub(crate) fn validate_bound(items: i64) -> PyResult<()> {
-    bound(items).map(drop).map_err(to_python)
+    guarded(|| bound(items).map(drop))
 }
 
 fn bound(items: i64) -> Result<L0Bound> {
@@ -52,7 +53,7 @@ fn bound(items: i64) -> Result<L0Bound> {
 /// Check the parameters of `Sips`.
 #[pyfunction]
 pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
-    sips_request(rounds, ratio).and_then(Request::validate).map(drop).map_err(to_python)
+    guarded(|| sips_request(rounds, ratio)?.validate().map(drop))
 }
 
 /// A request in which everything but the mechanism is certainly valid.

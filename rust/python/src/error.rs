@@ -1,8 +1,10 @@
 //! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use dpsel_core::Error;
-use pyo3::PyErr;
 use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::{PyErr, PyResult};
 
 mod python {
     //! The exceptions are defined in Python, so each has one home, a docstring and a builtin parent.
@@ -22,7 +24,6 @@ mod python {
 }
 
 /// The exception for `error`, with the error's own words.
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 pub(crate) fn to_python(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -42,6 +43,12 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         // `Internal`, and any variant that a newer core adds before it is listed here.
         _ => python::InternalError::new_err(text),
     }
+}
+
+/// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    outcome.unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
 }
 
 /// A broken promise of this crate or of a library under it.

@@ -95,11 +95,14 @@ impl Release {
         self.items.num_rows()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &str))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, '_>> {
         let rebuild = py.get_type::<Self>().getattr("from_ipc")?;
         Ok((rebuild, (self.to_ipc(py)?, &self.report_json)))
     }
 }
+
+/// How Python rebuilds a pickled object: a function and its arguments.
+type Reduced<'py, 'a> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'a str));
 
 fn write_ipc(items: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     let mut writer = StreamWriter::try_new(Vec::new(), items.schema_ref())?;

@@ -16,7 +16,7 @@ use dpsel_core::release::Release;
 use dpsel_core::request::Request;
 use pyo3::prelude::*;
 
-use crate::error::to_python;
+use crate::error::guarded;
 use crate::job::{Job, TICK};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
@@ -143,5 +143,5 @@ impl Push<'_> {
 
 /// Parse a request, with the core's checks.
 pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
-    Request::from_json(json).map_err(to_python)
+    guarded(|| Request::from_json(json))
 }

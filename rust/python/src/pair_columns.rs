@@ -146,6 +146,7 @@ impl Column {
 }
 
 /// Why a value could not be appended. It never holds the value (law 5).
+#[derive(Debug, Clone, Copy)]
 enum Refusal {
     Mixed(Kind),
     Range,

@@ -18,7 +18,7 @@ const CHUNK_ROWS: usize = 1 << 16;
 
 /// The producer for pairs.
 pub(crate) struct Pairs {
-    pairs: Py<PyIterator>,
+    rows_in: Py<PyIterator>,
     /// The rest of a group that did not fit into the last batch, with its user.
     group: Option<(Py<PyAny>, Py<PyIterator>)>,
     columns: Vec<Column>,
@@ -33,7 +33,7 @@ impl Pairs {
     pub(crate) fn new(pairs: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Self> {
         let names = std::iter::once(&columns.user).chain(&columns.items);
         let mut made = Self {
-            pairs: pairs.try_iter()?.unbind(),
+            rows_in: pairs.try_iter()?.unbind(),
             group: None,
             columns: names.map(|name| Column::new(name)).collect(),
             position: 0,
@@ -55,7 +55,7 @@ impl Pairs {
                 self.push_group(user.bind(py), items.bind(py))?;
                 continue;
             }
-            let Some(pair) = self.pairs.bind(py).clone().next() else { return Ok(false) };
+            let Some(pair) = self.rows_in.bind(py).clone().next() else { return Ok(false) };
             let (user, value) = self.split(&pair?)?;
             match self.as_group(&value)? {
                 Some(items) => self.push_group(&user, &items)?,
