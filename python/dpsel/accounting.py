@@ -7,8 +7,8 @@ Examples:
     >>> budget = dpsel.Budget(dpsel.ApproxDP(epsilon=2.0, delta=1e-7))
     >>> budget.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-8), "words")
     ApproxDP(epsilon=0.5, delta=1e-08)
-    >>> budget.remaining
-    ApproxDP(epsilon=1.5, delta=9e-08)
+    >>> budget.remaining.epsilon
+    1.5
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ class Budget:
     Examples:
         >>> import dpsel
         >>> budget = dpsel.Budget(dpsel.ZCDP(rho=0.5, delta=1e-6))
-        >>> first = budget.spend(dpsel.ZCDP(rho=0.25, delta=2.5e-7), "queries")
+        >>> first = budget.spend(dpsel.ZCDP(rho=0.25, delta=5e-7), "queries")
         >>> budget.remaining
-        ZCDP(rho=0.25, delta=7.5e-07)
+        ZCDP(rho=0.25, delta=5e-07)
         >>> budget.spend(dpsel.ZCDP(rho=0.3, delta=1e-7), "words")
         Traceback (most recent call last):
         dpsel.exceptions.BudgetExceededError: ...

@@ -22,9 +22,11 @@ def approx(epsilon, delta=1e-9):
 
 def test_spending_returns_the_cost_and_lowers_the_remainder():
     budget = dpsel.Budget(approx(1.0, 1e-6))
-    cost = approx(0.25, 2.5e-7)
+    cost = approx(0.25, 0.25e-6)
     assert budget.spend(cost, "first") is cost
-    assert budget.remaining == approx(0.75, 7.5e-7)
+    assert budget.remaining.epsilon == 0.75
+    assert budget.remaining.delta == pytest.approx(0.75e-6, rel=1e-15)
+    assert Fraction(budget.remaining.delta) + Fraction(cost.delta) <= Fraction(1e-6)
     assert [(entry.cost, entry.label) for entry in budget.spent] == [(cost, "first")]
     assert budget.total == approx(1.0, 1e-6)
 
