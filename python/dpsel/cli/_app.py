@@ -1,0 +1,106 @@
+"""The ``dpsel`` command group, the list of its commands, and the frame every command runs in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+import dpsel
+from dpsel.cli import check, completion, demo_data, plan, select
+from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
+
+# A new command is a file with a click command called `command`, and its name here.
+COMMANDS = (select.command, plan.command, check.command, demo_data.command, completion.command)
+
+_EPILOG = f"""\
+\b
+Try it on the corpus that ships with the package:
+  dpsel demo-data lines.csv --kind quotations
+  dpsel select lines.csv --user line --item text --ngrams 1,2 \\
+      --epsilon 4 --delta 1e-5 --max-items-per-user 20
+
+{EXIT_CODES_HELP}
+"""
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(dpsel.__version__, prog_name="dpsel")
+def cli() -> None:
+    """Publish the items of a (user, item) table that differential privacy allows.
+
+    Items are words, queries, URLs, product codes: anything that many users have in common. An item that
+    only a few users hold stays unpublished, with a guarantee that covers each user's whole contribution.
+    """
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; never lets an exception through."""
+    signals: list[int] = []
+    try:
+        with _termination_interrupts(signals), _short_warnings():
+            result = cli.main(
+                args=None if args is None else list(args), prog_name="dpsel", standalone_mode=False
+            )
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+        return ExitCode.BROKEN_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        terminated = signal.SIGTERM in signals
+        click.echo("error: terminated" if terminated else "error: interrupted", err=True)
+        return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last frame: every exception becomes a code
+        return report_error(error)
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+@contextmanager
+def _termination_interrupts(seen: list[int]) -> Iterator[None]:
+    """Let SIGTERM unwind like Ctrl-C, so that files written aside are removed."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        previous = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread: the caller owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Print warnings of the library as one line each."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", dpsel.exceptions.DpselWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _discard_stdout() -> None:
+    """Send what is still buffered for the closed pipe nowhere, or Python complains at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is not a file (under a test runner)
+        return
