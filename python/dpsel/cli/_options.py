@@ -78,9 +78,7 @@ def privacy_options(command: F) -> F:
     options = (
         click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP."),
         click.option("--rho", type=float, metavar="R", help="zCDP cost, in place of --epsilon."),
-        click.option(
-            "--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."
-        ),
+        click.option("--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."),
     )
     for option in reversed(options):
         command = option(command)

@@ -21,9 +21,7 @@ items, nor whether the key was drawn fairly.
 
 
 @click.command("check", epilog=_EPILOG, short_help="Derive the numbers of a report again.")
-@click.argument(
-    "reports", nargs=-1, required=True, metavar="REPORTS...", type=click.Path(path_type=Path)
-)
+@click.argument("reports", nargs=-1, required=True, metavar="REPORTS...", type=click.Path(path_type=Path))
 def command(reports: tuple[Path, ...]) -> int:
     """Derive thresholds and cost again from REPORTS alone; needs neither the data nor the release.
 

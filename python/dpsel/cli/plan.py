@@ -28,9 +28,7 @@ releases are better than the plan.
 
 @click.command("plan", epilog=_EPILOG, short_help="Thresholds and keep probabilities, without data.")
 @privacy_options
-@click.option(
-    "--max-items-per-user", required=True, type=Counts(), help="One or several limits to compare."
-)
+@click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits to compare.")
 @click.option(
     "--mechanism",
     "mechanisms",
