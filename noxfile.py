@@ -11,8 +11,7 @@ otherwise build the extension module again. `nox` alone runs everything but `mut
 
 from __future__ import annotations
 
-import os
-import sysconfig
+import sys
 
 import nox
 
@@ -24,7 +23,7 @@ nox.options.stop_on_first_error = False
 # clippy and maturin look at the same interpreter and build PyO3 in the same way, so that it is built once.
 CARGO_ENV = {
     "PYO3_BUILD_EXTENSION_MODULE": "1",
-    "PYO3_PYTHON": os.path.join(sysconfig.get_path("scripts"), "python"),
+    "PYO3_PYTHON": sys.executable,
 }
 RUST = ("-p", "dpsel-core", "-p", "dpsel-python")
 

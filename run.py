@@ -22,6 +22,8 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 OLDEST_PYTHON = (3, 11)
+BUILD_TOOLS = ("maturin>=1.14,<2",)
+TEST_TOOLS = (*BUILD_TOOLS, "nox>=2025.5", "--group", "test", "--group", "lint", "--group", "typing")
 DEMO = (
     "select python/dpsel/data/quotations.csv --user line --item text --ngrams 1,2 "
     "--epsilon 4 --delta 1e-5 --max-items-per-user 20"
@@ -42,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 def demo() -> int:
     """Build the package and run `dpsel select` on the shipped corpus."""
-    prepare("build")
+    prepare(BUILD_TOOLS)
     run(PYTHON, "-m", "maturin", "develop", "--quiet")
     say(f"dpsel {DEMO}")
     return run(PYTHON, "-m", "dpsel.cli", *DEMO.split(), check=False)
@@ -50,12 +52,12 @@ def demo() -> int:
 
 def test(rest: list[str]) -> int:
     """Install the tools and run the checks of noxfile.py."""
-    prepare("dev")
+    prepare(TEST_TOOLS)
     return run(PYTHON, "-m", "nox", "--non-interactive", *rest, check=False)
 
 
-def prepare(group: str) -> None:
-    """Make the virtual environment and install a dependency group of pyproject.toml into it."""
+def prepare(tools: tuple[str, ...]) -> None:
+    """Make the virtual environment and install tools into it; groups are those of pyproject.toml."""
     if sys.version_info < OLDEST_PYTHON:
         sys.exit(f"Python {'.'.join(map(str, OLDEST_PYTHON))} or newer is needed, this is {sys.version}")
     if shutil.which("cargo") is None:
@@ -64,7 +66,7 @@ def prepare(group: str) -> None:
         say(f"making {VENV}")
         venv.create(VENV, with_pip=True, upgrade_deps=True)
     run(PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-    run(PYTHON, "-m", "pip", "install", "--quiet", "--group", f"{ROOT / 'pyproject.toml'}:{group}")
+    run(PYTHON, "-m", "pip", "install", "--quiet", *tools)
 
 
 def run(*command: object, check: bool = True) -> int:

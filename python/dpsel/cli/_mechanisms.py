@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Any
 
 import click
@@ -13,15 +12,11 @@ from dpsel import mechanisms
 AUTO = "auto"
 
 
-def _dashed(class_name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", class_name).lower()
-
-
-# Every frozen dataclass that dpsel.mechanisms exports is a mechanism: adding one there adds it here.
+# Every dataclass that dpsel.mechanisms exports is a mechanism: adding one there adds it here.
 BY_NAME: dict[str, type[Any]] = {
-    _dashed(name): member
-    for name in mechanisms.__all__
-    if dataclasses.is_dataclass(member := getattr(mechanisms, name)) and isinstance(member, type)
+    exported.name.replace("_", "-"): exported
+    for exported in (getattr(mechanisms, name) for name in mechanisms.__all__)
+    if dataclasses.is_dataclass(exported)
 }
 NAMES = tuple(BY_NAME)
 
