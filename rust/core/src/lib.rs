@@ -24,6 +24,7 @@ pub mod error;
 pub mod ingest;
 pub mod mechanisms;
 pub mod noise;
+mod parallel;
 pub mod pipeline;
 pub mod random;
 pub mod release;

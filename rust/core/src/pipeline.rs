@@ -26,6 +26,6 @@ pub fn select_partitions(
     let report = Report::new(request.clone(), calibration, key);
     let contributions = ingest::read(source, &request.columns, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
-    let selected = select_rounds(bounded, &report.calibration, key, control)?;
-    Release::publish(selected, report)
+    let selected = select_rounds(bounded, &report.calibration, request.with_weights, key, control)?;
+    Release::publish(&selected, report)
 }

@@ -1,10 +1,16 @@
-//! Building contributions from many threads at once.
+//! Building contributions from many threads at once: intern users and items, then group rows by user.
 
-use super::{Contributions, ItemCode, KeyLayout, Payload};
-use crate::Result;
+use std::sync::Mutex;
+
+use super::interner::{InternScratch, Interner, Records, SHARDS, Shard, code};
+use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, Vocabulary};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
+use crate::parallel;
 use crate::random::Digest;
+use crate::{Error, Result};
+
+const READING: &str = "reading the rows";
 
 /// Consecutive rows of one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,20 +21,106 @@ pub struct UserRun {
     pub rows: u32,
 }
 
+/// Number of rows of each user of a shard.
+#[derive(Debug, Default)]
+struct RowCounts(Vec<u32>);
+
+impl Records<u32> for RowCounts {
+    fn append(&mut self, _rows: u32) {
+        self.0.push(0);
+    }
+    fn touch(&mut self, local: usize, rows: u32) {
+        // Saturation is caught by `group_rows`, where a user of 2^32 rows is refused.
+        self.0[local] = self.0[local].saturating_add(rows);
+    }
+    fn bytes(&self) -> usize {
+        self.0.capacity() * 4
+    }
+}
+
+/// A batch's payload and the row to take from it.
+struct PayloadRow<'a, P>(&'a P, usize);
+
+impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
+    fn append(&mut self, row: PayloadRow<'_, P>) {
+        row.0.append_to(row.1, self);
+    }
+    fn touch(&mut self, _local: usize, _row: PayloadRow<'_, P>) {}
+    fn bytes(&self) -> usize {
+        self.heap_bytes()
+    }
+}
+
+/// Encoded rows of one batch.
+#[derive(Debug)]
+struct Chunk {
+    users: UserCodes,
+    items: Vec<ItemCode>,
+}
+
+/// The users of a chunk's rows: by run where users' rows stand together, else one by one.
+#[derive(Debug)]
+enum UserCodes {
+    Runs(Vec<(u32, u32)>),
+    Rows(Vec<u32>),
+}
+
+impl Chunk {
+    fn bytes(&self) -> usize {
+        let users = match &self.users {
+            UserCodes::Runs(runs) => runs.len() * 8,
+            UserCodes::Rows(rows) => rows.len() * 4,
+        };
+        users + self.items.len() * 4
+    }
+
+    /// Call `f(user code, first row, number of rows)` for every run.
+    fn for_each_run(&self, mut f: impl FnMut(u32, usize, usize)) {
+        match &self.users {
+            UserCodes::Runs(runs) => {
+                let mut row = 0;
+                for &(user, n) in runs {
+                    f(user, row, n as usize);
+                    row += n as usize;
+                }
+            }
+            UserCodes::Rows(users) => {
+                for (row, &user) in users.iter().enumerate() {
+                    f(user, row, 1);
+                }
+            }
+        }
+    }
+}
+
 /// Shared by the threads that read; each makes its own [`Worker`].
 #[derive(Debug)]
-pub struct ContributionsBuilder {}
+pub struct ContributionsBuilder {
+    users: Interner<RowCounts>,
+    items: Interner<KeyStore>,
+    chunks: Mutex<Vec<Chunk>>,
+    control: Control,
+}
 
 impl ContributionsBuilder {
     /// An empty builder for item keys of one layout.
     pub fn new(layout: KeyLayout, control: &Control) -> Self {
-        let _ = (layout, control);
-        todo!()
+        Self {
+            users: Interner::new(RowCounts::default),
+            items: Interner::new(|| KeyStore::new(layout)),
+            chunks: Mutex::default(),
+            control: control.clone(),
+        }
     }
 
     /// A handle for one thread.
     pub fn worker(&self) -> Worker<'_> {
-        todo!()
+        Worker {
+            builder: self,
+            scratch: InternScratch::default(),
+            user_digests: Vec::new(),
+            codes: Vec::new(),
+        }
     }
 
     /// Group all rows by user, without duplicates.
@@ -36,16 +128,21 @@ impl ContributionsBuilder {
     /// # Errors
     /// Capacity or memory limit.
     pub fn finish(self, schema: ItemSchema) -> Result<Contributions> {
-        let _ = schema;
-        todo!()
+        let vocabulary = Vocabulary { shards: self.items.into_shards()?, schema };
+        let users = self.users.into_shards()?;
+        let chunks = self.chunks.into_inner().map_err(|_| Error::Internal("a reading thread failed"))?;
+        self.control.check()?;
+        group_rows(&users, chunks, vocabulary, &self.control)
     }
 }
 
 /// One thread's access to a [`ContributionsBuilder`].
 #[derive(Debug)]
 pub struct Worker<'a> {
-    #[allow(dead_code, reason = "interface first")]
     builder: &'a ContributionsBuilder,
+    scratch: InternScratch,
+    user_digests: Vec<Digest>,
+    codes: Vec<u32>,
 }
 
 impl Worker<'_> {
@@ -60,8 +157,12 @@ impl Worker<'_> {
         payload: &impl Payload,
         codes: &mut Vec<ItemCode>,
     ) -> Result<()> {
-        let _ = (digests, payload, codes);
-        todo!()
+        self.codes.clear();
+        self.codes.resize(digests.len(), 0);
+        let row = |r| PayloadRow(payload, r);
+        let grown = self.builder.items.intern(digests, row, &mut self.scratch, &mut self.codes)?;
+        codes.extend(self.codes.iter().copied().map(ItemCode));
+        self.builder.control.charge_memory(grown, READING)
     }
 
     /// Add rows: the runs cover `codes` in order (the sum of their `rows` is `codes.len()`). Runs of zero rows
@@ -70,7 +171,183 @@ impl Worker<'_> {
     /// # Errors
     /// Capacity or memory limit.
     pub fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()> {
-        let _ = (runs, codes);
-        todo!()
+        self.user_digests.clear();
+        self.user_digests.extend(runs.iter().map(|run| run.user));
+        self.codes.clear();
+        self.codes.resize(runs.len(), 0);
+        let row = |r: usize| runs[r].rows;
+        let grown = self.builder.users.intern(&self.user_digests, row, &mut self.scratch, &mut self.codes)?;
+        let users = if runs.iter().all(|run| run.rows == 1) {
+            UserCodes::Rows(self.codes.clone())
+        } else {
+            UserCodes::Runs(self.codes.iter().zip(runs).map(|(&user, run)| (user, run.rows)).collect())
+        };
+        let chunk = Chunk { users, items: codes.to_vec() };
+        let bytes = chunk.bytes() as u64;
+        self.builder.chunks.lock().map_err(|_| Error::Internal("a reading thread failed"))?.push(chunk);
+        self.builder.control.charge_memory(grown + bytes, READING)
+    }
+}
+
+/// Scatter the chunks' rows to their users and drop duplicates. Each thread owns a range of users.
+fn group_rows(
+    users: &[Shard<RowCounts>],
+    chunks: Vec<Chunk>,
+    vocabulary: Vocabulary,
+    control: &Control,
+) -> Result<Contributions> {
+    let (digests, mut lens) = users_by_code(users);
+    if lens.contains(&u32::MAX) {
+        return Err(Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) - 1 });
+    }
+    let mut starts = Vec::with_capacity(lens.len());
+    let mut rows = 0_usize;
+    for &n in &lens {
+        starts.push(rows);
+        rows += n as usize;
+    }
+    control.charge_memory((rows * 4 + lens.len() * 28) as u64, "grouping rows by user")?;
+    let mut items = vec![ItemCode::default(); rows];
+    let parts = split_users(&mut items, &mut lens, &starts, parallel::threads_for(rows, control));
+    parallel::map(parts, |mut part| {
+        part.scatter(&chunks, &starts);
+        part.deduplicate(&starts);
+    });
+    control.release_memory(chunks.iter().map(|c| c.bytes() as u64).sum());
+    Ok(Contributions { users: digests, starts, lens, items, vocabulary })
+}
+
+/// Digest and number of rows of every user code; codes that no user has get zero rows.
+fn users_by_code(shards: &[Shard<RowCounts>]) -> (Vec<Digest>, Vec<u32>) {
+    let longest = shards.iter().map(|s| s.digests.len()).max().unwrap_or(0);
+    let mut digests = vec![Digest::default(); longest * SHARDS];
+    let mut lens = vec![0; longest * SHARDS];
+    for (s, shard) in shards.iter().enumerate() {
+        for (local, (digest, rows)) in (0_u32..).zip(shard.digests.iter().zip(&shard.records.0)) {
+            let user = code(s, local) as usize;
+            digests[user] = *digest;
+            lens[user] = *rows;
+        }
+    }
+    (digests, lens)
+}
+
+/// A contiguous range of users and their part of the item array.
+struct UserRange<'a> {
+    first_user: usize,
+    first_item: usize,
+    lens: &'a mut [u32],
+    items: &'a mut [ItemCode],
+}
+
+fn split_users<'a>(
+    mut items: &'a mut [ItemCode],
+    mut lens: &'a mut [u32],
+    starts: &[usize],
+    parts: usize,
+) -> Vec<UserRange<'a>> {
+    let mut ranges = Vec::with_capacity(parts);
+    let (mut first_user, mut first_item) = (0, 0);
+    for end in parallel::balanced_ends(lens, parts) {
+        let end_item = starts.get(end).copied().unwrap_or(first_item + items.len());
+        let (head, tail) = lens.split_at_mut(end - first_user);
+        let (head_items, tail_items) = items.split_at_mut(end_item - first_item);
+        ranges.push(UserRange { first_user, first_item, lens: head, items: head_items });
+        (lens, items) = (tail, tail_items);
+        (first_user, first_item) = (end, end_item);
+    }
+    ranges
+}
+
+impl UserRange<'_> {
+    fn scatter(&mut self, chunks: &[Chunk], starts: &[usize]) {
+        let users = self.first_user..self.first_user + self.lens.len();
+        let mut cursors: Vec<usize> = starts[users].iter().map(|s| s - self.first_item).collect();
+        for chunk in chunks {
+            chunk.for_each_run(|user, row, rows| {
+                let Some(cursor) =
+                    (user as usize).checked_sub(self.first_user).and_then(|local| cursors.get_mut(local))
+                else {
+                    return;
+                };
+                self.items[*cursor..*cursor + rows].copy_from_slice(&chunk.items[row..row + rows]);
+                *cursor += rows;
+            });
+        }
+    }
+
+    fn deduplicate(&mut self, starts: &[usize]) {
+        let mut seen = SeenItems::default();
+        for (local, len) in self.lens.iter_mut().enumerate() {
+            let start = starts[self.first_user + local] - self.first_item;
+            let kept = seen.keep_first(&mut self.items[start..start + *len as usize]);
+            *len = kept as u32;
+        }
+    }
+}
+
+/// A small set that is emptied by counting an epoch up: one word per slot, `epoch << 32 | code`.
+#[derive(Debug, Default)]
+struct SeenItems {
+    slots: Vec<u64>,
+    epoch: u32,
+}
+
+impl SeenItems {
+    /// Move the first occurrence of each item to the front; returns how many there are.
+    fn keep_first(&mut self, items: &mut [ItemCode]) -> usize {
+        if items.len() < 2 {
+            return items.len();
+        }
+        let size = (items.len() * 2).next_power_of_two();
+        if self.slots.len() < size {
+            self.slots.resize(size, 0);
+        }
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.slots.fill(0);
+            self.epoch = 1;
+        }
+        let mut kept = 0;
+        for i in 0..items.len() {
+            let item = items[i];
+            if self.insert(item, size - 1) {
+                items[kept] = item;
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    fn insert(&mut self, item: ItemCode, mask: usize) -> bool {
+        let entry = u64::from(self.epoch) << 32 | u64::from(item.0);
+        let mut at = (item.0.wrapping_mul(0x9e37_79b9) >> 7) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == entry {
+                return false;
+            }
+            if (slot >> 32) as u32 != self.epoch {
+                self.slots[at] = entry;
+                return true;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_occurrences_are_kept() {
+        let mut seen = SeenItems::default();
+        for n in [1_u32, 2, 7, 100, 3] {
+            let mut items: Vec<ItemCode> = (0..3 * n).map(|i| ItemCode(i % n * 64)).collect();
+            let kept = seen.keep_first(&mut items);
+            let expected: Vec<ItemCode> = (0..n).map(|i| ItemCode(i * 64)).collect();
+            assert_eq!(items[..kept], expected);
+        }
     }
 }

@@ -53,6 +53,14 @@ impl KeyStore {
         }
     }
 
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Words(words) => words.capacity() * 8,
+            Self::Bytes { data, ends } => data.capacity() + ends.capacity() * 8,
+        }
+    }
+
     /// The word key at a position.
     pub fn word(&self, position: usize) -> Option<u64> {
         match self {

@@ -5,18 +5,29 @@ mod interner;
 mod keys;
 
 pub use builder::{ContributionsBuilder, UserRun, Worker};
-pub use interner::ItemCode;
 pub use keys::{KeyLayout, KeyStore, Payload};
 
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
+use interner::{SHARDS, Shard, local_of_code, shard_of_code};
+
+/// Dense code of an item. Which item gets which code depends on timing; nothing released depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ItemCode(pub(crate) u32);
+
+impl ItemCode {
+    /// Position in arrays indexed by item.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Distinct (user, item) pairs grouped by user, not yet bounded: they can not be weighed.
 #[derive(Debug)]
 pub struct Contributions {
-    /// Digest of each user.
+    /// Digest of each user code; codes that no user has have no items.
     pub(crate) users: Vec<Digest>,
-    /// `starts[u] .. starts[u] + lens[u]` is the user's slice of `items`.
+    /// `items[starts[u]..][..lens[u]]` are the user's items, in no particular order.
     pub(crate) starts: Vec<usize>,
     pub(crate) lens: Vec<u32>,
     pub(crate) items: Vec<ItemCode>,
@@ -26,6 +37,45 @@ pub struct Contributions {
 /// What is known of each item code: its digest and its key.
 #[derive(Debug)]
 pub struct Vocabulary {
-    pub(crate) shards: Vec<interner::ItemShard>,
-    pub(crate) schema: ItemSchema,
+    shards: Vec<Shard<KeyStore>>,
+    schema: ItemSchema,
+}
+
+impl Vocabulary {
+    /// All codes are below this.
+    pub(crate) fn code_bound(&self) -> usize {
+        self.shards.iter().map(|s| s.digests.len()).max().unwrap_or(0) * SHARDS
+    }
+
+    /// The digest of an item.
+    pub(crate) fn digest(&self, item: ItemCode) -> Digest {
+        self.shards[shard_of_code(item.0)].digests[local_of_code(item.0)]
+    }
+
+    /// Digests of the codes from `first` (a multiple of the number of shards) on; codes without an item are
+    /// filled with zero.
+    pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
+        debug_assert!(first.is_multiple_of(SHARDS) && digests.len().is_multiple_of(SHARDS));
+        let local = first / SHARDS;
+        for (s, shard) in self.shards.iter().enumerate() {
+            let known = shard.digests.get(local..).unwrap_or_default();
+            let mut known = known.iter().copied();
+            for slot in digests[s..].iter_mut().step_by(SHARDS) {
+                *slot = known.next().unwrap_or_default();
+            }
+        }
+    }
+
+    /// Codes in one call of [`Vocabulary::gather_digests`] should be a multiple of this.
+    pub(crate) const STRIDE: usize = SHARDS;
+
+    /// Where the key of an item is stored.
+    pub(crate) fn key(&self, item: ItemCode) -> (&KeyStore, usize) {
+        (&self.shards[shard_of_code(item.0)].records, local_of_code(item.0))
+    }
+
+    /// The types of the item columns.
+    pub(crate) fn schema(&self) -> &ItemSchema {
+        &self.schema
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
 
-pub use schema::ItemSchema;
+pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
 use crate::contributions::Contributions;

@@ -27,3 +27,12 @@ impl ItemSchema {
         todo!()
     }
 }
+
+/// Sort rows by the columns from left to right; also returns, for each row of the result, where it stood before.
+///
+/// # Errors
+/// [`crate::Error::Internal`] if a type has no order.
+pub fn sorted(batch: &RecordBatch) -> Result<(RecordBatch, Vec<u32>)> {
+    let _ = batch;
+    todo!()
+}

@@ -2,12 +2,20 @@
 
 mod report;
 
-use arrow_array::RecordBatch;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use arrow_schema::{Field, Schema};
 
 pub use report::{KeyStamp, Report};
 
-use crate::Result;
+use crate::ingest::sorted;
 use crate::threshold::Selected;
+use crate::weighting::UNIT;
+use crate::{Error, Result};
+
+/// Name of the column of noisy weights.
+pub const WEIGHT_COLUMN: &str = "weight";
 
 /// What leaves the crate: the items and the report, nothing else of the data (law 5).
 #[derive(Debug, Clone)]
@@ -19,8 +27,26 @@ pub struct Release {
 }
 
 impl Release {
-    pub(crate) fn publish(selected: Selected, report: Report) -> Result<Self> {
-        let _ = (selected, report);
-        todo!()
+    /// Copy the selected keys, and nothing else, into fresh columns, and sort them by their own values.
+    pub(crate) fn publish(selected: &Selected, report: Report) -> Result<Self> {
+        let vocabulary = selected.vocabulary();
+        let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
+        let (items, order) = sorted(&vocabulary.schema().decode(keys)?)?;
+        let items = if report.request.with_weights {
+            let weights = order.iter().map(|&i| selected.items[i as usize].1 as f64 / UNIT as f64);
+            with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
+        } else {
+            items
+        };
+        Ok(Self { items, report })
     }
+}
+
+fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch> {
+    let field = Field::new(name, column.data_type().clone(), false);
+    let fields =
+        batch.schema().fields().iter().map(|f| f.as_ref().clone()).chain([field]).collect::<Vec<_>>();
+    let columns = batch.columns().iter().cloned().chain([column]).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|_| Error::Internal("the released columns do not fit together"))
 }

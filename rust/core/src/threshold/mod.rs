@@ -1,6 +1,10 @@
 //! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
 
+mod rounds;
+
 use serde::{Deserialize, Serialize};
+
+pub use rounds::{Selected, select_rounds};
 
 use crate::weighting::UNIT;
 
@@ -22,22 +26,4 @@ impl Threshold {
     pub fn value(self) -> f64 {
         self.0 as f64 / UNIT as f64
     }
-}
-
-/// The items selected by all rounds, with their noisy weights in integer units.
-#[derive(Debug)]
-pub struct Selected {}
-
-/// Run the rounds: weigh, decide, take the released items out of every user's set, re-bound.
-///
-/// # Errors
-/// Interruption.
-pub fn select_rounds(
-    contributions: crate::bounding::BoundedContributions,
-    calibration: &crate::mechanisms::Calibration,
-    key: &crate::random::ReleaseKey,
-    control: &crate::control::Control,
-) -> crate::Result<Selected> {
-    let _ = (contributions, calibration, key, control);
-    todo!()
 }

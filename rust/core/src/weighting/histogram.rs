@@ -1,21 +1,103 @@
 //! The weighted histogram of one round.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::Weighting;
+use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::control::Control;
-use crate::weighting::Weighting;
+use crate::parallel;
+
+/// Codes below this are summed privately by each thread: codes grow with first appearance, so the frequent items, for
+/// which threads would wait on each other, are among them.
+const PRIVATE_CODES: usize = 1 << 16;
+/// Weights are looked up for users of up to this many items and computed for larger ones.
+const TABLE: u32 = 1 << 12;
 
 /// Sum of the weights of each item code, in integer units.
 #[derive(Debug)]
 pub struct WeightHistogram {
-    pub(crate) weights: Vec<u64>,
+    weights: Vec<AtomicU64>,
 }
 
-/// Every user gives its weight to each of its bounded items.
-pub fn weigh(
-    contributions: &BoundedContributions,
-    weighting: Weighting,
-    control: &Control,
-) -> WeightHistogram {
-    let _ = (contributions, weighting, control);
-    todo!()
+impl WeightHistogram {
+    /// All weights zero.
+    pub(crate) fn new(code_bound: usize) -> Self {
+        Self { weights: (0..code_bound).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// Weight of an item code.
+    pub(crate) fn weight(&self, code: usize) -> u64 {
+        self.weights[code].load(Relaxed)
+    }
+
+    /// Number of codes.
+    pub(crate) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Set to the weights of one round: every user gives its weight to each of its kept items.
+    ///
+    /// The sums are of integers, so neither the order of users nor the number of threads matters.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub fn weigh(
+        &mut self,
+        contributions: &BoundedContributions,
+        weighting: Weighting,
+        control: &Control,
+    ) -> Result<()> {
+        for w in &mut self.weights {
+            *w.get_mut() = 0;
+        }
+        let table: Vec<u64> = (0..=TABLE.min(contributions.bound())).map(|k| weighting.weight(k)).collect();
+        let weight = |k: usize| table.get(k).copied().unwrap_or_else(|| weighting.weight(k as u32));
+        let ranges = contributions.user_ranges(control);
+        if let [users] = ranges.as_slice() {
+            self.add_alone(contributions, users.clone(), weight);
+        } else {
+            parallel::map(ranges, |users| self.add_shared(contributions, users, &weight));
+        }
+        control.check()
+    }
+
+    fn add_alone(
+        &mut self,
+        contributions: &BoundedContributions,
+        users: std::ops::Range<usize>,
+        weight: impl Fn(usize) -> u64,
+    ) {
+        for user in users {
+            let items = contributions.kept_items(user);
+            let w = weight(items.len());
+            for item in items {
+                *self.weights[item.index()].get_mut() += w;
+            }
+        }
+    }
+
+    fn add_shared(
+        &self,
+        contributions: &BoundedContributions,
+        users: std::ops::Range<usize>,
+        weight: &impl Fn(usize) -> u64,
+    ) {
+        let mut private = vec![0_u64; PRIVATE_CODES.min(self.weights.len())];
+        for user in users {
+            let items = contributions.kept_items(user);
+            let w = weight(items.len());
+            for item in items {
+                match private.get_mut(item.index()) {
+                    Some(sum) => *sum += w,
+                    None => _ = self.weights[item.index()].fetch_add(w, Relaxed),
+                }
+            }
+        }
+        for (total, sum) in self.weights.iter().zip(private) {
+            if sum > 0 {
+                total.fetch_add(sum, Relaxed);
+            }
+        }
+    }
 }

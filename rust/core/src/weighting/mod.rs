@@ -4,7 +4,7 @@ mod histogram;
 
 use serde::{Deserialize, Serialize};
 
-pub use histogram::{WeightHistogram, weigh};
+pub use histogram::WeightHistogram;
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.

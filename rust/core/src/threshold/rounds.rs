@@ -1,0 +1,114 @@
+//! The rounds of a calibrated mechanism on bounded contributions.
+
+use std::ops::Range;
+
+use crate::Result;
+use crate::bounding::{BoundedContributions, ItemSet};
+use crate::contributions::{ItemCode, Vocabulary};
+use crate::control::Control;
+use crate::mechanisms::{Calibration, Round};
+use crate::noise::NoisyThreshold;
+use crate::parallel;
+use crate::random::{Digest, Purpose, ReleaseKey, Words};
+use crate::weighting::WeightHistogram;
+
+/// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
+const BLOCK: usize = 16 * Vocabulary::STRIDE;
+
+/// The items selected by all rounds.
+#[derive(Debug)]
+pub struct Selected {
+    /// Each selected item with its noisy weight in integer units (0 where weights were not asked for).
+    pub(crate) items: Vec<(ItemCode, i64)>,
+    contributions: BoundedContributions,
+}
+
+impl Selected {
+    /// What is known of the items.
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        self.contributions.vocabulary()
+    }
+}
+
+/// Run the rounds: weigh, decide, take the released items out of every user's set, re-bound.
+///
+/// # Errors
+/// Interruption.
+pub fn select_rounds(
+    mut contributions: BoundedContributions,
+    calibration: &Calibration,
+    with_weights: bool,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Selected> {
+    let codes = contributions.vocabulary().code_bound();
+    control.charge_memory(codes as u64 * 8, "weighing the items")?;
+    let mut histogram = WeightHistogram::new(codes);
+    let mut released = ItemSet::new(codes);
+    let mut items = Vec::new();
+    for (index, round) in (0_u32..).zip(&calibration.rounds) {
+        histogram.weigh(&contributions, round.weighting, control)?;
+        let decision = Decision {
+            histogram: &histogram,
+            vocabulary: contributions.vocabulary(),
+            rule: NoisyThreshold::new(round.noise, round.threshold),
+            words: Words::new(key, Purpose::Noise, index),
+            with_weights,
+        };
+        let found = decision.decide_all(control);
+        let last = index as usize + 1 == calibration.rounds.len();
+        if !last && !found.is_empty() {
+            for &(item, _) in &found {
+                released.insert(item);
+            }
+            contributions.remove(&released, control)?;
+        }
+        items.extend(found);
+    }
+    Ok(Selected { items, contributions })
+}
+
+/// What one round's decisions depend on.
+struct Decision<'a> {
+    histogram: &'a WeightHistogram,
+    vocabulary: &'a Vocabulary,
+    rule: NoisyThreshold,
+    words: Words,
+    with_weights: bool,
+}
+
+impl Decision<'_> {
+    /// Decide every item that has weight.
+    ///
+    /// An item without weight is held by nobody in this round and is never released: the proofs count only
+    /// noise on items that somebody holds.
+    fn decide_all(&self, control: &Control) -> Vec<(ItemCode, i64)> {
+        let codes = self.histogram.len();
+        let threads = parallel::threads_for(codes, control);
+        let step = codes.div_ceil(threads).next_multiple_of(BLOCK).max(BLOCK);
+        let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
+        parallel::map(parts, |part: Range<usize>| {
+            let mut found = Vec::new();
+            for first in part.clone().step_by(BLOCK) {
+                self.decide_block(first..part.end.min(first + BLOCK), &mut found);
+            }
+            found
+        })
+        .concat()
+    }
+
+    fn decide_block(&self, codes: Range<usize>, found: &mut Vec<(ItemCode, i64)>) {
+        let mut digests = [Digest::default(); BLOCK];
+        let mut words = [0_u128; BLOCK];
+        let (digests, words) = (&mut digests[..codes.len()], &mut words[..codes.len()]);
+        self.vocabulary.gather_digests(codes.start, digests);
+        self.words.fill(digests, words);
+        for (code, &word) in codes.zip(words.iter()) {
+            let weight = self.histogram.weight(code);
+            if weight > 0 && self.rule.releases(weight, word) {
+                let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
+                found.push((ItemCode(code as u32), noisy));
+            }
+        }
+    }
+}
