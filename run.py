@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         case ["test", *rest]:
             return test(rest)
         case _:
-            print(__doc__, file=sys.stderr)
+            sys.stderr.write(__doc__ or "")
             return 2
 
 
@@ -76,7 +76,7 @@ def run(*command: object, check: bool = True) -> int:
         "PATH": os.pathsep.join((str(BIN), os.environ.get("PATH", ""))),
     }
     words = [str(word) for word in command]
-    result = subprocess.run(words, cwd=ROOT, env=environment, check=False)
+    result = subprocess.run(words, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own words
     if check and result.returncode:
         sys.exit(result.returncode)
     return result.returncode
@@ -84,7 +84,8 @@ def run(*command: object, check: bool = True) -> int:
 
 def say(text: str) -> None:
     """Tell the user what happens, on standard error."""
-    print(f"> {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"> {text}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ import json
 import pytest
 from cli_support import BUDGET, COLUMNS, KEY
 
+pytestmark = pytest.mark.usefixtures("rows")
+
 
 @pytest.fixture
-def report(dpsel_run, folder, rows):
+def report(dpsel_run, folder):
     """The report of a release, as a file."""
     run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "items.csv", "--report", "report.json")
     assert run.code == 0
@@ -84,11 +86,12 @@ def test_what_is_no_report_is_a_data_error(dpsel_run, folder, text):
     assert "secret" not in run.error
 
 
-def test_a_missing_report_is_a_data_error(dpsel_run, folder):
+def test_a_missing_report_is_a_data_error(dpsel_run):
     assert dpsel_run("check", "report.json").code == 3
 
 
-def test_a_test_key_is_pointed_out(dpsel_run, rows):
+def test_a_test_key_is_pointed_out(dpsel_run):
     dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--insecure-test-key", KEY, "--report", "report.json")
     run = dpsel_run("check", "report.json")
-    assert "test key" in run.out
+    assert run.code == 4
+    assert "insecure_test_key" in run.out

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 
 import pytest
 from cli_support import BUDGET, COLUMNS, names
@@ -13,6 +14,8 @@ from cli_support import BUDGET, COLUMNS, names
 import dpsel
 from dpsel import exceptions
 from dpsel.cli._exit import ExitCode, exit_code
+
+pytestmark = pytest.mark.usefixtures("rows")
 
 RESULTS = ("-o", "items.csv", "--report", "report.json")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals and pipes")
@@ -37,7 +40,7 @@ def test_bad_input_is_a_data_error_that_quotes_nothing(dpsel_run, folder, name):
         (folder / name).write_bytes(content)
     before = names(folder)
     run = dpsel_run("select", name, *COLUMNS, *BUDGET, *RESULTS)
-    assert run.code in {ExitCode.DATA, ExitCode.USAGE} if name == "rows.unknown" else run.code == ExitCode.DATA
+    assert run.code == (ExitCode.USAGE if name == "rows.unknown" else ExitCode.DATA)
     assert "secret" not in run.error
     assert names(folder) == before
 
@@ -45,7 +48,7 @@ def test_bad_input_is_a_data_error_that_quotes_nothing(dpsel_run, folder, name):
 @pytest.mark.parametrize("target", ["missing/items.csv", "taken.csv", "locked/items.csv"])
 @pytest.mark.parametrize("option", ["-o", "--report"])
 def test_results_that_cannot_be_written_are_found_out_before_the_job(
-    dpsel_run, folder, rows, monkeypatch, target, option
+    dpsel_run, folder, monkeypatch, target, option
 ):
     (folder / "taken.csv").mkdir()
     (folder / "locked").mkdir(mode=0o500)
@@ -58,7 +61,7 @@ def test_results_that_cannot_be_written_are_found_out_before_the_job(
     assert names(folder) == {"rows.csv", "taken.csv", "locked"}
 
 
-def test_results_appear_together_or_not_at_all(dpsel_run, folder, rows, monkeypatch):
+def test_results_appear_together_or_not_at_all(dpsel_run, folder, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -71,7 +74,7 @@ def test_results_appear_together_or_not_at_all(dpsel_run, folder, rows, monkeypa
     assert (folder / "report.json").read_text() == "old"
 
 
-def test_an_unforeseen_exception_does_not_speak(dpsel_run, rows, monkeypatch):
+def test_an_unforeseen_exception_does_not_speak(dpsel_run, monkeypatch):
     def fail(*_, **__):
         raise LookupError("secret value of the data")
 
@@ -82,7 +85,7 @@ def test_an_unforeseen_exception_does_not_speak(dpsel_run, rows, monkeypatch):
     assert "secret" not in run.err
 
 
-def test_tracebacks_on_demand(dpsel_run, rows, monkeypatch):
+def test_tracebacks_on_demand(dpsel_run, monkeypatch):
     monkeypatch.setenv("DPSEL_DEBUG", "1")
     run = dpsel_run("select", "nothing.csv", *COLUMNS, *BUDGET)
     assert run.code == ExitCode.DATA
@@ -112,9 +115,7 @@ def test_exit_codes(error, code):
     assert exit_code(error) == code
 
 
-def test_warnings_are_one_line(dpsel_run, rows, monkeypatch):
-    import warnings
-
+def test_warnings_are_one_line(dpsel_run, monkeypatch):
     def warn(*_, **__):
         warnings.warn("think\n  again", exceptions.DpselWarning, stacklevel=2)
         raise exceptions.DataError("stop here")
@@ -145,7 +146,7 @@ def test_an_interrupted_job_leaves_nothing(start, folder, number, code):
 
 
 @posix_only
-def test_a_closed_pipe_is_no_traceback(start, rows):
+def test_a_closed_pipe_is_no_traceback(start):
     child = start("select", "rows.csv", *COLUMNS, *BUDGET)
     child.stdout.close()
     err = child.stderr.read()

@@ -14,6 +14,8 @@ from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
 import dpsel
 from dpsel.cli import select
 
+pytestmark = pytest.mark.usefixtures("rows")
+
 SELECT = ("select", "rows.csv", *COLUMNS, *BUDGET)
 
 
@@ -22,24 +24,24 @@ def parsed(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_standard_output_holds_the_items_and_nothing_else(dpsel_run, rows):
+def test_standard_output_holds_the_items_and_nothing_else(dpsel_run):
     run = dpsel_run(*SELECT, "--progress", "--report", "report.json")
     assert run.code == 0
     assert parsed(run.out) == [["item"], *([item] for item in COMMON)]
     assert "secret" not in run.err
 
 
-def test_quiet_prints_nothing_on_standard_error(dpsel_run, rows):
+def test_quiet_prints_nothing_on_standard_error(dpsel_run):
     assert dpsel_run(*SELECT, "--quiet").err == ""
 
 
-def test_ndjson_on_standard_output(dpsel_run, rows):
+def test_ndjson_on_standard_output(dpsel_run):
     run = dpsel_run(*SELECT, "--output-format", "ndjson")
     assert [json.loads(line) for line in run.out.splitlines()] == [{"item": item} for item in COMMON]
 
 
 @pytest.mark.parametrize("extension", dpsel.release.EXTENSIONS)
-def test_every_extension_can_be_written(dpsel_run, folder, rows, extension):
+def test_every_extension_can_be_written(dpsel_run, folder, extension):
     run = dpsel_run(*SELECT, "-o", f"items{extension}")
     assert (run.code, run.out) == (0, "")
     assert names(folder) == {"rows.csv", f"items{extension}"}
@@ -51,18 +53,18 @@ def test_every_extension_can_be_written(dpsel_run, folder, rows, extension):
     assert len(again) == len(COMMON)
 
 
-def test_parquet_output_reads_back(dpsel_run, rows):
+def test_parquet_output_reads_back(dpsel_run):
     dpsel_run(*SELECT, "-o", "items.parquet")
     assert pq.read_table("items.parquet")["item"].to_pylist() == list(COMMON)
 
 
-def test_an_existing_output_is_replaced(dpsel_run, folder, rows):
+def test_an_existing_output_is_replaced(dpsel_run, folder):
     (folder / "items.csv").write_text("old\n")
     dpsel_run(*SELECT, "-o", "items.csv")
     assert parsed((folder / "items.csv").read_text()) == [["item"], *([item] for item in COMMON)]
 
 
-def test_a_test_key_repeats_the_release_and_stamps_the_report(dpsel_run, folder, rows):
+def test_a_test_key_repeats_the_release_and_stamps_the_report(dpsel_run, folder):
     arguments = (*SELECT, "--with-weights", "--insecure-test-key", KEY, "--report", "report.json")
     first, second = dpsel_run(*arguments), dpsel_run(*arguments)
     assert first.out == second.out
@@ -83,7 +85,7 @@ HONOURED = {
     "ratio": (("--mechanism", "sips", "--ratio", "0.5"), {"mechanism": dpsel.Sips(ratio=0.5)}),
     "with_weights": (("--with-weights",), {"with_weights": True}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
-    "input_format": (("--format", "ndjson"), {"format": "ndjson"}),
+    "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),
     "insecure_test_key": (("--insecure-test-key", KEY), {"insecure_test_key": bytes(32)}),
@@ -110,7 +112,7 @@ def test_the_table_of_options_is_complete():
 
 
 @pytest.mark.parametrize("name", HONOURED)
-def test_every_option_reaches_the_library(dpsel_run, rows, calls, name):
+def test_every_option_reaches_the_library(dpsel_run, calls, name):
     given, expected = HONOURED[name]
     dpsel_run(*SELECT, *given)
     _, plain = calls.pop() if calls else (None, {})
@@ -121,12 +123,12 @@ def test_every_option_reaches_the_library(dpsel_run, rows, calls, name):
     }
 
 
-def test_rho_asks_for_zcdp(dpsel_run, rows, calls):
+def test_rho_asks_for_zcdp(dpsel_run, calls):
     dpsel_run("select", "rows.csv", *COLUMNS, "--rho", "0.1", "--delta", "1e-6", "--max-items-per-user", "5")
     assert calls[0][1]["privacy"] == dpsel.ZCDP(rho=0.1, delta=1e-6)
 
 
-def test_all_paths_reach_the_library(dpsel_run, rows, calls):
+def test_all_paths_reach_the_library(dpsel_run, calls):
     dpsel_run("select", "rows.csv", "more-*.csv", *COLUMNS, *BUDGET)
     assert calls[0][0] == ["rows.csv", "more-*.csv"]
 
@@ -177,7 +179,7 @@ def test_what_does_not_apply_is_refused(dpsel_run, folder, rows, case):
 
 
 @pytest.mark.parametrize("missing", ["--user", "--item", "--delta", "--max-items-per-user", "--epsilon"])
-def test_decisions_have_no_defaults(dpsel_run, rows, missing):
+def test_decisions_have_no_defaults(dpsel_run, missing):
     arguments = list(SELECT)
     at = arguments.index(missing)
     del arguments[at : at + 2]

@@ -34,7 +34,7 @@ def test_examples_run_in_order(path, folder, dpsel_run):
     namespace: dict[str, object] = {}
     for language, text in examples(path):
         if language == "python":
-            exec(compile(text, str(path), "exec"), namespace)
+            exec(compile(text, str(path), "exec"), namespace)  # noqa: S102 - our own examples
             continue
         for line in text.replace("\\\n", " ").splitlines():
             if line.startswith("dpsel "):

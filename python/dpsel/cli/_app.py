@@ -6,16 +6,18 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import dpsel
 from dpsel.cli import check, completion, demo_data, plan, select
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
 
 # A new command is a file with a click command called `command`, and its name here.
 COMMANDS = (select.command, plan.command, check.command, demo_data.command, completion.command)

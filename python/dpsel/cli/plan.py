@@ -45,6 +45,7 @@ def command(
     delta: float | None,
     mechanisms: tuple[str, ...],
     plot: Path | None,
+    *,
     as_json: bool,
     **options: Any,
 ) -> None:

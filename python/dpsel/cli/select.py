@@ -78,7 +78,7 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
 )
 @click.option(
-    "--format", "input_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
+    "--format", "file_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
 )
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="At most N threads; default all.")
 @click.option("--memory-limit", type=ByteSize(), metavar="SIZE", help="Refuse to use more, such as 4GiB.")
@@ -103,6 +103,7 @@ def command(
     output: str,
     output_format: str | None,
     report: Path | None,
+    *,
     progress: bool,
     quiet: bool,
     **options: Any,
@@ -157,7 +158,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         ),
         "with_weights": options["with_weights"],
         "ngrams": _ngrams(options["ngrams"]),
-        "format": options["input_format"],
+        "file_format": options["file_format"],
         "threads": options["threads"],
         "memory_limit": options["memory_limit"],
         "insecure_test_key": options["insecure_test_key"],

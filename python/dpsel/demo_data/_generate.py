@@ -66,7 +66,7 @@ def generate(
     numbered = _in_order(kind, users, seed)
     if order == "random":
         shuffled = list(numbered)
-        random.Random(f"{seed} order").shuffle(shuffled)
+        random.Random(f"{seed} order").shuffle(shuffled)  # noqa: S311 - repeatable on purpose
         numbered = iter(shuffled)
     if items == "int":
         return numbered
@@ -83,7 +83,7 @@ def _in_order(kind: str, users: int, seed: int) -> Iterator[tuple[int, int]]:
     draw = _text_draw() if kind == "text" else _zeta_draw
     for user in range(users):
         # One generator per user: a prefix of the users does not depend on how many follow.
-        rng = random.Random(f"{seed} {kind} {user}")
+        rng = random.Random(f"{seed} {kind} {user}")  # noqa: S311 - repeatable on purpose
         # dict.fromkeys removes duplicates and keeps the order of the draws.
         for item in dict.fromkeys(draw(rng)):
             yield user, item

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 EXTENSIONS = (".csv", ".ndjson", ".jsonl", ".parquet")
 _ROWS_PER_GROUP = 1_000_000
@@ -69,8 +71,8 @@ def _write_ndjson(rows: Iterable[Row], path: Path) -> None:
 
 def _write_parquet(rows: Iterable[Row], path: Path) -> None:
     try:
-        import pyarrow as pa  # noqa: PLC0415 - not a dependency of the package
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError as error:
         message = "writing demo data as Parquet needs pyarrow (pip install pyarrow); or name a .csv file"
         raise ImportError(message) from error
