@@ -63,7 +63,9 @@ def main(args: Sequence[str] | None = None) -> int:
         terminated = signal.SIGTERM in signals
         click.echo("error: terminated" if terminated else "error: interrupted", err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last frame: every exception becomes a code
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
         return report_error(error)
     return result if isinstance(result, int) else ExitCode.OK
 

@@ -12,8 +12,8 @@ from dpsel.cli._exit import ExitCode
 _EPILOG = """\
 \b
 Example:
-  dpsel check report.json && echo "the numbers are those of the guarantee"
-\b
+  dpsel check report.json && echo "it holds"
+
 What it can and cannot say: it recomputes every noise scale and threshold from the parameters in the
 report, so a report with other numbers fails. It cannot know whether the report belongs to a given file of
 items, nor whether the key was drawn fairly.

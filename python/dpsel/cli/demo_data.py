@@ -19,12 +19,15 @@ Examples:
   dpsel demo-data lines.csv --kind quotations
   dpsel demo-data words.csv --kind text --users 10000 --items str
   dpsel demo-data zeta.parquet --kind zeta --users 100000 --order random
+
 \b
 Kinds:
-  quotations  594 lines of Shakespeare, the King James Bible and founding documents of the United States;
+  quotations  594 lines of Shakespeare, the King James Bible and founding
+              documents of the United States, in the public domain;
               columns line (the user) and text; CSV only
   text        skewed like words in prose; columns user and item
-  zeta        the synthetic data of the DP-SIPS paper (Pareto sizes, zeta items); columns user and item
+  zeta        the synthetic data of the DP-SIPS paper (Pareto sizes, zeta
+              items); columns user and item
 """
 
 

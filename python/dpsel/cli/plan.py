@@ -12,6 +12,8 @@ from dpsel.cli import _mechanisms
 from dpsel.cli._options import Counts, privacy_from, privacy_options
 from dpsel.cli._output import Staged
 
+PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
+
 _EPILOG = """\
 \b
 Examples:
@@ -19,10 +21,9 @@ Examples:
   dpsel plan --rho 0.1 --delta 1e-6 --max-items-per-user 50,500 \\
       --mechanism weighted-gaussian --mechanism sips --users 20,50,100
   dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 10 --plot keep.png
-\b
-How to read it: an item is released with the given probability if that many users hold it and every one of
-them holds as many items as the limit allows. Users with fewer items give more weight to each, so real
-releases are better than the plan.
+
+How to read it: an item is released with the given probability if that many users hold it, each of them
+with as many items as --items-per-user says (as the limit, if it is not given: the worst case).
 """
 
 
@@ -37,7 +38,15 @@ releases are better than the plan.
     help="Repeat it to compare several.  [default: auto]",
 )
 @click.option("--users", type=Counts(), help="Show the keep probability for these numbers of users.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg).")
+@click.option(
+    "--items-per-user",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Items of each user who holds the item.  [default: the limit]",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg, .pdf)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
     epsilon: float | None,
@@ -56,10 +65,15 @@ def command(
     arguments: dict[str, Any] = {
         "privacy": privacy_from(epsilon, rho, delta),
         "max_items_per_user": list(options["max_items_per_user"]),
-        "mechanism": [_mechanisms.mechanism_from(name, {}) for name in mechanisms or (_mechanisms.AUTO,)],
+        "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in mechanisms or (_mechanisms.AUTO,)],
     }
     if options["users"]:
         arguments["users"] = list(options["users"])
+    if options["items_per_user"]:
+        arguments["items_per_user"] = options["items_per_user"]
+    if plot and plot.suffix not in PLOT_EXTENSIONS:
+        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
+        raise click.UsageError(message)
     planned = dpsel.plan(**arguments)
     with Staged() as staged:
         if plot:

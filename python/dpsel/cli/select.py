@@ -29,21 +29,24 @@ _EPILOG = """\
 \b
 Examples:
   dpsel select events.parquet --user user_id --item query \\
-      --epsilon 1 --delta 1e-8 --max-items-per-user 100 -o queries.parquet --report report.json
+      --epsilon 1 --delta 1e-8 --max-items-per-user 100 \\
+      -o queries.parquet --report report.json
   dpsel select 'logs/*.csv' --user uid --item country --item city \\
       --epsilon 1 --delta 1e-8 --max-items-per-user 10
   dpsel select reviews.ndjson --user author --item text --ngrams 1,2 \\
-      --rho 0.1 --delta 1e-6 --max-items-per-user 300 --mechanism sips --rounds 3 -o words.csv
+      --rho 0.1 --delta 1e-6 --max-items-per-user 300 \\
+      --mechanism sips --rounds 3 -o words.csv
 
 \b
 Choosing the parameters, before looking at the data:
-  epsilon             1 is strong, up to about 4 is usual for a release of words or keys; the costs of
-                      several releases of the same users add up.
-  delta               the chance that something only one user has gets out: far below
-                      1 / number of users.
-  max-items-per-user  about what a typical user has. Users with more contribute a random choice of that
-                      many; a much larger limit mostly raises the threshold. `dpsel plan` shows the
-                      thresholds for several limits without reading any data.
+  epsilon             1 is strong; up to about 4 is usual for words or keys.
+                      The costs of several releases of the same users add up.
+  delta               the chance that something only one user has gets out:
+                      far below 1 / number of users.
+  max-items-per-user  about what a typical user has. Users with more
+                      contribute a random choice of that many; a much larger
+                      limit mostly raises the threshold. `dpsel plan` shows
+                      thresholds for several limits without reading data.
 
 Order, number of threads and duplicated rows do not change a release. CSV columns are text.
 """
