@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from cli_support import COMMON, Run
 
 from dpsel.cli import main
 
-if TYPE_CHECKING:
-    from pathlib import Path
+# Tests are imported without their folder on the path; the helpers beside them are wanted by name.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cli_support import COMMON, Run  # noqa: E402
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_an_interrupted_job_leaves_nothing(start, folder, number, code):
         (folder / f"link{n}.csv").hardlink_to(big)
     before = names(folder)
     child = start("select", "link*.csv", *COLUMNS, *BUDGET, *RESULTS, "--progress")
-    assert b"reading" in child.stderr.read(7)
+    assert b"reading" in child.stderr.read(len("\rreading"))
     time.sleep(0.3)
     child.send_signal(number)
     _, err = child.communicate(timeout=30)
@@ -146,8 +146,9 @@ def test_an_interrupted_job_leaves_nothing(start, folder, number, code):
 
 
 @posix_only
-def test_a_closed_pipe_is_no_traceback(start):
-    child = start("select", "rows.csv", *COLUMNS, *BUDGET)
+@pytest.mark.parametrize("arguments", [("select", "rows.csv", *COLUMNS, *BUDGET), ("select", "--help")])
+def test_a_closed_pipe_is_no_traceback(start, arguments):
+    child = start(*arguments)
     child.stdout.close()
     err = child.stderr.read()
     assert child.wait(timeout=30) == ExitCode.BROKEN_PIPE

@@ -56,15 +56,16 @@ def main(args: Sequence[str] | None = None) -> int:
                 args=None if args is None else list(args), prog_name="dpsel", standalone_mode=False
             )
             sys.stdout.flush()
-    except BrokenPipeError:
+    except SystemExit as stop:
+        # click ends the process by itself when the reader of standard output went away.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
         _discard_stdout()
         return ExitCode.BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
         terminated = signal.SIGTERM in signals
         click.echo("error: terminated" if terminated else "error: interrupted", err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
-    except (SystemExit, GeneratorExit):
-        raise
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
         return report_error(error)
     return result if isinstance(result, int) else ExitCode.OK

@@ -12,12 +12,13 @@ from dpsel import mechanisms
 AUTO = "auto"
 
 
+def _exported() -> dict[str, type[Any]]:
+    classes: list[Any] = [getattr(mechanisms, name) for name in mechanisms.__all__]
+    return {cls.name.replace("_", "-"): cls for cls in classes if hasattr(cls, "__dataclass_fields__")}
+
+
 # Every dataclass that dpsel.mechanisms exports is a mechanism: adding one there adds it here.
-BY_NAME: dict[str, type[Any]] = {
-    exported.name.replace("_", "-"): exported
-    for exported in (getattr(mechanisms, name) for name in mechanisms.__all__)
-    if dataclasses.is_dataclass(exported)
-}
+BY_NAME = _exported()
 NAMES = tuple(BY_NAME)
 
 

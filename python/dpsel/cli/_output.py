@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -70,10 +71,9 @@ def print_file(extension: str, write: Callable[[Path], object]) -> None:
     with tempfile.TemporaryDirectory(prefix="dpsel-") as folder:
         path = Path(folder) / f"items.{extension}"
         write(path)
-        stream = click.get_binary_stream("stdout")
         with path.open("rb") as file:
-            shutil.copyfileobj(file, stream)
-        stream.flush()
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 def refuse_same_file(targets: dict[str, Path], inputs: Iterable[str]) -> None:
