@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import shell_complete
 
 import dpsel
 from dpsel.cli import check, completion, demo_data, plan, select
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
+from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +36,7 @@ Try it on the corpus that ships with the package:
 
 
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(dpsel.__version__, prog_name="dpsel")
+@click.version_option(dpsel.__version__, prog_name=PROGRAM)
 def cli() -> None:
     """Publish the items of a (user, item) table that differential privacy allows.
 
@@ -52,14 +54,9 @@ def main(args: Sequence[str] | None = None) -> int:
     signals: list[int] = []
     try:
         with _termination_interrupts(signals), _short_warnings():
-            result = cli.main(
-                args=None if args is None else list(args), prog_name="dpsel", standalone_mode=False
-            )
+            code = _run(sys.argv[1:] if args is None else list(args))
             sys.stdout.flush()
-    except SystemExit as stop:
-        # click ends the process by itself when the reader of standard output went away.
-        if not isinstance(stop.__context__, BrokenPipeError):
-            raise
+    except BrokenPipeError:
         _discard_stdout()
         return ExitCode.BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
@@ -68,6 +65,18 @@ def main(args: Sequence[str] | None = None) -> int:
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
         return report_error(error)
+    return code
+
+
+def _run(args: list[str]) -> int:
+    """Parse and run. click's own frame is left out, because it hides closed pipes and interrupts."""
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+    try:
+        with cli.make_context(PROGRAM, args) as context:
+            result = cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
     return result if isinstance(result, int) else ExitCode.OK
 
 
