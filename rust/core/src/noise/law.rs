@@ -2,7 +2,7 @@
 //!
 //! With q(s) = P[X >= s / `2^FRACTION_BITS`] for s > 0 and C(s) = floor(q(s) 2^128), the number K(t) of
 //! words for which N >= t is C(t) for t > 0, 2^127 for t = 0 and, by symmetry, 2^128 - 1 - C(-t) for t < 0.
-//! K never increases in t, and K(t) 2^-128 is at most P[N >= t] and less than 2^-128 below it.
+//! K never increases in t, and K(t) 2^-128 is at most P[N >= t] and at most 2^-128 below it.
 //! `docs/algorithms/noise.md` has the proof.
 
 use super::Noise;
@@ -11,8 +11,8 @@ use super::tail::{self, WordBounds};
 
 /// Half of all words.
 const HALF: u128 = 1 << 127;
-/// Precisions tried in turn, in bits. A wrong answer of the last would need a tail probability that agrees
-/// with a 128-bit fraction to 2,048 bits.
+/// Precisions tried in turn, in bits. To leave a word open, the last needs a tail probability that agrees
+/// with a multiple of 2^-128 to about 2,048 bits.
 const PRECISIONS: [u64; 4] = [256, 512, 1024, 2048];
 
 /// The law of the integer noise. Holds a noise with a positive, finite scale.

@@ -56,7 +56,7 @@ impl Table {
     #[inline]
     pub(super) fn decide(&self, weight: u64, word: u128) -> Option<bool> {
         let i = weight.saturating_sub(self.start) >> self.shift;
-        let bucket = &self.buckets[(i as usize).min(BUCKETS - 1)];
+        let bucket = &self.buckets[usize::try_from(i).unwrap_or(usize::MAX).min(BUCKETS - 1)];
         let high = upper_half(word);
         if high > bucket.reject_above {
             Some(false)
