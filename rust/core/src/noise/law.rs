@@ -124,6 +124,7 @@ impl Law {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "test arguments are in range")]
 mod tests {
     use proptest::prelude::*;
 
@@ -220,14 +221,13 @@ mod tests {
             let word = if upper { !(random >> shift) } else { random >> shift };
             for law in laws(10_f64.powf(exponent)) {
                 let range = i128::from(i64::MAX);
-                match law.noise(word, -range, range) {
-                    Some(t) => {
-                        prop_assert!(law.reaches_exactly(t, word) && !law.reaches_exactly(t + 1, word));
-                        prop_assert_eq!(law.noise(word, t - 5, t - 2), Some(t - 2));
-                        prop_assert_eq!(law.noise(word, t + 1, t + 9), None);
-                        prop_assert_eq!(law.noise(word, t, t), Some(t));
-                    }
-                    None => prop_assert_eq!(word, u128::MAX),
+                if let Some(t) = law.noise(word, -range, range) {
+                    prop_assert!(law.reaches_exactly(t, word) && !law.reaches_exactly(t + 1, word));
+                    prop_assert_eq!(law.noise(word, t - 5, t - 2), Some(t - 2));
+                    prop_assert_eq!(law.noise(word, t + 1, t + 9), None);
+                    prop_assert_eq!(law.noise(word, t, t), Some(t));
+                } else {
+                    prop_assert_eq!(word, u128::MAX);
                 }
             }
         }

@@ -76,7 +76,6 @@ fn transition(noise: Noise, threshold: Threshold) -> (u64, u64) {
     (to_weight(threshold - reach), to_weight(threshold + reach))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half fits")]
 fn upper_half(word: u128) -> u64 {
     (word >> 64) as u64
 }
