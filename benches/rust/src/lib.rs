@@ -140,7 +140,9 @@ fn batch(rows: &[(i64, i64)], kind: Kind) -> Result<RecordBatch, ArrowError> {
     let users: ArrayRef = Arc::new(rows.iter().map(|row| row.0).collect::<Int64Array>());
     let items: ArrayRef = match kind {
         Kind::Integer => Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>()),
-        Kind::Text => Arc::new(rows.iter().map(|row| Some(format!("{:04x}", row.1))).collect::<StringArray>()),
+        Kind::Text => {
+            Arc::new(rows.iter().map(|row| Some(format!("{:04x}", row.1))).collect::<StringArray>())
+        }
     };
     RecordBatch::try_from_iter([("user", users), ("item", items)])
 }
