@@ -23,7 +23,7 @@ pub const USERS: usize = 50_000;
 /// Thread counts to compare.
 pub const THREADS: [usize; 2] = [1, 2];
 
-/// A reproducible stream of words (SplitMix64); for making inputs only.
+/// A reproducible stream of words (`SplitMix64`); for making inputs only.
 #[derive(Debug, Clone)]
 pub struct Stream(u64);
 
