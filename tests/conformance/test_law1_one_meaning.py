@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 
-import dpsel
 import duckdb
 import numpy as np
 import pandas as pd
@@ -19,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpsel
 from mechanisms import MECHANISMS
 from strategies import keys, max_items, rows
 from support import released, report_of, select, table

@@ -8,10 +8,10 @@ import os
 import pickle
 import sys
 
-import dpsel
 import pytest
 from hypothesis import given
 
+import dpsel
 from mechanisms import MECHANISMS
 from strategies import keys, rows
 from support import KEY, released, report_of, select, table, units_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import dpsel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpsel
 from reference import mechanisms as reference
 from reference import prf
 from reference.noise import UNIT, noise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 
-import dpsel
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 
+import dpsel
 from strategies import KEY_TYPES, max_items, rows
 from support import items_of, released, report_of, select, table
 

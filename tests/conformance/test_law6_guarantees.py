@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import dpsel
 import pytest
 
+import dpsel
 from mechanisms import MECHANISMS
 from support import report_of, select, table
 

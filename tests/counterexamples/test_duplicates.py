@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dpsel
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpsel
 from strategies import keys, rows
 from support import released, select, table, units_of
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 
-import dpsel
 import pyarrow as pa
 import pytest
 
+import dpsel
 from reference import prf
 from support import items_of, released, report_of, select, table, units_of
 

@@ -10,10 +10,10 @@ import sys
 import textwrap
 import traceback
 
-import dpsel
 import pyarrow as pa
 import pytest
 
+import dpsel
 from support import select, table
 
 SECRET = "zxqv-unmistakable-secret"

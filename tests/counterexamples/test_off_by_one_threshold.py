@@ -7,7 +7,6 @@ decision and the tail are the same comparison; these tests would fail for either
 from __future__ import annotations
 
 import dpsel
-
 from reference import prf
 from reference.noise import TAILS, UNIT, at_least
 from support import items_of, rounds_of, select, table, units_of

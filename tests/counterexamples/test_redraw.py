@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 
-import dpsel
 import pyarrow as pa
 
+import dpsel
 from support import items_of, released, select, table
 
 ROWS = [(u, i) for u in range(120) for i in range(12) if u >= 10 * i]

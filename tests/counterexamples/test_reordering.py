@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 
 import dpsel
-
 from reference.noise import UNIT
 from support import rounds_of, select, table, units_of
 

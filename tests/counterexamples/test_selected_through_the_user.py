@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dpsel
-
 from support import items_of, select, table
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=1e-9)

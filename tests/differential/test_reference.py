@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
-import dpsel
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpsel
 from mechanisms import MECHANISMS
 from reference import mechanisms as reference
 from reference import prf

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dpsel
 import mpmath
 import pytest
+
+import dpsel
 
 #: rho, delta of zCDP, epsilon, delta of approximate DP (three digits), the optimal order alpha.
 TABLE_4 = [

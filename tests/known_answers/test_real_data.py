@@ -6,10 +6,10 @@ import subprocess
 import sys
 from functools import cache
 
-import dpsel
 import pyarrow.parquet
 import pytest
 
+import dpsel
 from support import items_of, released, select
 
 pytestmark = pytest.mark.shared_data

@@ -64,7 +64,9 @@ def patched(mutant: Mutant) -> str:
     """The mutated text of the file."""
     text = (ROOT / mutant.file).read_text()
     if text.count(mutant.find) != 1:
-        raise BrokenRunError(f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}")
+        raise BrokenRunError(
+            f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}"
+        )
     return text.replace(mutant.find, mutant.replace)
 
 
@@ -97,11 +99,15 @@ def tests_fail(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     probe = [sys.executable, "-c", "import dpsel; print(dpsel.__file__)"]
     where = subprocess.run(probe, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not where.stdout.startswith(str(copy)):
-        raise BrokenRunError(f"the patched package is not the one that is imported: {where.stdout}{where.stderr}")
+        raise BrokenRunError(
+            f"the patched package is not the one that is imported: {where.stdout}{where.stderr}"
+        )
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        raise BrokenRunError(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}")
+        raise BrokenRunError(
+            f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}"
+        )
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return done.returncode == 1, failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dpsel
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
 
+import dpsel
 from false_alarm import ALPHA
 from support import released, rounds_of, select
 
@@ -17,26 +17,26 @@ ITEMS, KEPT = 10, 3
 
 
 def kept_counts(users: int, items: np.ndarray) -> np.ndarray:
-    """How many users kept each item: counts with so little noise that rounding takes it away."""
+    """How many users kept each item: counts whose noise is nothing beside their spread."""
     data = pa.table({"user": np.repeat(np.arange(users), len(items)), "item": np.tile(items, users)})
     release = select(
         data,
-        privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01),
+        privacy=dpsel.ApproxDP(epsilon=50.0, delta=0.01),
         max_items_per_user=KEPT,
         mechanism=dpsel.CountLaplace(),
         with_weights=True,
         key=None,
     )
-    assert rounds_of(release)[0].scale < 0.002
+    assert rounds_of(release)[0].scale < 0.1
     counts = released(release)["weight"].to_numpy()
     assert len(counts) == len(items)
-    return np.rint(counts)
+    return counts
 
 
 @pytest.mark.parametrize("users", [6_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_every_item_is_kept_equally_often(users) -> None:
     counts = kept_counts(users, np.arange(ITEMS))
-    assert counts.sum() == users * KEPT
+    assert abs(counts.sum() - users * KEPT) < 10
     chance = KEPT / ITEMS
     # Sampling without replacement: the cells are less spread than independent ones by (1 - p) m / (m - 1).
     statistic = ((counts - users * chance) ** 2).sum() / (users * chance * (1 - chance)) * (ITEMS - 1) / ITEMS
@@ -56,10 +56,10 @@ def _kept_by_one_user() -> np.ndarray:
     lone = pa.table({"user": np.full(ITEMS, 500), "item": np.arange(ITEMS)})
     release = select(
         pa.concat_tables([crowd, lone]),
-        privacy=dpsel.ApproxDP(epsilon=2000.0, delta=0.01),
+        privacy=dpsel.ApproxDP(epsilon=50.0, delta=0.01),
         max_items_per_user=KEPT,
         mechanism=dpsel.CountLaplace(),
         with_weights=True,
         key=None,
     )
-    return np.rint(released(release)["weight"].to_numpy()) - 500 // ITEMS
+    return released(release)["weight"].to_numpy() > 500 // ITEMS + 0.5

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dpsel
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
 
+import dpsel
 from false_alarm import ALPHA
 from reference import mechanisms as reference
 from reference.noise import TAILS, UNIT
