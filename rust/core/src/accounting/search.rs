@@ -1,24 +1,28 @@
 //! Deterministic one-dimensional searches. What they find is only a proposal: callers verify it with intervals.
 
-/// A zero of the increasing function `f` between `lo` and `hi`, to about the precision of `f64`.
+/// Where the increasing function `f` is 0 between `lo` and `hi`: `f` within `tolerance`, or as close as `f64` gets.
 ///
-/// Regula falsi with the Illinois correction, falling back to bisection where `f` is not finite or progress is slow.
-pub(crate) fn root(f: impl Fn(f64) -> f64, mut lo: f64, mut hi: f64) -> f64 {
+/// Regula falsi with the Illinois correction; every fourth step bisects, which also covers values that are not finite.
+pub(crate) fn root(f: impl Fn(f64) -> f64, mut lo: f64, mut hi: f64, tolerance: f64) -> f64 {
     let (mut at_lo, mut at_hi) = (f(lo), f(hi));
-    for step in 0..200 {
+    // The end that stayed last time: if it stays again its value is halved.
+    let mut stayed = 0_i8;
+    for step in 0..400 {
         let secant = (lo * at_hi - hi * at_lo) / (at_hi - at_lo);
-        let usable = step % 8 != 7 && at_lo.is_finite() && at_hi.is_finite() && secant > lo && secant < hi;
+        let usable = step % 4 != 3 && at_lo.is_finite() && at_hi.is_finite() && secant > lo && secant < hi;
         let x = if usable { secant } else { 0.5 * (lo + hi) };
         let y = f(x);
-        if y.abs() <= 1e-15 || hi - lo <= 1e-16 * lo.abs().max(hi.abs()) {
+        if y.abs() <= tolerance || hi - lo <= 4.0 * f64::EPSILON * lo.abs().max(hi.abs()) {
             return x;
         }
         if y > 0.0 {
             (hi, at_hi) = (x, y);
-            at_lo *= 0.5;
+            at_lo *= if stayed < 0 { 0.5 } else { 1.0 };
+            stayed = -1;
         } else {
             (lo, at_lo) = (x, y);
-            at_hi *= 0.5;
+            at_hi *= if stayed > 0 { 0.5 } else { 1.0 };
+            stayed = 1;
         }
     }
     0.5 * (lo + hi)

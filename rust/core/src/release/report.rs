@@ -64,14 +64,41 @@ impl Report {
         serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
     }
 
-    /// Calibrate again from the request alone and say whether the report's numbers are those.
+    /// Calibrate again from the request alone and compare with the report's numbers.
     ///
     /// # Errors
-    /// As [`crate::mechanisms::Mechanism::calibrate`].
-    pub fn check(&self) -> Result<bool> {
+    /// [`Error::Report`] for a version of this library that this one does not know, otherwise as
+    /// [`crate::mechanisms::Mechanism::calibrate`].
+    pub fn check(&self) -> Result<CheckOutcome> {
+        let known = env!("CARGO_PKG_VERSION");
+        if self.version != known {
+            let told: String = self.version.chars().take(20).collect();
+            return Err(Error::Report(format!(
+                "it is of version {told:?}, this is version {known}; check it with that"
+            )));
+        }
         let request = self.request.clone().validate()?;
-        let again =
-            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user)?;
-        Ok(again == self.calibration)
+        let mechanism = request.mechanism.as_mechanism();
+        let again = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
+        let mut differences = self.calibration.differences(&again);
+        if self.key.insecure_test_key {
+            differences
+                .push("the release key was given by a test: nothing in this release is private".into());
+        }
+        Ok(CheckOutcome { differences })
+    }
+}
+
+/// What [`Report::check`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckOutcome {
+    /// One sentence per parameter that is not what the request calls for; empty if all is well.
+    pub differences: Vec<String>,
+}
+
+impl CheckOutcome {
+    /// Whether the report's numbers are exactly those that the request calls for.
+    pub fn is_ok(&self) -> bool {
+        self.differences.is_empty()
     }
 }

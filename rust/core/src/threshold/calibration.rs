@@ -166,7 +166,7 @@ fn normal_upper_quantile(q: f64) -> f64 {
             return z;
         }
     }
-    if z.is_finite() { z } else { root(|z| goal - libm::log(tail(z)), 0.0, 40.0) }
+    if z.is_finite() { z } else { root(|z| goal - libm::log(tail(z)), 0.0, 40.0, 1e-13) }
 }
 
 /// A number in `first..last` that halves the range on a logarithmic scale.
