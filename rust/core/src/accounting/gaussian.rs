@@ -18,6 +18,7 @@ use crate::{Error, Result};
 ///
 /// # Contract
 /// The result encloses dG of every epsilon and mu in the arguments.
+#[must_use]
 pub fn delta(epsilon: Interval, mu: Interval) -> Interval {
     // dG falls in epsilon and grows in mu.
     let lo = delta_at(epsilon.hi(), mu.lo().max(0.0)).lo();
@@ -25,6 +26,7 @@ pub fn delta(epsilon: Interval, mu: Interval) -> Interval {
 }
 
 /// An upper bound of dG at the two numbers.
+#[must_use]
 pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
     delta_at(epsilon, mu.max(0.0)).hi()
 }

@@ -30,25 +30,31 @@ pub(crate) fn root(f: impl Fn(f64) -> f64, mut lo: f64, mut hi: f64, tolerance: 
 
 /// Where `f` is smallest between `lo` and `hi`: a grid of `cells`, then golden sections of the best part.
 pub(crate) fn minimise(f: impl Fn(f64) -> f64, lo: f64, hi: f64, cells: u32, sections: u32) -> f64 {
-    const GOLDEN: f64 = 0.618_033_988_749_894_8;
     let width = (hi - lo) / f64::from(cells);
     let at = |i: u32| f(lo + width * f64::from(i));
     let best =
         (0..=cells).map(|i| (i, at(i))).fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a }).0;
-    let mut a = (lo + width * (f64::from(best) - 1.0)).max(lo);
-    let mut b = (lo + width * (f64::from(best) + 1.0)).min(hi);
-    let (mut c, mut d) = (b - GOLDEN * (b - a), a + GOLDEN * (b - a));
-    let (mut at_c, mut at_d) = (f(c), f(d));
+    let left = (lo + width * (f64::from(best) - 1.0)).max(lo);
+    let right = (lo + width * (f64::from(best) + 1.0)).min(hi);
+    golden_section(f, left, right, sections)
+}
+
+/// Where a valley `f` is smallest between the two ends.
+fn golden_section(f: impl Fn(f64) -> f64, mut left: f64, mut right: f64, sections: u32) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
+    let inner = |left: f64, right: f64| (right - GOLDEN * (right - left), left + GOLDEN * (right - left));
+    let (mut low, mut high) = inner(left, right);
+    let (mut at_low, mut at_high) = (f(low), f(high));
     for _ in 0..sections {
-        if at_c < at_d {
-            (b, d, at_d) = (d, c, at_c);
-            c = b - GOLDEN * (b - a);
-            at_c = f(c);
+        if at_low < at_high {
+            (right, high, at_high) = (high, low, at_low);
+            low = inner(left, right).0;
+            at_low = f(low);
         } else {
-            (a, c, at_c) = (c, d, at_d);
-            d = a + GOLDEN * (b - a);
-            at_d = f(d);
+            (left, low, at_low) = (low, high, at_high);
+            high = inner(left, right).1;
+            at_high = f(high);
         }
     }
-    if at_c < at_d { c } else { d }
+    if at_low < at_high { low } else { high }
 }

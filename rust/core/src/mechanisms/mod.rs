@@ -51,6 +51,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// How these numbers differ from the `expected` ones, one sentence per parameter.
+    #[must_use]
     pub fn differences(&self, expected: &Self) -> Vec<String> {
         let (got, want) = (self.rounds.len(), expected.rounds.len());
         if got != want {
@@ -123,6 +124,7 @@ pub enum MechanismSpec {
 
 impl MechanismSpec {
     /// The mechanism behind the name: the one place where mechanisms are listed.
+    #[must_use]
     pub fn as_mechanism(&self) -> &dyn Mechanism {
         match self {
             Self::CountLaplace(m) => m,

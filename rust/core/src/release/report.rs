@@ -37,6 +37,7 @@ pub struct KeyStamp {
 
 impl Report {
     /// The report of a calibrated request.
+    #[must_use]
     pub fn new(request: Request, calibration: Calibration, key: &ReleaseKey) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
