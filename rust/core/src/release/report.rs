@@ -103,3 +103,58 @@ impl CheckOutcome {
         self.differences.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanisms::MechanismSpec;
+    use crate::threshold::Threshold;
+
+    fn report() -> Report {
+        let request = Request::from_json(
+            r#"{"columns": {"user": "u", "items": ["i"]}, "max_items_per_user": 10, "with_weights": false,
+                "privacy": {"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6},
+                "mechanism": {"name": "sips", "rounds": 2, "ratio": 0.5}}"#,
+        )
+        .unwrap();
+        let calibration =
+            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user).unwrap();
+        let mut report = Report::new(request, calibration, &ReleaseKey::insecure_test([1; 32]));
+        report.key.insecure_test_key = false;
+        report
+    }
+
+    #[test]
+    fn an_honest_report_checks_after_a_round_trip() {
+        let report = Report::from_json(&report().to_json().unwrap()).unwrap();
+        assert_eq!(report.check().unwrap().differences, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_changed_number_is_named() {
+        let mut changed = report();
+        let threshold = changed.calibration.rounds[1].threshold;
+        changed.calibration.rounds[1].threshold = Threshold::from_units(threshold.units() - 1);
+        let outcome = changed.check().unwrap();
+        assert!(!outcome.is_ok() && outcome.differences[0].starts_with("round 2: threshold"), "{outcome:?}");
+
+        let mut fewer = report();
+        fewer.calibration.rounds.pop();
+        assert_eq!(fewer.check().unwrap().differences, ["1 rounds instead of 2"]);
+
+        let mut other = report();
+        other.request.mechanism = MechanismSpec::CountLaplace(crate::mechanisms::CountLaplace {});
+        assert!(!other.check().unwrap().is_ok());
+
+        let mut test_key = report();
+        test_key.key.insecure_test_key = true;
+        assert!(test_key.check().unwrap().differences[0].contains("nothing in this release is private"));
+    }
+
+    #[test]
+    fn unknown_versions_are_refused() {
+        let mut report = report();
+        report.version = "99.0.0".into();
+        assert!(matches!(report.check(), Err(Error::Report(text)) if text.contains("99.0.0")));
+    }
+}
