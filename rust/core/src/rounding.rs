@@ -127,11 +127,7 @@ impl Interval {
         if self.hi <= 0.0 {
             return Self::ENTIRE;
         }
-        let lo = if self.lo > 0.0 {
-            steps_down(libm::log(self.lo), LIBM_STEPS)
-        } else {
-            f64::NEG_INFINITY
-        };
+        let lo = if self.lo > 0.0 { steps_down(libm::log(self.lo), LIBM_STEPS) } else { f64::NEG_INFINITY };
         Self::new(lo, steps_up(libm::log(self.hi), LIBM_STEPS))
     }
 
@@ -141,11 +137,8 @@ impl Interval {
         if self.hi <= -1.0 {
             return Self::ENTIRE;
         }
-        let lo = if self.lo > -1.0 {
-            steps_down(libm::log1p(self.lo), LIBM_STEPS)
-        } else {
-            f64::NEG_INFINITY
-        };
+        let lo =
+            if self.lo > -1.0 { steps_down(libm::log1p(self.lo), LIBM_STEPS) } else { f64::NEG_INFINITY };
         Self::new(lo, steps_up(libm::log1p(self.hi), LIBM_STEPS))
     }
 

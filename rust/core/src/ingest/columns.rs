@@ -314,5 +314,6 @@ pub(super) fn drop_nulls(array: &ArrayRef) -> Result<(ArrayRef, Option<BooleanAr
 
 /// The rows of a column that a mask names.
 pub(super) fn filter(array: &ArrayRef, mask: &BooleanArray) -> Result<ArrayRef> {
-    arrow_select::filter::filter(array, mask).map_err(|_| Error::Internal("rows of a column cannot be filtered"))
+    arrow_select::filter::filter(array, mask)
+        .map_err(|_| Error::Internal("rows of a column cannot be filtered"))
 }

@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow_schema::DataType;
 
 use super::columns::{
-    BytePayload, ByteColumn, Flat, Packed, Values, WordPayload, dictionary_keys, drop_nulls, filter,
+    ByteColumn, BytePayload, Flat, Packed, Values, WordPayload, dictionary_keys, drop_nulls, filter,
 };
 use super::composite;
 use super::lists::explode;
@@ -22,12 +22,18 @@ const ROWS: usize = 16 * 1024;
 
 /// Where encoded rows go: a builder's worker, or a recorder in tests.
 pub(super) trait Sink {
-    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>) -> Result<()>;
+    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>)
+    -> Result<()>;
     fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()>;
 }
 
 impl Sink for Worker<'_> {
-    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>) -> Result<()> {
+    fn intern(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<ItemCode>,
+    ) -> Result<()> {
         Worker::intern(self, digests, payload, codes)
     }
     fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()> {
@@ -188,8 +194,7 @@ impl Items {
         let nulls = columns.iter().fold(None, |all, column| {
             arrow_buffer::NullBuffer::union(all.as_ref(), column.logical_nulls().as_ref())
         });
-        let valid =
-            nulls.filter(|n| n.null_count() > 0).map(|n| BooleanArray::new(n.inner().clone(), None));
+        let valid = nulls.filter(|n| n.null_count() > 0).map(|n| BooleanArray::new(n.inner().clone(), None));
         let mut flats = Vec::with_capacity(columns.len());
         for column in &columns {
             let kept = match &valid {
@@ -308,7 +313,9 @@ pub(super) fn decode_runs(column: &ArrayRef) -> Result<ArrayRef> {
             let plain = arrow_cast::cast(column, values.data_type()).map_err(|_| FAILED)?;
             decode_runs(&plain)
         }
-        DataType::Dictionary(_, values) if values.is_nested() || matches!(**values, DataType::Dictionary(..)) => {
+        DataType::Dictionary(_, values)
+            if values.is_nested() || matches!(**values, DataType::Dictionary(..)) =>
+        {
             let keys = column.as_any_dictionary();
             let plain = arrow_select::take::take(keys.values(), keys.keys(), None).map_err(|_| FAILED)?;
             decode_runs(&plain)

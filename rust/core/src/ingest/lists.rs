@@ -25,9 +25,7 @@ pub(super) fn explode(column: &ArrayRef, counts: &mut Vec<u32>) -> Result<ArrayR
             from_offsets(column, lists.offsets(), lists.values(), counts)
         }
         DataType::FixedSizeList(..) => fixed(column, counts),
-        DataType::ListView(field) => {
-            explode(&cast(column, &DataType::List(field.clone()))?, counts)
-        }
+        DataType::ListView(field) => explode(&cast(column, &DataType::List(field.clone()))?, counts),
         DataType::LargeListView(field) => {
             explode(&cast(column, &DataType::LargeList(field.clone()))?, counts)
         }

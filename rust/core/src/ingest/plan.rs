@@ -58,7 +58,9 @@ impl Plan {
             match both {
                 Some(data_type) => Ok((name, data_type)),
                 None => Err(Error::Schema {
-                    what: format!("column '{name}' of {source} has type {theirs}, but {ours} in files before it"),
+                    what: format!(
+                        "column '{name}' of {source} has type {theirs}, but {ours} in files before it"
+                    ),
                     fix: "give all files of one source the same column types".into(),
                 }),
             }
@@ -118,7 +120,10 @@ fn position(schema: &Schema, name: &str, source: &str) -> Result<usize> {
         }),
         (None, _) => Err(Error::Schema {
             what: format!("{source} has no column '{name}'"),
-            fix: format!("name one of its columns: {}", list(schema.fields().iter().map(|f| f.name().as_str()))),
+            fix: format!(
+                "name one of its columns: {}",
+                list(schema.fields().iter().map(|f| f.name().as_str()))
+            ),
         }),
     }
 }
@@ -173,11 +178,17 @@ pub(super) fn refused(role: &str, name: &str, data_type: &DataType) -> Error {
         t if t.is_floating() => {
             "floating-point numbers have no exact equality; cast the column to integer or string".to_owned()
         }
-        t if element_type(t).is_some() && role == "user" => "one row belongs to one user; unnest it first".to_owned(),
+        t if element_type(t).is_some() && role == "user" => {
+            "one row belongs to one user; unnest it first".to_owned()
+        }
         DataType::Struct(_) => "name its fields as columns of their own".to_owned(),
-        _ => "use an integer, string, binary, boolean, date or timestamp column, or cast it to string".to_owned(),
+        _ => "use an integer, string, binary, boolean, date or timestamp column, or cast it to string"
+            .to_owned(),
     };
-    Error::Schema { what: format!("{role} column '{name}' has type {data_type}, which is not supported"), fix }
+    Error::Schema {
+        what: format!("{role} column '{name}' has type {data_type}, which is not supported"),
+        fix,
+    }
 }
 
 /// For users only the kind matters: equal values are equal whatever their width.

@@ -69,8 +69,13 @@ struct State<'t> {
 
 impl<'t> Pool<'t> {
     fn new(tasks: Vec<Box<dyn Task + Send + 't>>, threads: usize) -> Self {
-        let state =
-            State { tasks: tasks.into(), queue: VecDeque::new(), producing: threads, helpers: 0, failure: None };
+        let state = State {
+            tasks: tasks.into(),
+            queue: VecDeque::new(),
+            producing: threads,
+            helpers: 0,
+            failure: None,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 

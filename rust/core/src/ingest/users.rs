@@ -66,7 +66,8 @@ impl UserEncoder {
 
     /// The runs of the slice encoded last; `counts` says how many codes each row has (one if absent).
     pub(super) fn runs(&mut self, rows: usize, counts: Option<&[u32]>) -> Result<&[UserRun]> {
-        const LIMIT: Error = Error::Capacity { what: "items in consecutive rows of one user", limit: u32::MAX as u64 };
+        const LIMIT: Error =
+            Error::Capacity { what: "items in consecutive rows of one user", limit: u32::MAX as u64 };
         self.runs.clear();
         let ends = self.starts.iter().skip(1).map(|&s| s as usize).chain([rows]);
         for ((&start, end), &user) in self.starts.iter().zip(ends).zip(&self.digests) {

@@ -75,7 +75,8 @@ impl Task for CsvFile {
         let positions = positions.projected();
         let mut first_row = 0;
         loop {
-            let next = guarded(&path, || fill(&mut text, &mut decoder).map_err(|e| failed(&path, &source, &e)))?;
+            let next =
+                guarded(&path, || fill(&mut text, &mut decoder).map_err(|e| failed(&path, &source, &e)))?;
             let Some(batch) = next else { return Ok(()) };
             let rows = batch.num_rows() as u64;
             emit(Chunk {
@@ -114,7 +115,8 @@ fn failed(path: &Path, source: &str, error: &ArrowError) -> Error {
         .split_once("for line ")
         .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
         .filter(|digits| !digits.is_empty());
-    let place = line.map_or_else(|| "a line".to_owned(), |n| format!("line {n} (quoted line breaks not counted)"));
+    let place =
+        line.map_or_else(|| "a line".to_owned(), |n| format!("line {n} (quoted line breaks not counted)"));
     if words.contains("UTF-8") {
         return Error::Data {
             source_name: source.to_owned(),

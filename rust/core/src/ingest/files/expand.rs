@@ -35,7 +35,8 @@ fn is_pattern(path: &Path) -> bool {
 
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_str().ok_or_else(|| unreadable(pattern, "the pattern is not valid Unicode"))?;
-    let found = glob::glob(text).map_err(|e| unreadable(pattern, format!("not a valid pattern: {}", e.msg)))?;
+    let found =
+        glob::glob(text).map_err(|e| unreadable(pattern, format!("not a valid pattern: {}", e.msg)))?;
     let mut files = Vec::new();
     for entry in found {
         let path = entry.map_err(|e| io_failed(e.path(), e.error()))?;
@@ -53,7 +54,10 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
 fn check(path: &Path) -> Result<()> {
     let metadata = fs::metadata(path).map_err(|e| io_failed(path, &e))?;
     if metadata.is_dir() {
-        return Err(unreadable(path, "it is a directory; name its files with a pattern such as dir/*.parquet"));
+        return Err(unreadable(
+            path,
+            "it is a directory; name its files with a pattern such as dir/*.parquet",
+        ));
     }
     Ok(())
 }

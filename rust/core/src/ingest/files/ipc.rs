@@ -56,10 +56,14 @@ fn batches(path: &Path, projection: Option<Vec<usize>>) -> Result<Batches> {
     file.by_ref().take(6).read_to_end(&mut magic).map_err(|e| io_failed(path, &e))?;
     file.seek(SeekFrom::Start(0)).map_err(|e| io_failed(path, &e))?;
     if magic.starts_with(b"FEA1") {
-        return Err(unreadable(path, "Feather version 1 is not read; write it again as version 2 (Arrow IPC)"));
+        return Err(unreadable(
+            path,
+            "Feather version 1 is not read; write it again as version 2 (Arrow IPC)",
+        ));
     }
     let file = BufReader::new(file);
-    let opened = if magic == b"ARROW1" { file_batches(file, projection) } else { stream_batches(file, projection) };
+    let opened =
+        if magic == b"ARROW1" { file_batches(file, projection) } else { stream_batches(file, projection) };
     opened.map_err(|e| arrow_failed(path, &e, MALFORMED))
 }
 
@@ -69,7 +73,11 @@ fn file_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result
         builder = builder.with_projection(projection);
     }
     let reader = builder.build(file)?;
-    Ok(Batches { schema: reader.schema(), total: Some(reader.num_batches() as u64), batches: Box::new(reader) })
+    Ok(Batches {
+        schema: reader.schema(),
+        total: Some(reader.num_batches() as u64),
+        batches: Box::new(reader),
+    })
 }
 
 fn stream_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result<Batches, ArrowError> {

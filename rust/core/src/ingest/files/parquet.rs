@@ -53,7 +53,8 @@ struct Part {
 pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
     let file = File::open(path).map_err(|e| io_failed(path, &e))?;
-    let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| failed(path, &e, FOOTER))?;
+    let plain =
+        ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| failed(path, &e, FOOTER))?;
     let source: Arc<str> = path.display().to_string().into();
     let (plan, positions) = Plan::new(plain.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(plain.parquet_schema(), positions.ascending());
@@ -66,7 +67,8 @@ pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
 fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
     for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
-        let group_bytes: u64 = needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
+        let group_bytes: u64 =
+            needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
         let rows = usize::try_from(metadata.num_rows()).unwrap_or_default();
         let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
         let pieces = if flat { (rows / PART).max(1) } else { 1 };

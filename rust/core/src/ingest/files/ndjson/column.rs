@@ -115,7 +115,8 @@ impl Column {
             Self::Boolean(mut b) => Arc::new(b.finish()),
             Self::List(mut lists) => {
                 let offsets = OffsetBuffer::from_lengths(lists.lengths);
-                let list = ListArray::try_new(lists.element, offsets, lists.values.finish()?, lists.valid.finish());
+                let list =
+                    ListArray::try_new(lists.element, offsets, lists.values.finish()?, lists.valid.finish());
                 Arc::new(list.map_err(|_| Error::Internal("lists of an NDJSON field cannot be built"))?)
             }
         })

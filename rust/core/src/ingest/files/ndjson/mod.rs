@@ -88,9 +88,11 @@ impl Task for NdJsonFile {
         let mut lines = Lines::open(&path, &source)?;
         let mut first_row = 0;
         loop {
-            let mut columns: Vec<Column> = types.iter().map(Column::new).collect::<Option<_>>().ok_or(
-                Error::Internal("an NDJSON field has a type that cannot be built"),
-            )?;
+            let mut columns: Vec<Column> = types
+                .iter()
+                .map(Column::new)
+                .collect::<Option<_>>()
+                .ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))?;
             let rows = guarded(&path, || fill(&mut lines, &names, &mut columns))?;
             if rows == 0 {
                 return Ok(());
@@ -98,7 +100,13 @@ impl Task for NdJsonFile {
             let mut arrays: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_>>()?;
             // The user is the last of the names.
             let user = arrays.remove(positions.user);
-            emit(Chunk { user, items: arrays, source: Arc::clone(&source), first_row, work: lines.text.work() })?;
+            emit(Chunk {
+                user,
+                items: arrays,
+                source: Arc::clone(&source),
+                first_row,
+                work: lines.text.work(),
+            })?;
             first_row += rows as u64;
         }
     }
@@ -141,7 +149,8 @@ impl Lines {
             }
             self.number += 1;
             let line = self.line.trim_ascii();
-            let line = if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+            let line =
+                if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
             if !line.is_empty() {
                 return record::parse(line, names, list).map(Some).map_err(|()| self.malformed());
             }
@@ -152,7 +161,11 @@ impl Lines {
         let utf8 = std::str::from_utf8(&self.line).is_ok();
         Error::Data {
             source_name: self.source.to_string(),
-            what: format!("line {} is not {}", self.number, if utf8 { "a JSON object" } else { "valid UTF-8" }),
+            what: format!(
+                "line {} is not {}",
+                self.number,
+                if utf8 { "a JSON object" } else { "valid UTF-8" }
+            ),
             fix: "each line must hold one whole JSON object in UTF-8",
         }
     }
@@ -160,7 +173,10 @@ impl Lines {
     fn mismatch(&self, name: &str) -> Error {
         Error::Data {
             source_name: self.source.to_string(),
-            what: format!("field '{name}' in line {} has another type than in the lines before it", self.number),
+            what: format!(
+                "field '{name}' in line {} has another type than in the lines before it",
+                self.number
+            ),
             fix: "write the field with one type throughout: whole numbers, strings, booleans, or lists of one of them",
         }
     }

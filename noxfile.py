@@ -1,0 +1,121 @@
+"""The one list of checks: people, `run.py test`, `.ci/run` and the workflows all call these sessions.
+
+All sessions share the virtual environment that nox itself runs in (`run.py` makes it), because each would
+otherwise build the extension module again. `nox` alone runs everything but `mutants`.
+
+    nox -s fast           format, lints, types, and the tests that take seconds
+    nox -s slow           the tests marked slow
+    nox -s statistical    goodness of fit and neighbouring-data tests
+    nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
+"""
+
+from __future__ import annotations
+
+import sys
+
+import nox
+
+nox.needs_version = ">=2025.5"
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["format", "ruff", "clippy", "rust", "types", "pytest", "slow", "statistical"]
+nox.options.stop_on_first_error = False
+
+# clippy and maturin look at the same interpreter and build PyO3 in the same way, so that it is built once.
+CARGO_ENV = {
+    "PYO3_BUILD_EXTENSION_MODULE": "1",
+    "PYO3_PYTHON": sys.executable,
+}
+RUST = ("-p", "dpsel-core", "-p", "dpsel-python")
+
+
+def build(session: nox.Session) -> None:
+    """Build the extension module with the dev profile: the same artifacts as `cargo test`."""
+    session.run("maturin", "develop", "--quiet")
+
+
+@nox.session
+def fast(session: nox.Session) -> None:
+    """Everything that takes seconds."""
+    for name in ("format", "ruff", "clippy", "rust", "types", "pytest"):
+        session.notify(name)
+
+
+@nox.session
+def format(session: nox.Session) -> None:  # noqa: A001 - the name of the command people type
+    """Both formatters, checking only."""
+    session.run("cargo", "fmt", "--all", "--check", external=True)
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def fix(session: nox.Session) -> None:
+    """Both formatters and the safe fixes of the linter, writing."""
+    session.run("cargo", "fmt", "--all", external=True)
+    session.run("ruff", "check", "--fix", ".")
+    session.run("ruff", "format", ".")
+
+
+@nox.session
+def ruff(session: nox.Session) -> None:
+    """Lint the Python code."""
+    session.run("ruff", "check", ".")
+
+
+@nox.session
+def clippy(session: nox.Session) -> None:
+    """Lint the Rust code; a warning is an error."""
+    session.run(
+        "cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings",
+        env=CARGO_ENV, external=True,
+    )  # fmt: skip
+
+
+@nox.session
+def rust(session: nox.Session) -> None:
+    """Unit, property and documentation tests of the Rust core."""
+    session.run("cargo", "test", *RUST, "--locked", *session.posargs, env=CARGO_ENV, external=True)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types, and the stub of the extension module against the built module."""
+    build(session)
+    session.run("mypy")
+    session.run("python", "-m", "mypy.stubtest", "dpsel._core")
+
+
+@nox.session
+def pytest(session: nox.Session) -> None:
+    """Run the Python tests that take seconds, and every example in code and documents."""
+    build(session)
+    session.run("pytest", "-m", "not slow and not statistical", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "--doctest-modules", "python/dpsel")
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Run the tests marked slow."""
+    build(session)
+    session.run("pytest", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def statistical(session: nox.Session) -> None:
+    """Run goodness-of-fit tests, Rust and Python; the false-alarm rate is named once, in the tests."""
+    session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
+    build(session)
+    session.run("pytest", "-m", "statistical", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Plant each known bug and demand that the tests fail (builds the core once for each)."""
+    session.run("python", "tests/mutants/run.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Compare with what a user would otherwise run; see benches/README.md."""
+    session.run("maturin", "develop", "--release", "--quiet")
+    session.run("python", "benches/compare.py", *session.posargs)

@@ -1,0 +1,120 @@
+"""The ``dpsel`` command group, the list of its commands, and the frame every command runs in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import shell_complete
+
+import dpsel
+from dpsel.cli import check, completion, demo_data, plan, select
+from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
+from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+# A new command is a file with a click command called `command`, and its name here.
+COMMANDS = (select.command, plan.command, check.command, demo_data.command, completion.command)
+
+_EPILOG = f"""\
+\b
+Try it on the corpus that ships with the package:
+  dpsel demo-data lines.csv --kind quotations
+  dpsel select lines.csv --user line --item text --ngrams 1,2 \\
+      --epsilon 4 --delta 1e-5 --max-items-per-user 20
+
+{EXIT_CODES_HELP}
+"""
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(dpsel.__version__, prog_name=PROGRAM)
+def cli() -> None:
+    """Publish the items of a (user, item) table that differential privacy allows.
+
+    Items are words, queries, URLs, product codes: anything that many users have in common. An item that
+    only a few users hold stays unpublished, with a guarantee that covers each user's whole contribution.
+    """
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; never lets an exception through."""
+    signals: list[int] = []
+    try:
+        with _termination_interrupts(signals), _short_warnings():
+            code = _run(sys.argv[1:] if args is None else list(args))
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+        return ExitCode.BROKEN_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        terminated = signal.SIGTERM in signals
+        click.echo("error: terminated" if terminated else "error: interrupted", err=True)
+        return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
+    except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
+        return report_error(error)
+    return code
+
+
+def _run(args: list[str]) -> int:
+    """Parse and run. click's own frame is left out, because it hides closed pipes and interrupts."""
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+    try:
+        with cli.make_context(PROGRAM, args) as context:
+            result = cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+@contextmanager
+def _termination_interrupts(seen: list[int]) -> Iterator[None]:
+    """Let SIGTERM unwind like Ctrl-C, so that files written aside are removed."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        previous = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread: the caller owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Print warnings of the library as one line each."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", dpsel.exceptions.DpselWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _discard_stdout() -> None:
+    """Send what is still buffered for the closed pipe nowhere, or Python complains at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is not a file (under a test runner)
+        return

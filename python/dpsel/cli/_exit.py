@@ -1,0 +1,82 @@
+"""Exit codes, and the one place where an exception becomes a line on standard error and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from enum import IntEnum
+
+import click
+
+from dpsel import exceptions
+
+
+class ExitCode(IntEnum):
+    """What the caller of the command learns."""
+
+    OK = 0
+    INTERNAL = 1
+    USAGE = 2
+    DATA = 3
+    CHECK_FAILED = 4
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+EXIT_CODES_HELP = """\
+Exit codes: 0 success; 1 internal error or no system entropy; 2 wrong options or parameters; 3 a problem
+with the data, a file or memory; 4 `check` found a report that does not hold; 130 interrupted (Ctrl-C);
+141 the reader of standard output went away; 143 terminated.
+"""
+
+_USAGE = (exceptions.InvalidParameterError, exceptions.CalibrationError, exceptions.BudgetExceededError)
+_INTERNAL = (exceptions.EntropyError, exceptions.InternalError)
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """Return the exit code of an exception that ended a command."""
+    match error:
+        case click.FileError():
+            return ExitCode.DATA
+        case click.ClickException() | click.Abort():
+            return ExitCode.USAGE
+        case _ if isinstance(error, _USAGE):
+            return ExitCode.USAGE
+        case _ if isinstance(error, _INTERNAL):
+            return ExitCode.INTERNAL
+        case exceptions.DpselError() | OSError() | ImportError():
+            return ExitCode.DATA
+        case _:
+            return ExitCode.INTERNAL
+
+
+def report_error(error: BaseException) -> ExitCode:
+    """Print one line about ``error`` on standard error and return its exit code.
+
+    A traceback may hold values of the data (in the text of a line or of a lower-level exception), so it
+    is printed only on demand, with ``DPSEL_DEBUG=1``.
+    """
+    code = exit_code(error)
+    if os.environ.get("DPSEL_DEBUG") == "1":
+        traceback.print_exception(error, file=sys.stderr)
+    click.echo(f"error: {_one_line(error)}", err=True)
+    return code
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "dpsel"
+        return f"{_flat(error.format_message())} (see '{command} --help')"
+    if isinstance(error, click.ClickException):
+        return _flat(error.format_message())
+    known = (exceptions.DpselError, OSError, ImportError)
+    if isinstance(error, known):
+        return _flat(str(error))
+    # The text of an unforeseen exception may quote the data: name its type only.
+    return f"unexpected {type(error).__name__}; set DPSEL_DEBUG=1 to see where (a traceback may show data)"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,104 @@
+"""Option types and options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+import dpsel
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", re.IGNORECASE)
+_KEY_BYTES = 32
+
+
+class ByteSize(click.ParamType[int]):
+    """A number of bytes: ``4GiB``, ``500MB``, ``1073741824``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the text."""
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(value.strip())
+        scale = (_UNITS | _BINARY).get(match[2].lower()) if match else None
+        size = int(float(match[1]) * scale) if match and scale else 0
+        if size < 1:
+            self.fail(f"{value!r} is not a size such as 4GiB or 500MB", param, ctx)
+        return size
+
+
+class Counts(click.ParamType[tuple[int, ...]]):
+    """Whole numbers above 0, separated by commas: ``1,10,100``."""
+
+    name = "n,n,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Parse the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            numbers = (0,)
+        if min(numbers) < 1:
+            self.fail(f"{value!r} is not a list of whole numbers above 0 such as 1,10,100", param, ctx)
+        return numbers
+
+
+class HexKey(click.ParamType[bytes]):
+    """A 256-bit key as 64 hexadecimal digits."""
+
+    name = "hex"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """Parse the text."""
+        if isinstance(value, bytes):
+            return value
+        try:
+            key = bytes.fromhex(value)
+        except ValueError:
+            key = b""
+        if len(key) != _KEY_BYTES:
+            self.fail("a test key is 64 hexadecimal digits", param, ctx)
+        return key
+
+
+def privacy_options(command: F) -> F:
+    """Add ``--epsilon``, ``--rho`` and ``--delta``; see :func:`privacy_from`."""
+    options = (
+        click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP."),
+        click.option("--rho", type=float, metavar="R", help="zCDP cost, in place of --epsilon."),
+        click.option("--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def privacy_from(
+    epsilon: float | None, rho: float | None, delta: float | None
+) -> dpsel.ApproxDP | dpsel.ZCDP:
+    """Make the privacy parameters of ``--epsilon``, ``--rho`` and ``--delta``; there are no defaults."""
+    if (epsilon is None) == (rho is None):
+        message = "give either --epsilon or --rho: how much privacy to spend is your decision"
+        raise click.UsageError(message)
+    if delta is None:
+        message = (
+            "--delta is needed: it bounds the chance that an item of one single user is released; "
+            "choose it far below 1 / number of users"
+        )
+        raise click.UsageError(message)
+    if epsilon is not None:
+        return dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    assert rho is not None  # noqa: S101 - exactly one is given, checked above
+    return dpsel.ZCDP(rho=rho, delta=delta)

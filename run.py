@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The two commands for newcomers; both make `.venv` and build the package into it when that is missing.
+
+    python3 run.py demo    runs the main job on the corpus that ships with the package
+    python3 run.py test    runs every check and test (the sessions of noxfile.py)
+
+Further words after `test` go to nox: `python3 run.py test -s pytest -- -k cli`.
+Needs Python 3.11 or newer, pip's usual access to a package index, and Rust (https://rustup.rs).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+OLDEST_PYTHON = (3, 11)
+BUILD_TOOLS = ("maturin>=1.14,<2",)
+TEST_TOOLS = (*BUILD_TOOLS, "nox>=2025.5", "--group", "test", "--group", "lint", "--group", "typing")
+DEMO = (
+    "select python/dpsel/data/quotations.csv --user line --item text --ngrams 1,2 "
+    "--epsilon 4 --delta 1e-5 --max-items-per-user 20"
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command named by the first argument."""
+    match arguments:
+        case ["demo"]:
+            return demo()
+        case ["test", *rest]:
+            return test(rest)
+        case _:
+            sys.stderr.write(__doc__ or "")
+            return 2
+
+
+def demo() -> int:
+    """Build the package and run `dpsel select` on the shipped corpus."""
+    prepare(BUILD_TOOLS)
+    run(PYTHON, "-m", "maturin", "develop", "--quiet")
+    say(f"dpsel {DEMO}")
+    return run(PYTHON, "-m", "dpsel.cli", *DEMO.split(), check=False)
+
+
+def test(rest: list[str]) -> int:
+    """Install the tools and run the checks of noxfile.py."""
+    prepare(TEST_TOOLS)
+    return run(PYTHON, "-m", "nox", "--non-interactive", *rest, check=False)
+
+
+def prepare(tools: tuple[str, ...]) -> None:
+    """Make the virtual environment and install tools into it; groups are those of pyproject.toml."""
+    if sys.version_info < OLDEST_PYTHON:
+        sys.exit(f"Python {'.'.join(map(str, OLDEST_PYTHON))} or newer is needed, this is {sys.version}")
+    if shutil.which("cargo") is None:
+        sys.exit("Rust is needed to build the package: see https://rustup.rs")
+    if not PYTHON.exists():
+        say(f"making {VENV}")
+        venv.create(VENV, with_pip=True, upgrade_deps=True)
+    run(PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
+    run(PYTHON, "-m", "pip", "install", "--quiet", *tools)
+
+
+def run(*command: object, check: bool = True) -> int:
+    """Run a command in the repository with the virtual environment active."""
+    environment = os.environ | {
+        "VIRTUAL_ENV": str(VENV),
+        "PATH": os.pathsep.join((str(BIN), os.environ.get("PATH", ""))),
+    }
+    words = [str(word) for word in command]
+    result = subprocess.run(words, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own words
+    if check and result.returncode:
+        sys.exit(result.returncode)
+    return result.returncode
+
+
+def say(text: str) -> None:
+    """Tell the user what happens, on standard error."""
+    sys.stderr.write(f"> {text}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""``dpsel check``: a true report holds, a changed one does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_support import BUDGET, COLUMNS, KEY
+
+pytestmark = pytest.mark.usefixtures("rows")
+
+
+@pytest.fixture
+def report(dpsel_run, folder):
+    """The report of a release, as a file."""
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "items.csv", "--report", "report.json")
+    assert run.code == 0
+    return folder / "report.json"
+
+
+def test_a_report_holds(dpsel_run, report):
+    run = dpsel_run("check", report)
+    assert (run.code, run.err) == (0, "")
+    assert run.out.startswith(f"{report}: ")
+
+
+def test_a_report_holds_no_data(report):
+    text = report.read_text()
+    assert "secret" not in text
+    assert "kiwi" not in text
+    assert "400" not in text
+
+
+def lower_threshold(data):
+    data["calibration"]["rounds"][0]["threshold"] -= 1
+
+
+def less_noise(data):
+    noise = data["calibration"]["rounds"][0]["noise"]
+    field = next(key for key, value in noise.items() if isinstance(value, int | float))
+    noise[field] *= 0.5
+
+
+def smaller_epsilon(data):
+    data["request"]["privacy"]["epsilon"] = 0.5
+
+
+def smaller_delta(data):
+    data["request"]["privacy"]["delta"] = 1e-9
+
+
+def larger_limit(data):
+    data["request"]["max_items_per_user"] = 500
+
+
+def one_round_fewer(data):
+    data["calibration"]["rounds"].pop()
+
+
+@pytest.mark.parametrize(
+    "change", [lower_threshold, less_noise, smaller_epsilon, smaller_delta, larger_limit, one_round_fewer]
+)
+def test_a_changed_report_fails(dpsel_run, report, change):
+    data = json.loads(report.read_text())
+    change(data)
+    report.write_text(json.dumps(data))
+    run = dpsel_run("check", report)
+    assert run.code == 4
+    assert run.out.startswith(f"{report}: ")
+
+
+def test_one_bad_report_among_good_ones_fails(dpsel_run, report, folder):
+    data = json.loads(report.read_text())
+    lower_threshold(data)
+    (folder / "bad.json").write_text(json.dumps(data))
+    run = dpsel_run("check", "report.json", "bad.json", "report.json")
+    assert run.code == 4
+    assert len(run.out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1, 2]", "not json", '{"version": "secret"}'])
+def test_what_is_no_report_is_a_data_error(dpsel_run, folder, text):
+    (folder / "report.json").write_text(text)
+    run = dpsel_run("check", "report.json")
+    assert run.code == 3
+    assert "secret" not in run.error
+
+
+def test_a_missing_report_is_a_data_error(dpsel_run):
+    assert dpsel_run("check", "report.json").code == 3
+
+
+def test_a_test_key_is_pointed_out(dpsel_run):
+    dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--insecure-test-key", KEY, "--report", "report.json")
+    run = dpsel_run("check", "report.json")
+    assert run.code == 4
+    assert "insecure_test_key" in run.out
