@@ -95,8 +95,7 @@ class ItemTable:
             path: With an extension out of :data:`dpsel.release.EXTENSIONS`.
 
         Raises:
-            InvalidParameterError: If the extension is not known.
-            FileError: If the file cannot be written.
+            FileError: If the extension is not known or the file cannot be written.
         """
         self._core.write(os.fspath(path))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "check"]
 
-EXTENSIONS: Final = (".parquet", ".arrow", ".ipc", ".feather", ".csv", ".ndjson", ".jsonl", ".txt")
+EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
 """The file name extensions that :meth:`Release.write` knows."""
 
 _SHOWN_ITEMS: Final = 10
@@ -114,8 +114,7 @@ class Release:
             path: Where to.
 
         Raises:
-            InvalidParameterError: If the extension is not known.
-            FileError: If the file cannot be written.
+            FileError: If the extension is not known or the file cannot be written.
         """
         self._table.write(path)
 

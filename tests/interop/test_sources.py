@@ -80,6 +80,16 @@ class Stream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+class Batch:
+    """A stranger with the Arrow array method only."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.batch.__arrow_c_array__(requested_schema)
+
+
 FRAMES = {
     "pyarrow": lambda: arrow(),
     "pyarrow batch": lambda: arrow().combine_chunks().to_batches()[0],
@@ -94,7 +104,9 @@ FRAMES = {
     "polars categorical": lambda: pl.from_arrow(arrow()).with_columns(
         pl.col("item", "user").cast(pl.Categorical)
     ),
-    "polars odd column": lambda: pl.from_arrow(arrow()).with_columns(pl.lit(ODD).cast(pl.Object).alias(ODD)),
+    "polars odd column": lambda: pl.from_arrow(arrow()).with_columns(
+        pl.Series(ODD, [object()] * len(ROWS), dtype=pl.Object)
+    ),
     "pandas": lambda: arrow().to_pandas(),
     "pandas object": lambda: arrow().to_pandas().astype({"item": object}),
     "pandas categorical": lambda: arrow().to_pandas().astype({"item": "category", "user": "category"}),
@@ -103,6 +115,7 @@ FRAMES = {
     ),
     "duckdb": lambda: duckdb.from_arrow(arrow()),
     "stream": lambda: Stream(arrow()),
+    "array": lambda: Batch(arrow().combine_chunks().to_batches()[0]),
     "pairs": lambda: list(ROWS),
     "generator": lambda: (row for row in ROWS),
     "groups": lambda: grouped().items(),
@@ -287,7 +300,9 @@ def test_spark_is_recognised_before_the_arrow_protocol():
     [
         (pl.Series([1]), "Series has no user column"),
         (pd.Series([1]), "Series or Index has no user column"),
-        (pa.array([1]), "(?i)table|column|pair"),
+        (pa.array([1]), "pyarrow Array or ChunkedArray has no user column"),
+        (Stream(pl.Series([1])), "not a table of columns"),
+        (Batch(pa.array([1])), "not a table of columns"),
         (pl.DataFrame({"user": [1], "item": [0.5]}), "item"),
         (pl.DataFrame({"user": [0.5], "item": [1]}), "user"),
         (pl.DataFrame({"user": [1], "item": [{"a": 1}]}), "item"),

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import dpsel
-from dpsel.exceptions import InvalidParameterError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, MissingFileError, ReportError
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -166,7 +166,7 @@ def test_write_by_extension(release, tmp_path):
         assert path.stat().st_size > 0
         assert SECRET.encode() not in path.read_bytes()
     assert len(list(tmp_path.iterdir())) == len(dpsel.release.EXTENSIONS)
-    with pytest.raises(InvalidParameterError, match="extension"):
+    with pytest.raises(FileError, match="format"):
         release.write(tmp_path / "items.xlsx")
 
 

@@ -23,7 +23,7 @@ mod _core {
         calibrate, check_report, convert_zcdp, validate_bound, validate_privacy, validate_sips,
     };
     #[pymodule_export]
-    use super::export::Release;
+    use super::export::{Release, write_text};
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]
