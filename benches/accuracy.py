@@ -19,13 +19,17 @@ from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", type=Path, nargs="+", help="Parquet files or folders of them")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--max-items-per-user", type=int, default=MAX_ITEMS_PER_USER)
     parser.add_argument("--markdown", type=Path, help="also write the table here")
     args = parser.parse_args()
-    files = [file for path in args.paths for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
+    files = [
+        file for path in args.paths for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])
+    ]
     if not files:
         parser.error("no Parquet file there")
     lines = [line(file, mechanism, args) for file in files for mechanism in mechanisms()]
@@ -65,7 +69,7 @@ def line(file: Path, mechanism: str, args: argparse.Namespace) -> list[str]:
 
 
 def cell(file: Path, mechanism: str, budget: str, args: argparse.Namespace) -> str:
-    """Median and spread of the number of items, or a dash where the mechanism has no guarantee of that kind."""
+    """Median and spread of the number of items; a dash if the mechanism has no guarantee of that kind."""
     import dpsel
 
     sizes = []
@@ -79,7 +83,8 @@ def cell(file: Path, mechanism: str, budget: str, args: argparse.Namespace) -> s
                 max_items_per_user=args.max_items_per_user,
                 mechanism=mechanisms()[mechanism],
             )
-        except dpsel.IncompatibleError:
+        except dpsel.exceptions.InvalidParameterError as error:
+            print(f"{mechanism}, {budget}: {error}", file=sys.stderr)
             return "-"
         sizes.append(len(release))
     return f"{statistics.median(sizes):,.0f} ({min(sizes):,} - {max(sizes):,})"

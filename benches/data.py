@@ -1,4 +1,4 @@
-"""The synthetic workload of the DP-SIPS paper (Swanberg, Desfontaines, Haney, PoPETs 2023, Section 5.1), kept in files.
+"""The synthetic workload of the DP-SIPS paper (Swanberg et al., PoPETs 2023, Section 5.1), kept in files.
 
     python -m benches.data --users 50000 500000 --kinds int str --orders grouped random
 
@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEED = 20230101
 USERS_PER_STREAM = 1 << 16
@@ -135,7 +138,9 @@ def words(items: object) -> object:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--users", type=int, nargs="+", default=[50_000, 500_000])
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["grouped"])

@@ -8,11 +8,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benches.peers import PEERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+#: Where `python -m benches...` finds the peers.
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,17 @@ def run(peer: str, dataset: str, path: Path, threads: int) -> Run:
     Raises `subprocess.CalledProcessError` if it fails; what it wrote to stderr is shown.
     """
     spec = PEERS[peer]
-    command = [sys.executable, "-m", f"benches.peers.{spec.module}", str(path), "--threads", str(threads), *spec.options]
+    command = [
+        sys.executable,
+        "-m",
+        f"benches.peers.{spec.module}",
+        str(path.resolve()),
+        "--threads",
+        str(threads),
+        *spec.options,
+    ]
     start = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     total = time.perf_counter() - start
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
@@ -102,8 +116,12 @@ def _median(group: list[Run]) -> Summary:
 
 def machine() -> dict[str, object]:
     """What the figures were measured on, and how busy it was."""
-    model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
-    memory = next((int(line.split()[1]) >> 20 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    model = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), ""
+    )
+    memory = next(
+        (int(line.split()[1]) >> 20 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0
+    )
     return {
         "processor": model,
         "cores": os.cpu_count(),
@@ -135,8 +153,20 @@ def installed(peers: list[str]) -> list[str]:
     """The peers whose packages are there; the others are named on stderr and left out."""
     from importlib.util import find_spec
 
-    needs = {"dpsel": "dpsel", "polars": "polars", "duckdb": "duckdb", "spark": "pyspark", "numpy": "numpy", "decode": "pyarrow"}
-    missing = {p for p in peers for word, package in needs.items() if word in p.split("-") and find_spec(package) is None}
+    needs = {
+        "dpsel": "dpsel",
+        "polars": "polars",
+        "duckdb": "duckdb",
+        "spark": "pyspark",
+        "numpy": "numpy",
+        "decode": "pyarrow",
+    }
+    missing = {
+        p
+        for p in peers
+        for word, package in needs.items()
+        if word in p.split("-") and find_spec(package) is None
+    }
     for peer in sorted(missing):
         print(f"left out: {peer} (not installed)", file=sys.stderr)
     return [peer for peer in peers if peer not in missing]

@@ -13,22 +13,28 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benches import tables
 from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RHO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAIRS = [(1, "ant"), (2, "ant"), (3, "bee")]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=300)
     args = parser.parse_args()
     lines = [[name, *_figures(call, args.calls)] for name, call in _calls().items()]
     print(tables.markdown(("call on three rows", "median ms", "fastest ms", "slowest ms"), lines))
     empty, full = _process("pass"), _process("import dpsel")
-    print(f"import dpsel: {(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms (medians of 9)")
+    above = f"{(full - empty) * 1e3:.0f} ms above an empty process of {empty * 1e3:.0f} ms"
+    print(f"import dpsel: {above} (medians of 9)")
 
 
 def _calls() -> dict[str, Callable[[], object]]:
@@ -42,8 +48,14 @@ def _calls() -> dict[str, Callable[[], object]]:
         sources["polars"] = (pl.DataFrame(PAIRS, schema=["user", "item"], orient="row"), "user", "item")
     except ImportError:
         print("polars is not installed: its row is left out", file=sys.stderr)
-    mechanisms = {"WeightedGaussian": dpsel.WeightedGaussian(), "Sips(rounds=3)": dpsel.Sips(rounds=3, ratio=1 / 3)}
-    budgets = {"ZCDP": dpsel.ZCDP(rho=RHO, delta=DELTA), "ApproxDP": dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5)}
+    mechanisms = {
+        "WeightedGaussian": dpsel.WeightedGaussian(),
+        "Sips(rounds=3)": dpsel.Sips(rounds=3, ratio=1 / 3),
+    }
+    budgets = {
+        "ZCDP": dpsel.ZCDP(rho=RHO, delta=DELTA),
+        "ApproxDP": dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5),
+    }
 
     def call(source: tuple[object, str, str], mechanism: object, budget: object) -> Callable[[], object]:
         rows, user, item = source

@@ -8,5 +8,5 @@ MAX_ITEMS_PER_USER = 100
 ROUNDS = 3
 RATIO = 1 / 3
 
-#: The non-private peers keep items with at least this many distinct users: about the threshold of the last round.
+#: The non-private peers keep items with at least this many distinct users.
 MIN_USERS = 10

@@ -27,8 +27,13 @@ def main() -> None:
             path = data.ensure(dataset, args.data)
             rows[dataset.name] = number_of_rows(path)
             peers = measure.installed(args.peers)
-            for one in measure.interleave(peers, dataset.name, path, repeats=args.repeats, threads=args.threads):
-                print(f"{one.dataset:18} {one.peer:18} {one.own_seconds:8.3f} s {one.peak_mib:7.0f} MiB", flush=True)
+            for one in measure.interleave(
+                peers, dataset.name, path, repeats=args.repeats, threads=args.threads
+            ):
+                print(
+                    f"{one.dataset:18} {one.peer:18} {one.own_seconds:8.3f} s {one.peak_mib:7.0f} MiB",
+                    flush=True,
+                )
                 runs.append(one)
     table = report(measure.summarise(runs), rows)
     measure.store("scaling", args.results, runs, table)
@@ -36,7 +41,9 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=["dpsel", "polars-streaming"])
     parser.add_argument("--users", type=int, nargs="+", default=[50_000, 500_000, 2_000_000])
     parser.add_argument("--kinds", nargs="+", choices=data.KINDS, default=list(data.KINDS))
@@ -60,7 +67,11 @@ def report(summaries: list[measure.Summary], rows: dict[str, int]) -> str:
     lines = []
     for one in sorted(summaries, key=lambda s: (s.peer, s.dataset.rsplit("_", 1)[1], rows[s.dataset])):
         smallest = min(
-            (s for s in summaries if s.peer == one.peer and s.dataset.rsplit("_", 1)[1] == one.dataset.rsplit("_", 1)[1]),
+            (
+                s
+                for s in summaries
+                if s.peer == one.peer and s.dataset.rsplit("_", 1)[1] == one.dataset.rsplit("_", 1)[1]
+            ),
             key=lambda s: rows[s.dataset],
         )
         more = rows[one.dataset] - rows[smallest.dataset]

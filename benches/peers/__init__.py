@@ -1,4 +1,4 @@
-"""The peers: each does the whole job in a process of its own, from a Parquet file, and prints one line of JSON.
+"""The peers: each does the whole job in its own process, from a Parquet file, and prints one line of JSON.
 
 A peer is one module here and one line in `PEERS`. What they are measured against each other for: seconds
 ("own": after imports and engine start; "total": the whole process) and peak resident memory.
@@ -34,9 +34,15 @@ PEERS: dict[str, Peer] = {
     "decode-pyarrow": Peer("decode", "decode the file only, pyarrow batches", ("--engine", "pyarrow")),
     "polars-sips": Peer("polars_sips", "DP-SIPS of 3 rounds in vectorised polars", sips=True),
     "numpy-sips": Peer("numpy_sips", "DP-SIPS of 3 rounds in numpy", sips=True),
-    "spark-array": Peer("spark_sips", "DP-SIPS of 3 rounds in PySpark, one array per user", sips=True, most_users=500_000),
+    "spark-array": Peer(
+        "spark_sips", "DP-SIPS of 3 rounds in PySpark, one array per user", sips=True, most_users=500_000
+    ),
     "spark-window": Peer(
-        "spark_sips", "DP-SIPS of 3 rounds in PySpark, windows", ("--form", "window"), most_users=500_000, sips=True
+        "spark_sips",
+        "DP-SIPS of 3 rounds in PySpark, windows",
+        ("--form", "window"),
+        most_users=500_000,
+        sips=True,
     ),
     "python-sips": Peer("python_sips", "DP-SIPS of 3 rounds in plain Python", most_users=50_000, sips=True),
 }

@@ -6,16 +6,19 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Options = dict[str, tuple[str, ...]]
 
 
-def run(job: Callable[[str, Any], int], prepare: Callable[[argparse.Namespace], Any], **options: tuple[str, ...]) -> None:
-    """Time `job(path, prepared)`, which returns the number of items in its result, and print one line of JSON.
+def run(
+    job: Callable[[str, Any], int], prepare: Callable[[argparse.Namespace], Any], **options: tuple[str, ...]
+) -> None:
+    """Time `job(path, prepared)`, which returns the number of items released, and print one line of JSON.
 
     `prepare` starts the engine and reads the arguments; its time is not the job's own. `options` are the
     choices of the peer, the first one being the default.
@@ -39,7 +42,7 @@ def arguments(options: Options) -> argparse.Namespace:
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and its living descendants: hardly touched by what else the machine does."""
+    """Processor time of this process and its living descendants, which other work hardly disturbs."""
     ticks = sum(int(field) for stat in _tree("stat") for field in stat.rsplit(")", 1)[1].split()[11:13])
     return ticks / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Noise and threshold of each DP-SIPS round in ordinary floating point, for the peers and as a cross-check."""
+"""Noise and threshold of each DP-SIPS round, in ordinary floating point."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def _round(rho: float, delta: float) -> Round:
 
 
 def _threshold(sigma: float, delta: float, novel: int) -> float:
-    """1/sqrt(t) + sigma PhiInv((1 - delta)^(1/t)): some of t items held by one user alone appear with probability delta."""
+    """1/sqrt(t) + sigma PhiInv((1 - delta)^(1/t)): t items of one user alone stay hidden but for delta."""
     tail = -expm1(log1p(-delta) / novel)
     return 1 / sqrt(novel) - sigma * NormalDist().inv_cdf(tail)

@@ -10,10 +10,10 @@ from benches.peers import _harness
 def prepare(args):
     os.environ["POLARS_MAX_THREADS"] = str(args.threads)
     if args.engine == "polars":
-        import polars  # noqa: F401
+        import polars as pl  # noqa: F401
     else:
         import pyarrow as pa
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet
 
         pa.set_cpu_count(args.threads)
     return args.engine

@@ -8,7 +8,7 @@ from benches.peers import _harness
 
 def prepare(args):
     import duckdb
-    import pyarrow  # noqa: F401  (the result is fetched as an Arrow table)
+    import pyarrow as pa  # noqa: F401  (the result is fetched as an Arrow table)
 
     connection = duckdb.connect()
     connection.execute(f"SET threads = {args.threads}")
@@ -17,7 +17,9 @@ def prepare(args):
 
 
 def job(path: str, connection) -> int:
-    query = 'SELECT item, count(DISTINCT "user") AS users FROM read_parquet(?) GROUP BY item HAVING users >= ?'
+    query = (
+        'SELECT item, count(DISTINCT "user") AS users FROM read_parquet(?) GROUP BY item HAVING users >= ?'
+    )
     return connection.sql(query, params=[path, MIN_USERS]).to_arrow_table().num_rows
 
 

@@ -8,9 +8,9 @@ from benches.peers._rounds import sips_rounds
 
 
 def prepare(args):
-    import numpy  # noqa: F401
+    import numpy as np  # noqa: F401
     import pyarrow as pa
-    import pyarrow.parquet  # noqa: F401
+    import pyarrow.parquet
 
     pa.set_cpu_count(args.threads)
 
@@ -22,63 +22,55 @@ def job(path: str, _prepared: None) -> int:
     generator = np.random.default_rng()
     released = np.zeros(len(keys), dtype=bool)
     for sigma, threshold in sips_rounds():
-        bounded_user, bounded_item = bound(user, item)
-        degree = np.bincount(bounded_user)
-        weights = np.bincount(bounded_item, 1 / np.sqrt(degree[bounded_user]), minlength=len(keys))
-        noisy = weights + generator.normal(0, sigma, len(keys))
-        released |= (weights > 0) & (noisy >= threshold)
+        noisy = weigh(user, item, len(keys))
+        held = noisy > 0
+        noisy += generator.normal(0, sigma, len(keys))
+        released |= held & (noisy >= threshold)
         live = ~released[item]
         user, item = user[live], item[live]
     return len(keys.filter(released))
 
 
 def read(path: str) -> tuple:
-    """Distinct rows as codes, sorted by user and within a user by random priority, and the keys of the items."""
+    """Distinct rows as codes, sorted by user and then by random priority, and the keys of the items."""
     import numpy as np
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path, columns=["user", "item"]).combine_chunks()
+    table = pq.read_table(path, columns=["user", "item"])
     item, keys = _codes(table["item"])
     user, _ = _codes(table["user"])
     del table
-    rows = (user << 32) | item
-    if not np.all(rows[1:] > rows[:-1]):
-        rows.sort()
-        rows = rows[np.concatenate(([True], rows[1:] != rows[:-1]))]
-    return rows >> 32, rows & 0xFFFF_FFFF, keys
+    order = np.argsort(_priority(user, item))  # equal rows become neighbours
+    user, item = user[order], item[order]
+    first = np.concatenate(([True], (user[1:] != user[:-1]) | (item[1:] != item[:-1])))
+    return user[first], item[first], keys
 
 
 def _codes(column) -> tuple:
     encoded = column.combine_chunks().dictionary_encode()
-    encoded = encoded.chunk(0) if hasattr(encoded, "chunks") else encoded
-    return encoded.indices.to_numpy().astype("int64"), encoded.dictionary
+    return encoded.indices.to_numpy(), encoded.dictionary
 
 
-def bound(user, item) -> tuple:
-    """The rows of light users, and of each heavy user the rows with the smallest hashes."""
+def _priority(user, item):
+    """The user above 40 bits of a hash of user and item (the finaliser of SplitMix64)."""
+    import numpy as np
+
+    word = user.astype(np.uint64) << np.uint64(32)
+    word ^= item.astype(np.uint64)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (user.astype(np.uint64) << np.uint64(40)) | (word >> np.uint64(24))
+
+
+def weigh(user, item, items: int):
+    """The weight of each item after bounding: of each user the first rows, those with the smallest hashes."""
     import numpy as np
 
     degree = np.bincount(user)
-    heavy = degree[user] > MAX_ITEMS_PER_USER
-    if not heavy.any():
-        return user, item
-    owner, theirs = user[heavy], item[heavy]
-    order = np.lexsort((_hash(owner, theirs), owner))
-    first = np.cumsum(degree * (degree > MAX_ITEMS_PER_USER)) - degree
-    kept = order[np.arange(owner.size) - first[owner[order]] < MAX_ITEMS_PER_USER]
-    light = ~heavy
-    return np.concatenate((user[light], owner[kept])), np.concatenate((item[light], theirs[kept]))
-
-
-def _hash(user, item):
-    """The finaliser of SplitMix64: the same priority in every round."""
-    import numpy as np
-
-    word = (user.astype(np.uint64) << np.uint64(32)) ^ item.astype(np.uint64)
-    word += np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    starts = np.cumsum(degree) - degree
+    kept = np.arange(user.size) - starts[user] < MAX_ITEMS_PER_USER
+    weight = 1 / np.sqrt(np.clip(degree, 1, MAX_ITEMS_PER_USER))
+    return np.bincount(item[kept], weight[user[kept]], minlength=items)
 
 
 if __name__ == "__main__":

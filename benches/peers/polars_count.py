@@ -10,7 +10,7 @@ from benches.peers import _harness
 
 def prepare(args):
     os.environ["POLARS_MAX_THREADS"] = str(args.threads)
-    import polars  # noqa: F401  (the import is not part of the job)
+    import polars as pl  # noqa: F401  (the import is not part of the job)
 
     return args.engine
 

@@ -1,4 +1,4 @@
-"""DP-SIPS in polars expressions: distinct rows, hashes as priorities, group-by for the weights, anti-join between rounds."""
+"""DP-SIPS in polars: distinct rows, hashes as priorities, group-by for the weights, anti-joins."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from benches.peers._rounds import sips_rounds
 
 def prepare(args):
     os.environ["POLARS_MAX_THREADS"] = str(args.threads)
-    import numpy  # noqa: F401
-    import polars  # noqa: F401
+    import numpy as np  # noqa: F401
+    import polars as pl  # noqa: F401
 
 
 def job(path: str, _prepared: None) -> int:

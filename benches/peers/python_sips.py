@@ -1,4 +1,4 @@
-"""DP-SIPS as one writes it first: sets and dictionaries in plain Python. Its sampler is not fit for publishing."""
+"""DP-SIPS as one writes it first: sets and dictionaries in plain Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benches.peers import _harness
 from benches.peers._rounds import Round, sips_rounds
 
 
-def prepare(args):
+def prepare(_args):
     import pyarrow.parquet  # noqa: F401  (reads the file; everything else is the standard library)
 
 
@@ -23,7 +23,7 @@ def job(path: str, _prepared: None) -> int:
         found = select(sets, parameters)
         released |= found
         for items in sets.values():
-            items -= found
+            items.difference_update(found)
     return len(released)
 
 
@@ -45,7 +45,7 @@ def select(sets: dict, parameters: Round) -> set:
         kept = items
         if len(items) > MAX_ITEMS_PER_USER:
             # The same priorities in every round, so that a user's next items move up.
-            kept = nsmallest(MAX_ITEMS_PER_USER, items, key=lambda item: hash((user, item)))  # noqa: B023
+            kept = nsmallest(MAX_ITEMS_PER_USER, items, key=lambda item: hash((user, item)))
         if kept:
             weight = 1 / sqrt(len(kept))
             for item in kept:

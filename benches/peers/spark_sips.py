@@ -1,8 +1,8 @@
 """DP-SIPS in PySpark on one machine, without Python functions on the executors.
 
 Two forms: `array` keeps one array of items per user (in order of priority), `window` keeps rows and ranks
-them. Both shuffle the rows by user once, keep them cached, and collect what each round releases on the driver,
-since a second evaluation would draw the noise again.
+them. Both shuffle the rows by user once, keep them cached, and collect on the driver what each round
+releases, since a second evaluation would draw the noise again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def job(path: str, prepared) -> int:
     users = form(spark.read.parquet(path).select("user", "item"))
     released: list = []
     for sigma, threshold in sips_rounds():
-        gone = spark.createDataFrame([(i,) for i in released], users.rows.select("item").schema) if released else None
+        gone = (
+            spark.createDataFrame([(i,) for i in released], users.rows.select("item").schema)
+            if released
+            else None
+        )
         weights = users.bounded(gone).groupBy("item").agg(f.sum("weight").alias("weight"))
         found = weights.where(f.col("weight") + f.randn() * sigma >= threshold).select("item")
         released += [row.item for row in found.collect()]
@@ -61,7 +65,9 @@ class WindowForm:
 
         rows = self.rows if gone is None else self.rows.join(f.broadcast(gone), "item", "left_anti")
         ordered = Window.partitionBy("user").orderBy(f.xxhash64("user", "item"))
-        rows = rows.withColumn("rank", f.row_number().over(ordered)).where(f.col("rank") <= MAX_ITEMS_PER_USER)
+        rows = rows.withColumn("rank", f.row_number().over(ordered)).where(
+            f.col("rank") <= MAX_ITEMS_PER_USER
+        )
         degree = f.count("*").over(Window.partitionBy("user"))
         return rows.select("item", (1 / f.sqrt(degree)).alias("weight"))
 
