@@ -40,7 +40,7 @@ def test_bad_input_is_a_data_error_that_quotes_nothing(dpsel_run, folder, name):
         (folder / name).write_bytes(content)
     before = names(folder)
     run = dpsel_run("select", name, *COLUMNS, *BUDGET, *RESULTS)
-    assert run.code == (ExitCode.USAGE if name == "rows.unknown" else ExitCode.DATA)
+    assert run.code == ExitCode.DATA
     assert "secret" not in run.error
     assert names(folder) == before
 
