@@ -1,1 +1,29 @@
+//! `dpsel._core`: the Rust core as a Python module. Translation only; the mathematics is in `dpsel-core`.
 
+mod accounting;
+mod error;
+mod export;
+mod job;
+mod link;
+mod pair_columns;
+mod pairs;
+mod plan;
+mod producers;
+mod selection;
+mod values;
+
+/// The compiled part of `dpsel`. Private: use the names that `dpsel` exports.
+#[pyo3::pymodule]
+mod _core {
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use super::accounting::{calibrate, check_report, validate_bound, validate_privacy, validate_sips};
+    #[pymodule_export]
+    use super::export::Release;
+    #[pymodule_export]
+    use super::job::Job;
+    #[pymodule_export]
+    use super::selection::{select_batches, select_files, select_pairs, select_stream};
+}

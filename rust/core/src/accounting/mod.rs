@@ -1,5 +1,16 @@
 //! Privacy parameters, what mechanisms cost, and conversions between the two, always rounded the safe way.
+//!
+//! The theorems and their proofs are in `docs/algorithms/accounting.md`.
 
+pub mod budget;
+pub mod conversion;
+pub mod gaussian;
 mod params;
+mod search;
+mod slack;
 
+pub use budget::Budget;
+pub use conversion::Conversion;
 pub use params::{L0Bound, Privacy};
+pub(crate) use search::{minimise, root};
+pub use slack::{DECISION_SLACK, without_decision_slack};

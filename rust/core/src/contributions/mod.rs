@@ -3,6 +3,8 @@
 mod builder;
 mod interner;
 mod keys;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use builder::{ContributionsBuilder, UserRun, Worker};
 pub use keys::{KeyLayout, KeyStore, Payload};

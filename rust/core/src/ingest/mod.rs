@@ -1,6 +1,16 @@
 //! Tables in: Arrow record batches, from a stream or from files, become encoded rows.
 
+mod columns;
+mod composite;
+mod encode;
+mod files;
+mod lists;
+mod plan;
+mod pool;
 mod schema;
+mod stream;
+mod text;
+mod users;
 
 use std::path::PathBuf;
 
@@ -9,7 +19,7 @@ use arrow_array::RecordBatchReader;
 pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, ContributionsBuilder};
 use crate::control::Control;
 use crate::random::ReleaseKey;
 use crate::request::Columns;
@@ -46,9 +56,27 @@ impl std::fmt::Debug for Source {
 
 /// Read everything, intern users and items, and group by user.
 ///
+/// Rows of a null item are dropped, with several item columns rows where any of them is null. Progress is
+/// counted in bytes for files (with a total) and in rows for streams (without).
+///
 /// # Errors
 /// See [`crate::Error`]: missing columns, unsupported types, null users, unreadable files.
 pub fn read(source: Source, columns: &Columns, key: &ReleaseKey, control: &Control) -> Result<Contributions> {
-    let _ = (source, columns, key, control);
-    todo!()
+    match source {
+        Source::Stream(reader) => {
+            let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
+            let schema = plan.item_schema()?;
+            let builder = ContributionsBuilder::new(schema.layout(), control);
+            stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
+            builder.finish(schema)
+        }
+        Source::Files(paths, format) => {
+            let files = files::Files::open(&paths, format, columns)?;
+            let schema = files.plan().item_schema()?;
+            let builder = ContributionsBuilder::new(schema.layout(), control);
+            let plan = files.plan().clone();
+            files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
+            builder.finish(schema)
+        }
+    }
 }

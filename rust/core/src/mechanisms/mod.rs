@@ -5,6 +5,8 @@
 
 mod count_gaussian;
 mod count_laplace;
+pub mod outlook;
+mod requirements;
 mod sips;
 mod weighted_gaussian;
 mod weighted_laplace;

@@ -1,22 +1,46 @@
-//! WeightedGaussian.
+//! WeightedGaussian: a user of k items gives 1/sqrt(k) to each; Gaussian noise; released from a threshold on.
+//!
+//! Theorem, approximate DP: the exact analysis of one thresholded Gaussian round, in which noise and threshold may both
+//! use the whole delta (after Wilkins, Kifer, Zhang and Karrer, JPC 2024; proof in `docs/algorithms/accounting.md`).
+//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (PoPETs 2023), Algorithm 2 and Theorem 13.
+//! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/weighted_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calibration, Guarantee, Mechanism};
+use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::noise::Noise;
+use crate::threshold::calibration::{SingleRound, calibrate_single_round, smallest_threshold};
+use crate::weighting::Weighting;
 
-/// WeightedGaussian.
+/// Weights 1/sqrt(k) with Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedGaussian {}
 
 impl Mechanism for WeightedGaussian {
-    fn calibrate(&self, _privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
-        todo!()
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        let weighting = Weighting::EqualL2;
+        let SingleRound { noise, threshold } = match without_decision_slack(privacy.validate()?, bound, 1)? {
+            Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
+            Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
+            Privacy::Zcdp { rho, delta } => {
+                let noise = Noise::Gaussian { sigma: zcdp_sigma(rho) };
+                SingleRound { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
+            }
+        };
+        Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
     }
 
     fn guarantee(&self) -> Guarantee {
-        todo!()
+        Guarantee {
+            statement: "(epsilon, delta)-DP by the exact analysis of one thresholded Gaussian round, or delta-approximate rho-zCDP, for \
+                        weights of L2 norm at most 1",
+            neighbours: ADD_OR_REMOVE,
+            source: "Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
+            proof: "docs/algorithms/weighted_gaussian.md",
+        }
     }
 }

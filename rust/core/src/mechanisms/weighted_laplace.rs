@@ -1,22 +1,47 @@
-//! WeightedLaplace.
+//! WeightedLaplace: a user of k items gives 1/k to each; Laplace noise; released from a threshold on.
+//!
+//! Theorem: Laplace noise of scale 1/epsilon on weights of L1 norm at most 1 and a threshold that some novel item
+//! reaches with probability at most delta, whatever t <= D0 novel items of weight 1/t there are, satisfy
+//! (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), weighted Laplace. Conditions: at most D0 items per user.
+//! Proof: `docs/algorithms/weighted_laplace.md`.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calibration, Guarantee, Mechanism};
+use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
+use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::noise::Noise;
+use crate::rounding::div_up;
+use crate::threshold::calibration::smallest_threshold;
+use crate::weighting::Weighting;
 
-/// WeightedLaplace.
+/// Weights 1/k with Laplace noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedLaplace {}
 
 impl Mechanism for WeightedLaplace {
-    fn calibrate(&self, _privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
-        todo!()
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        match without_decision_slack(privacy.validate()?, bound, 1)? {
+            Privacy::PureDp { .. } => Err(no_pure_dp("WeightedLaplace")),
+            Privacy::Zcdp { .. } => Err(no_laplace_zcdp("WeightedLaplace")),
+            Privacy::ApproxDp { epsilon, delta } => {
+                let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
+                let weighting = Weighting::EqualL1;
+                let threshold = smallest_threshold(noise, weighting, bound, delta)?;
+                Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
+            }
+        }
     }
 
     fn guarantee(&self) -> Guarantee {
-        todo!()
+        Guarantee {
+            statement: "(epsilon, delta)-DP: Laplace noise of scale 1/epsilon hides weights of L1 norm at most 1, and \
+                        an item that nobody else holds is released with probability at most delta in all",
+            neighbours: ADD_OR_REMOVE,
+            source: "Gopi et al. 2020",
+            proof: "docs/algorithms/weighted_laplace.md",
+        }
     }
 }

@@ -1,35 +1,190 @@
 //! The release decision of one round.
 
 use super::Noise;
+use super::law::Law;
+use super::table::Table;
 use crate::threshold::Threshold;
 
 /// "weight + noise >= threshold", decided exactly from one pseudorandom word per item.
-#[derive(Debug, Clone)]
+///
+/// Nearly every decision is one table look-up and one comparison; the rest compare the word with a certified
+/// `f64` enclosure of the probability, and the few that this leaves open with one of any precision. All
+/// three answer alike. A noise whose scale is not positive and finite releases nothing.
+#[derive(Clone)]
 pub struct NoisyThreshold {
     noise: Noise,
     threshold: Threshold,
+    law: Option<Law>,
+    table: Table,
 }
 
 impl NoisyThreshold {
     /// Prepare the decision of one round.
     pub fn new(noise: Noise, threshold: Threshold) -> Self {
-        Self { noise, threshold }
+        let law = Law::new(noise);
+        Self { noise, threshold, law, table: Table::new(noise, law, threshold) }
     }
 
     /// Whether an item of this weight (integer units) is released.
     ///
     /// # Contract
-    /// For a uniform `word` this is true with probability P[N >= threshold - weight], up to the
-    /// certified slack 2^-120, and it is monotone: true for a weight implies true for larger ones.
+    /// For a uniform `word` this is true with probability P[N >= threshold - weight], up to a certified slack
+    /// of 2^-127 by which it may be smaller, never larger. It is monotone: true for a weight implies true for
+    /// larger ones, true for a word implies true for smaller ones. Proof: `docs/algorithms/noise.md`.
+    #[inline]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
-        let _ = (weight, word, self.noise, self.threshold);
-        todo!()
+        self.table.decide(weight, word).unwrap_or_else(|| self.releases_outside_table(weight, word))
     }
 
     /// weight + N in integer units, N as determined by `word`; at least the threshold iff
     /// [`NoisyThreshold::releases`].
+    ///
+    /// A sum outside of `i64` becomes the nearest `i64`, for which that equivalence still holds for
+    /// every threshold above `i64::MIN`.
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
-        let _ = (weight, word);
-        todo!()
+        let weight = i128::from(weight);
+        let (first, last) = (i128::from(i64::MIN) - weight, i128::from(i64::MAX) - weight);
+        self.law
+            .and_then(|law| law.noise(word, first, last))
+            .and_then(|noise| i64::try_from(weight + noise).ok())
+            .unwrap_or(i64::MIN)
+    }
+
+    #[cold]
+    fn releases_outside_table(&self, weight: u64, word: u128) -> bool {
+        self.law.is_some_and(|law| law.reaches(self.missing(weight), word))
+    }
+
+    /// What the noise has to make up: threshold - weight.
+    fn missing(&self, weight: u64) -> i128 {
+        i128::from(self.threshold.units()) - i128::from(weight)
+    }
+}
+
+impl std::fmt::Debug for NoisyThreshold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoisyThreshold")
+            .field("noise", &self.noise)
+            .field("threshold", &self.threshold)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::{Digest, Purpose, ReleaseKey, Words};
+    use crate::weighting::UNIT;
+
+    /// Each statistical test of the noise fails on a correct program with at most this probability, were
+    /// its words random; with the fixed key it either always or never does.
+    const FALSE_ALARM: f64 = 1e-9;
+
+    fn decisions(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
+        [Noise::Gaussian { sigma: scale }, Noise::Laplace { scale }]
+            .map(|noise| NoisyThreshold::new(noise, Threshold::from_units(threshold)))
+    }
+
+    impl NoisyThreshold {
+        fn releases_exactly(&self, weight: u64, word: u128) -> bool {
+            self.law.is_some_and(|law| law.reaches_exactly(self.missing(weight), word))
+        }
+    }
+
+    #[test]
+    fn every_bucket_edge_agrees_with_exact_arithmetic() {
+        let unit = i64::try_from(UNIT).unwrap();
+        for (scale, threshold) in [(2.236, 10 * unit), (1e-9, unit), (3e-9, 40), (1e9, 1 << 61)] {
+            for decision in decisions(scale, threshold) {
+                for weight in
+                    decision.table.edges().into_iter().step_by(17).flat_map(|w| [w.saturating_sub(1), w])
+                {
+                    let k = decision.law.unwrap().bounds(decision.missing(weight));
+                    let halves = [k.lo & !u128::from(u64::MAX), k.hi | u128::from(u64::MAX)];
+                    for word in [k.lo, k.hi, halves[0], halves[1]] {
+                        for word in [word.saturating_sub(1), word, word.saturating_add(1)] {
+                            let exact = decision.releases_exactly(weight, word);
+                            assert_eq!(
+                                decision.releases(weight, word),
+                                exact,
+                                "{decision:?} {weight} {word}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_inputs() {
+        let huge = [0, 1, UNIT, 1 << 62, u64::MAX];
+        for scale in [5e-324, 1e-9, 1.0, 1e9, f64::MAX] {
+            for threshold in [i64::MIN, -1, 0, 1, i64::MAX / 2, i64::MAX] {
+                for (decision, weight) in
+                    decisions(scale, threshold).iter().flat_map(|d| huge.map(|w| (d, w)))
+                {
+                    for word in [0, 1, (1 << 127) - 1, 1 << 127, u128::MAX - 1, u128::MAX] {
+                        let released = decision.releases(weight, word);
+                        assert_eq!(released, decision.releases_exactly(weight, word));
+                        if threshold > i64::MIN {
+                            assert_eq!(released, decision.noisy_weight(weight, word) >= threshold);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_unusable_scale_releases_nothing() {
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            for decision in decisions(scale, 5) {
+                assert!(!decision.releases(u64::MAX, 0));
+                assert_eq!(decision.noisy_weight(u64::MAX, 0), i64::MIN);
+            }
+        }
+    }
+
+    /// An event decided by chance alone: at weight = threshold exactly half of the words release.
+    #[test]
+    fn boundary_of_the_rule() {
+        for decision in decisions(1.0, 77) {
+            assert!(decision.releases(77, (1 << 127) - 1) && !decision.releases(77, 1 << 127));
+            assert!(!decision.releases(76, (1 << 127) - 1) && decision.releases(78, 1 << 127));
+        }
+    }
+
+    /// Counts of releases among pseudorandom words stay within Hoeffding's bound of the exact probability.
+    #[test]
+    fn frequencies_on_pseudorandom_words() {
+        const N: u32 = 400_000;
+        let words = Words::new(&ReleaseKey::insecure_test([9; 32]), Purpose::Noise, 0);
+        let weights = [0, UNIT, 3 * UNIT, 4 * UNIT, 6 * UNIT];
+        let tests = 2 * weights.len();
+        let bound = (f64::from(N) / 2.0 * libm::log(2.0 * tests as f64 / FALSE_ALARM)).sqrt();
+        for (decision, weight) in decisions(1.7, 4 << 30).iter().flat_map(|d| weights.map(|w| (d, w))) {
+            let released =
+                (0..N).filter(|&i| decision.releases(weight, words.word(Digest(i.into())))).count();
+            let probability =
+                decision.law.unwrap().bounds(decision.missing(weight)).lo as f64 / 2_f64.powi(128);
+            assert!((released as f64 - probability * f64::from(N)).abs() <= bound, "{weight}: {released}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn table_and_exact_agree(
+            scale in -3.0..2.0_f64, weight in 0..1_u64 << 40, gap in -1_i64 << 36..1 << 36, word: u128, shift in 0..90_u32,
+        ) {
+            let threshold = i64::try_from(weight).unwrap() + gap;
+            for decision in decisions(10_f64.powf(scale), threshold) {
+                for word in [word >> shift, !(word >> shift)] {
+                    prop_assert_eq!(decision.releases(weight, word), decision.releases_exactly(weight, word));
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,10 @@
 //! the noisy weight is the largest t for which it holds, and both always agree.
 
 mod decision;
+mod exact;
+mod law;
+mod table;
+mod tail;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
 //! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
 
+pub mod calibration;
 mod rounds;
 
 use serde::{Deserialize, Serialize};

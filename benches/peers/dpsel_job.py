@@ -1,0 +1,33 @@
+"""dpsel itself, by its Python interface."""
+
+from __future__ import annotations
+
+from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
+from benches.peers import _harness
+
+
+def prepare(args):
+    import dpsel
+
+    sips = dpsel.Sips(rounds=ROUNDS, ratio=RATIO)
+    return args.threads, sips if args.mechanism == "sips" else dpsel.WeightedGaussian()
+
+
+def job(path: str, prepared) -> int:
+    import dpsel
+
+    threads, mechanism = prepared
+    release = dpsel.select_partitions(
+        path,
+        user="user",
+        item="item",
+        privacy=dpsel.ZCDP(rho=RHO, delta=DELTA),
+        max_items_per_user=MAX_ITEMS_PER_USER,
+        mechanism=mechanism,
+        threads=threads,
+    )
+    return len(release)
+
+
+if __name__ == "__main__":
+    _harness.run(job, prepare, mechanism=("sips", "weighted"))

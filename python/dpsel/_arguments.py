@@ -1,0 +1,35 @@
+"""Checks of what JSON cannot carry: the types of arguments. Ranges are checked by the Rust core."""
+
+from __future__ import annotations
+
+import operator
+from typing import Final, SupportsFloat, SupportsIndex
+
+from dpsel.exceptions import InvalidParameterError
+
+_INT64: Final = 1 << 63
+
+__all__ = ["as_int", "as_number", "type_name"]
+
+
+def type_name(value: object) -> str:
+    """Return how a person would call the type of ``value``; never the value itself."""
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def as_number(name: str, value: SupportsFloat | SupportsIndex) -> float:
+    """Return a number as a float; refuse texts, bools and everything else."""
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        raise InvalidParameterError(f"{name} must be a number, got {type_name(value)}; give an int or a float")
+    return float(value)
+
+
+def as_int(name: str, value: SupportsIndex) -> int:
+    """Return a whole number as an int; refuse bools, floats and texts."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidParameterError(f"{name} must be a whole number, got {type_name(value)}; give an int")
+    number = operator.index(value)
+    if abs(number) >= _INT64:
+        raise InvalidParameterError(f"{name} must fit 64 bits, got {number}; give a smaller one")
+    return number

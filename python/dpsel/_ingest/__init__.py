@@ -1,0 +1,100 @@
+"""The one door: every kind of source becomes something that the core reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpsel import _core
+from dpsel._arguments import type_name
+from dpsel._ingest import _frames
+from dpsel._ingest._libraries import library_of
+from dpsel.exceptions import InvalidParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel.typing import FileFormat
+
+__all__ = ["Opened", "open_data"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Data that is ready to be read once: by which function of the core, and what to return afterwards."""
+
+    select: Callable[[str, _core.Job], _core.Release]
+    returns: str
+    has_named_columns: bool = True
+
+
+def open_data(data: object, *, columns: list[str], file_format: FileFormat | None) -> Opened:
+    """Recognise ``data``; nothing is read yet.
+
+    Args:
+        data: Any source.
+        columns: The needed columns, for projection; empty if they are not named.
+        file_format: The format of files; refused for everything else.
+
+    Raises:
+        SchemaError: If it is nothing that can be read; the message has the fix.
+        InvalidParameterError: If ``file_format`` does not apply.
+    """
+    paths = _as_paths(data)
+    if paths is not None:
+        return Opened(lambda request, job: _core.select_files(paths, file_format, request, job), "table")
+    if file_format is not None:
+        raise InvalidParameterError(
+            f"file_format applies to paths only, got {type_name(data)}; leave it out"
+        )
+    return _open_object(data, columns)
+
+
+def _open_object(data: object, columns: list[str]) -> Opened:
+    library = library_of(data)
+    if library == "pyspark":
+        # Before the Arrow protocol: from 4.2 on a Spark DataFrame has it, and would stream every partition
+        # through the driver without a word.
+        raise SchemaError(
+            "Spark DataFrames are not supported by this version; export to Parquet and pass the path"
+        )
+    if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
+        select = _core.select_batches if adapted.in_batches else _core.select_stream
+        return Opened(lambda request, job: select(adapted.source, request, job), adapted.returns)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        stream: Any = data
+        return Opened(lambda request, job: _core.select_stream(stream, request, job), "table")
+    return _open_pairs(data)
+
+
+def _open_pairs(data: object) -> Opened:
+    if isinstance(data, Mapping):
+        raise SchemaError(
+            f"a {type_name(data)} is not a table; pass data.items() if it maps users to lists of items, "
+            "or make a DataFrame if it maps names to columns"
+        )
+    if isinstance(data, bytes | bytearray | memoryview) or not isinstance(data, Iterable):
+        raise SchemaError(
+            f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
+            "or an iterable of (user, item) pairs"
+        )
+    return Opened(
+        lambda request, job: _core.select_pairs(data, request, job), "list", has_named_columns=False
+    )
+
+
+def _as_paths(data: object) -> list[str] | None:
+    if isinstance(data, str | os.PathLike):
+        return [_as_path(data)]
+    if isinstance(data, list | tuple) and data and all(isinstance(path, str | os.PathLike) for path in data):
+        return [_as_path(path) for path in data]
+    return None
+
+
+def _as_path(path: str | os.PathLike[Any]) -> str:
+    text = os.fspath(path)
+    if isinstance(text, bytes):
+        raise SchemaError("a path of bytes cannot be read; pass os.fsdecode(path)")
+    return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path

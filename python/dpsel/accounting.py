@@ -1,0 +1,155 @@
+"""Privacy parameters and budgets.
+
+All guarantees are for adding or removing one user with all of its rows.
+
+Examples:
+    >>> import dpsel
+    >>> budget = dpsel.Budget(dpsel.ApproxDP(epsilon=2.0, delta=1e-7))
+    >>> budget.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-8), "words")
+    ApproxDP(epsilon=0.5, delta=1e-08)
+    >>> budget.remaining.epsilon
+    1.5
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from dpsel import _core
+from dpsel._arguments import as_number
+from dpsel.budget import Budget, Spent
+from dpsel.exceptions import InvalidParameterError
+
+__all__ = ["ZCDP", "ApproxDP", "Budget", "Privacy", "PureDP", "Spent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureDP:
+    """Pure differential privacy (Dwork, McSherry, Nissim and Smith, 2006).
+
+    No mechanism can release unknown items under it; it is for known domains and for budgets.
+
+    Args:
+        epsilon: Bound on the log-likelihood ratio; finite and above 0.
+
+    Raises:
+        InvalidParameterError: If it is not.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PureDP(epsilon=1.0)
+        PureDP(epsilon=1.0)
+    """
+
+    kind: ClassVar[str] = "pure_dp"
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        """Check at once: a parameter that exists is valid."""
+        _validate(self, "epsilon")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as they stand in requests and reports."""
+        return {"kind": self.kind, "epsilon": self.epsilon}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproxDP:
+    """Approximate differential privacy (Dwork, Kenthapadi, McSherry, Mironov and Naor, 2006).
+
+    Args:
+        epsilon: Finite and above 0.
+        delta: Above 0 and below 1; far below 1 / number of users.
+
+    Raises:
+        InvalidParameterError: If one is outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
+        ApproxDP(epsilon=1.0, delta=1e-08)
+    """
+
+    kind: ClassVar[str] = "approx_dp"
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Check at once: a parameter that exists is valid."""
+        _validate(self, "epsilon", "delta")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as they stand in requests and reports."""
+        return {"kind": self.kind, "epsilon": self.epsilon, "delta": self.delta}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZCDP:
+    """delta-approximate rho-zCDP, zero-concentrated differential privacy (Bun and Steinke, 2016).
+
+    Args:
+        rho: Finite and above 0.
+        delta: Above 0 and below 1; far below 1 / number of users.
+
+    Raises:
+        InvalidParameterError: If one is outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.ZCDP(rho=0.1, delta=1e-5)
+        ZCDP(rho=0.1, delta=1e-05)
+    """
+
+    kind: ClassVar[str] = "zcdp"
+    rho: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Check at once: a parameter that exists is valid."""
+        _validate(self, "rho", "delta")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as they stand in requests and reports."""
+        return {"kind": self.kind, "rho": self.rho, "delta": self.delta}
+
+    def to_approx_dp(self, *, epsilon: float | None = None, delta: float | None = None) -> ApproxDP:
+        """Return what this guarantees as (epsilon, delta), rounded up.
+
+        Swanberg, Desfontaines and Haney (PoPETs 2023), Corollary 9, which adds this delta to the tight
+        conversion of Canonne, Kamath and Steinke (2020).
+
+        Args:
+            epsilon: Find the delta for this epsilon.
+            delta: Or find the epsilon for this total delta, which must be above the own one.
+
+        Returns:
+            The guarantee.
+
+        Raises:
+            InvalidParameterError: If not exactly one is given, or if there is no such guarantee.
+
+        Examples:
+            >>> import dpsel
+            >>> dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=4.96e-5).epsilon < 1.766
+            True
+        """
+        if (epsilon is None) == (delta is None):
+            raise InvalidParameterError("give exactly one of epsilon and delta; the other one is computed")
+        if epsilon is not None:
+            epsilon = as_number("epsilon", epsilon)
+        if delta is not None:
+            delta = as_number("delta", delta)
+        epsilon, delta = _core.convert_zcdp(self.rho, self.delta, epsilon=epsilon, delta=delta)
+        return ApproxDP(epsilon=epsilon, delta=delta)
+
+
+Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
+"""Every kind of guarantee."""
+
+
+def _validate(privacy: Privacy, *names: str) -> None:
+    values = [as_number(name, getattr(privacy, name)) for name in names]
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(privacy, name, value)
+    _core.validate_privacy(privacy.kind, values)

@@ -1,0 +1,88 @@
+"""Every exception of dpsel. Each also inherits the builtin that a caller would catch.
+
+A message says what was wrong, why it matters and which argument mends it. It may name columns, files and
+positions; it never holds a value of the data.
+
+Examples:
+    >>> import dpsel
+    >>> try:
+    ...     dpsel.plan(privacy=dpsel.ApproxDP(epsilon=-1.0, delta=1e-8), max_items_per_user=10)
+    ... except ValueError as error:
+    ...     print(type(error).__name__)
+    InvalidParameterError
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "CalibrationError",
+    "CapacityError",
+    "DataError",
+    "DpselError",
+    "DpselWarning",
+    "EntropyError",
+    "FileError",
+    "InternalError",
+    "InvalidParameterError",
+    "MemoryLimitError",
+    "MissingFileError",
+    "ReportError",
+    "SchemaError",
+]
+
+
+class DpselError(Exception):
+    """Parent of every exception of this package."""
+
+
+class InvalidParameterError(DpselError, ValueError):
+    """An argument is outside its range, or two arguments do not fit each other."""
+
+
+class SchemaError(DpselError, TypeError):
+    """The input lacks a column, or has a type that cannot be a user or an item."""
+
+
+class DataError(DpselError, ValueError):
+    """The rows break a rule (a null user, invalid UTF-8), or the source of the rows failed."""
+
+
+class FileError(DpselError, OSError):
+    """A file cannot be read or written."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file, or every file of a pattern, is not there."""
+
+
+class MemoryLimitError(DpselError, MemoryError):
+    """The job would need more memory than ``memory_limit`` allows."""
+
+
+class CapacityError(DpselError, OverflowError):
+    """There are more distinct users or items than the codes can hold."""
+
+
+class BudgetExceededError(DpselError):
+    """Spending this much would exceed the budget. Nothing was spent."""
+
+
+class EntropyError(DpselError, RuntimeError):
+    """The operating system gave no random bytes. Nothing was released."""
+
+
+class CalibrationError(DpselError, ValueError):
+    """No noise and threshold meet the guarantee asked for."""
+
+
+class ReportError(DpselError, ValueError):
+    """Something that was given as a report is none."""
+
+
+class InternalError(DpselError, RuntimeError):
+    """A broken promise inside dpsel. Please report it."""
+
+
+class DpselWarning(UserWarning):
+    """Parent of every warning of this package."""

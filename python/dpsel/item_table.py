@@ -1,0 +1,129 @@
+"""Released items as a small table of their own, for when no table library came in."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dpsel import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ItemTable"]
+
+
+class ItemTable:
+    """The released items of files and of Arrow producers.
+
+    It has the Arrow stream method, so every table library reads it without a copy; it needs none itself.
+    Results have it as ``release.items`` or by :meth:`dpsel.Release.to_table`; it is not made by hand.
+
+    Examples:
+        >>> import dpsel
+        >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")]
+        >>> table = dpsel.select_partitions(
+        ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
+        ... ).to_table()
+        >>> len(table), table.columns, list(table)
+        (2, ['item'], ['milk', 'tea'])
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Release) -> None:
+        """Wrap the compiled release."""
+        self._core = core
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the item columns, and ``weight`` last if weights were asked for."""
+        return self._core.column_names
+
+    def to_pylist(self) -> list[Any]:
+        """Return the items as Python values; tuples if there are several columns.
+
+        Datetimes with a time zone are given in UTC.
+
+        Returns:
+            A new list.
+
+        Raises:
+            SchemaError: If Python's types cannot hold a value exactly (nanoseconds).
+        """
+        columns = self._core.to_columns()
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+    def to_arrow(self) -> Any:
+        """Return a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: If pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        return pa.table(self)
+
+    def to_polars(self) -> Any:
+        """Return a ``polars.DataFrame``.
+
+        Raises:
+            ImportError: If polars is not installed.
+        """
+        import polars as pl
+
+        return pl.DataFrame(self)
+
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame``.
+
+        Raises:
+            ImportError: If pandas is not installed, or pyarrow, which pandas needs for Arrow data.
+        """
+        import pandas as pd
+
+        if hasattr(pd.DataFrame, "from_arrow"):
+            return pd.DataFrame.from_arrow(self)
+        return self.to_arrow().to_pandas()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the items to a file; its extension says the format.
+
+        The file is written aside and renamed, so it is complete or not there.
+
+        Args:
+            path: With an extension out of :data:`dpsel.release.EXTENSIONS`.
+
+        Raises:
+            InvalidParameterError: If the extension is not known.
+            FileError: If the file cannot be written.
+        """
+        self._core.write(os.fspath(path))
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the schema."""
+        return self._core.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the items, as often as asked."""
+        return self._core.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        """Return the number of released items."""
+        return self._core.num_items
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the items as Python values."""
+        return iter(self.to_pylist())
+
+    def __repr__(self) -> str:
+        """Number of items and columns."""
+        return f"<dpsel.ItemTable: {len(self):,} items, columns {', '.join(self.columns)}>"
+
+    def __getstate__(self) -> _core.Release:
+        """Pickle the released items only."""
+        return self._core
+
+    def __setstate__(self, state: _core.Release) -> None:
+        """Restore."""
+        self._core = state

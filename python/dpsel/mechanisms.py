@@ -1,0 +1,172 @@
+"""The mechanisms as frozen values: which weight, noise and threshold select the items.
+
+All of them guarantee privacy for adding or removing one user with all of its rows, and release an item if
+its noisy weight reaches a threshold. Proofs are in ``docs/algorithms/``.
+
+Examples:
+    >>> from dpsel import Sips
+    >>> Sips(rounds=3)
+    Sips(rounds=3, ratio=0.3333333333333333)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+
+from dpsel._arguments import as_int, as_number, type_name
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsel.accounting import Privacy
+
+__all__ = ["CountGaussian", "CountLaplace", "Mechanism", "Sips", "WeightedGaussian", "WeightedLaplace"]
+
+
+@dataclass(frozen=True, slots=True)
+class CountLaplace:
+    """Count users per item and add Laplace noise.
+
+    Every user gives weight 1 to each of at most ``max_items_per_user`` items; the noise grows in proportion
+    to that limit. The classic of Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing search queries and
+    clicks privately" (WWW 2009); the threshold is exact for any number of new items of one user. Guarantees
+    :class:`~dpsel.ApproxDP`. With ``with_weights=True`` its weights are noisy numbers of users.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.CountLaplace()
+        CountLaplace()
+    """
+
+    name: ClassVar[str] = "count_laplace"
+
+
+@dataclass(frozen=True, slots=True)
+class CountGaussian:
+    """Count users per item and add Gaussian noise.
+
+    As :class:`CountLaplace`, but the noise grows with the square root of ``max_items_per_user`` only, which is
+    better from a few items on. Analysed in Desfontaines, Voss, Gipson and Mandayam, "Differentially private
+    partition selection" (PoPETs 2022). Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`. With
+    ``with_weights=True`` its weights are noisy numbers of users.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.CountGaussian()
+        CountGaussian()
+    """
+
+    name: ClassVar[str] = "count_gaussian"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedLaplace:
+    """Share one unit of weight equally among a user's k items, 1/k each, and add Laplace noise.
+
+    Users with few items count for more. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially
+    private set union" (ICML 2020), section "Weighted Laplace". Guarantees :class:`~dpsel.ApproxDP`.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.WeightedLaplace()
+        WeightedLaplace()
+    """
+
+    name: ClassVar[str] = "weighted_laplace"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedGaussian:
+    """Share one unit of squared weight among a user's k items, 1/sqrt(k) each, and add Gaussian noise.
+
+    Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially private set union" (ICML 2020),
+    section "Weighted Gaussian". Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.WeightedGaussian()
+        WeightedGaussian()
+    """
+
+    name: ClassVar[str] = "weighted_gaussian"
+
+
+@dataclass(frozen=True, slots=True)
+class Sips:
+    """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
+
+    So a user's weight moves on to items that still need it. DP-SIPS: Swanberg, Desfontaines and Haney,
+    "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs 2023),
+    Algorithm 3 and Theorem 10. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+
+    Args:
+        rounds: Number of rounds, at least 1. Three are enough nearly always.
+        ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1.
+
+    Raises:
+        InvalidParameterError: If an argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.Sips(rounds=2, ratio=0.5)
+        Sips(rounds=2, ratio=0.5)
+    """
+
+    name: ClassVar[str] = "sips"
+    rounds: int = 3
+    ratio: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        from dpsel import _core
+
+        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
+        object.__setattr__(self, "ratio", as_number("ratio", self.ratio))
+        _core.validate_sips(self.rounds, self.ratio)
+
+
+Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips
+"""Every mechanism."""
+
+_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips)
+
+
+def resolve(
+    mechanism: Mechanism | Literal["auto"], privacy: Privacy, max_items_per_user: int
+) -> tuple[Mechanism, str | None]:
+    """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
+
+    ``"auto"`` looks at public parameters only.
+    """
+    if isinstance(mechanism, _CLASSES):
+        return mechanism, None
+    if mechanism != "auto":
+        known = ", ".join(f"{cls.__name__}()" for cls in _CLASSES)
+        raise InvalidParameterError(
+            f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
+        )
+    return _choose(privacy, max_items_per_user)
+
+
+def _choose(privacy: Privacy, max_items_per_user: int) -> tuple[Mechanism, str]:
+    if max_items_per_user != 1:
+        reason = "auto: with several items per user, repeated rounds release the most of what is available"
+        return Sips(), reason
+    return _best_for_one_item(privacy)
+
+
+def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:
+    """With one item per user all weights are 1, so the lowest threshold is best; released items end a user."""
+    from dpsel._request import calibrate
+
+    # Laplace noise has no zCDP guarantee here.
+    both: tuple[Mechanism, ...] = (CountLaplace(), CountGaussian())
+    candidates = both[1:] if privacy.kind == "zcdp" else both
+    thresholds = [calibrate(privacy, 1, each)["rounds"][0]["threshold"] for each in candidates]
+    best = candidates[thresholds.index(min(thresholds))]
+    return best, "auto: with one item per user every weight is 1, and this noise has the lowest threshold"
+
+
+def to_json(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the mechanism as it stands in requests and reports."""
+    return {"name": mechanism.name} | {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}

@@ -1,0 +1,276 @@
+"""Plans: what a guarantee buys, before any data is read and so at no cost.
+
+Examples:
+    >>> import dpsel
+    >>> plan = dpsel.plan(
+    ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8),
+    ...     max_items_per_user=[1, 100],
+    ...     mechanisms=[dpsel.WeightedGaussian()],
+    ... )
+    >>> [row["max_items_per_user"] for row in plan.rows]
+    [1, 100]
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from dpsel import _core
+from dpsel._arguments import as_int, type_name
+from dpsel._request import calibrate, checked_privacy, request_json
+from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import Mechanism, resolve
+from dpsel.report import UNIT
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+
+__all__ = ["Plan", "plan"]
+
+_KEEP: Final = (0.50, 0.95, 0.99)
+_USERS: Final = (10, 20, 50, 100, 200, 500, 1000)
+_CURVE_POINTS: Final = 60
+
+
+def plan(
+    *,
+    privacy: Privacy,
+    max_items_per_user: int | Sequence[int],
+    mechanisms: Mechanism | Literal["auto"] | Sequence[Mechanism | Literal["auto"]] | None = None,
+    items_per_user: int | None = None,
+    users: Sequence[int] = _USERS,
+) -> Plan:
+    """Say which items a guarantee can release, without data: thresholds and how many users an item needs.
+
+    The keep probability of an item is that of an item which so many users hold, each of them with
+    ``items_per_user`` items. With several rounds it is that of at least one of them, if nothing else is
+    released before; real releases are better, because released items leave the users' sets.
+
+    Args:
+        privacy: The guarantee.
+        max_items_per_user: One limit, or several to compare.
+        mechanisms: One or several; ``"auto"`` by default.
+        items_per_user: Items that each holder of the item contributes; by default the limit, the worst case.
+        users: Numbers of users for which the keep probability is given.
+
+    Returns:
+        One row for each limit and mechanism.
+
+    Raises:
+        InvalidParameterError: If an argument is out of range, or a mechanism has no such guarantee.
+        CalibrationError: If no noise and threshold meet the guarantee.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan(privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8), max_items_per_user=[10, 100])
+        >>> plan.rows[0]["users_for_95"] < plan.rows[1]["users_for_95"]
+        True
+    """
+    privacy = checked_privacy(privacy)
+    limits = [as_int("max_items_per_user", limit) for limit in _several(max_items_per_user)]
+    counts = [_at_least_one("users", number) for number in users]
+    held = None if items_per_user is None else _at_least_one("items_per_user", items_per_user)
+    for limit in limits:
+        _core.validate_bound(limit)
+        if held is not None and held > limit:
+            raise InvalidParameterError(
+                f"items_per_user must be at most max_items_per_user = {limit}, got {held}; "
+                "users with more items contribute that many only"
+            )
+    chosen = [
+        (limit, resolve(mechanism, privacy, limit)[0])
+        for limit in limits
+        for mechanism in _several("auto" if mechanisms is None else mechanisms)
+    ]
+    rows = tuple(_row(privacy, limit, mechanism, held or limit, counts) for limit, mechanism in chosen)
+    return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What :func:`plan` found: one row for each limit and mechanism.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan(
+        ...     privacy=dpsel.ZCDP(rho=0.1, delta=1e-5),
+        ...     max_items_per_user=100,
+        ...     mechanisms=dpsel.WeightedGaussian(),
+        ...     users=[100],
+        ... )
+        >>> 10 < plan.rows[0]["threshold"] < 12
+        True
+    """
+
+    privacy: Privacy
+    users: tuple[int, ...]
+    _rows: tuple[dict[str, Any], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per row.
+
+        ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
+        round, in units of weight), ``rounds`` (all of them), ``keep`` (number of users -> probability), and
+        ``users_for_50``, ``users_for_95``, ``users_for_99``: the least number of users for that probability.
+        """
+        return json_copy(self._rows)
+
+    def to_json(self) -> str:
+        """Return the rows as JSON text."""
+        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
+
+    def to_polars(self) -> Any:
+        """Return the rows as a ``polars.DataFrame``, one column ``keep_<users>`` for each number of users.
+
+        Raises:
+            ImportError: If polars is not installed.
+        """
+        import polars as pl
+
+        return pl.DataFrame([_flat(row) for row in self._rows])
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a ``pandas.DataFrame``, one column ``keep_<users>`` for each number of users.
+
+        Raises:
+            ImportError: If pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_flat(row) for row in self._rows])
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
+        """Draw the keep probability against the number of users.
+
+        Args:
+            path: Save the figure here; the extension says the format.
+            ax: Draw into these matplotlib axes instead of new ones.
+
+        Returns:
+            The matplotlib axes.
+
+        Raises:
+            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
+        """
+        from dpsel._plot import plot_keep_curves
+
+        return plot_keep_curves(self, path, ax)
+
+    def keep_curve(self, row: int) -> tuple[list[int], list[float]]:
+        """Return numbers of users, and keep probabilities, of one row, for a smooth curve.
+
+        Args:
+            row: Its position in :attr:`rows`.
+
+        Returns:
+            Two lists of the same length.
+        """
+        chosen = self._rows[row]
+        top = max(2, 2 * (chosen["users_for_99"] or max(self.users)))
+        step = max(1, top // _CURVE_POINTS)
+        users = list(range(1, top + step, step))
+        return users, _core.keep_probabilities(chosen["request"], chosen["items_per_user"], users)
+
+    def __str__(self) -> str:
+        """Return a table for a person."""
+        return _text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        head, body = self._table()
+        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body]
+        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        return f"<table><tr>{header}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
+        head += [f"keep at {number:,}" for number in self.users]
+        body = [
+            [
+                row["mechanism"],
+                f"{row['max_items_per_user']:,}",
+                f"{row['scale']:.4g}",
+                f"{row['threshold']:.4g}",
+                *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
+                *(f"{row['keep'][str(number)]:.3g}" for number in self.users),
+            ]
+            for row in self._rows
+        ]
+        return head, body
+
+
+def _row(
+    privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]
+) -> dict[str, Any]:
+    request = request_json(privacy, limit, mechanism)
+    rounds = calibrate(privacy, limit, mechanism)["rounds"]
+    readable = [
+        {
+            "weighting": each["weighting"],
+            "noise": each["noise"]["kind"],
+            "scale": each["noise"].get("sigma", each["noise"].get("scale")),
+            "threshold": each["threshold"] / UNIT,
+        }
+        for each in rounds
+    ]
+    probabilities = _core.keep_probabilities(request, held, users)
+    needed = _core.users_needed(request, held, list(_KEEP))
+    return {
+        "mechanism": repr(mechanism),
+        "max_items_per_user": limit,
+        "items_per_user": held,
+        "scale": readable[-1]["scale"],
+        "threshold": readable[-1]["threshold"],
+        "rounds": readable,
+        "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
+        **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
+        "request": request,
+    }
+
+
+def json_copy(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """Return a deep copy, so that a caller who edits rows does not edit the plan."""
+    copies: list[dict[str, Any]] = json.loads(json.dumps(rows))
+    return copies
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat = {key: value for key, value in row.items() if key not in {"keep", "rounds", "request"}}
+    return flat | {f"keep_{number}": value for number, value in row["keep"].items()}
+
+
+def _several(value: Any) -> list[Any]:
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return [value]
+    values = list(value)
+    if not values:
+        raise InvalidParameterError("max_items_per_user and mechanisms need at least one entry, got none; name one")
+    return values
+
+
+def _at_least_one(name: str, value: Any) -> int:
+    number = as_int(name, value)
+    if number < 1:
+        raise InvalidParameterError(f"{name} must be at least 1, got {number}; it is a number of {type_name(1)}s")
+    return number
+
+
+def _thousands(number: int | None) -> str:
+    return "more than 2^32" if number is None else f"{number:,}"
+
+
+def _text_table(head: list[str], body: list[list[str]]) -> str:
+    widths = [max(len(row[column]) for row in [head, *body]) for column in range(len(head))]
+
+    def line(cells: list[str]) -> str:
+        # The mechanism is text and stands left; the numbers stand right.
+        padded = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(head), line(["-" * width for width in widths]), *(line(row) for row in body)])

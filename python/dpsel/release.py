@@ -1,0 +1,175 @@
+"""The result of a selection: the items that may be published, and what was enforced.
+
+Examples:
+    >>> import dpsel
+    >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
+    >>> release = dpsel.select_partitions(
+    ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3
+    ... )
+    >>> release.items
+    ['milk', 'tea']
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel.item_table import ItemTable
+from dpsel.report import CheckResult, Report, check, describe_mechanism, describe_privacy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from dpsel import _core
+
+__all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "check"]
+
+EXTENSIONS: Final = (".parquet", ".arrow", ".ipc", ".feather", ".csv", ".ndjson", ".jsonl", ".txt")
+"""The file name extensions that :meth:`Release.write` knows."""
+
+_SHOWN_ITEMS: Final = 10
+
+_CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
+    "polars": ItemTable.to_polars,
+    "pandas": ItemTable.to_pandas,
+    "pyarrow": ItemTable.to_arrow,
+    "list": ItemTable.to_pylist,
+    "table": lambda table: table,
+}
+
+
+class Release:
+    """The released items and the report. Eager and final: looking twice draws nothing twice.
+
+    It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
+    by :func:`dpsel.select_partitions`.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [(user, "tea") for user in range(500)],
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     max_items_per_user=1,
+        ... )
+        >>> len(release)
+        1
+        >>> print(release)
+        1 item released by CountLaplace()
+        guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 1 item per user at most
+        released if the noisy weight reaches the threshold: scale 1, threshold ...
+    """
+
+    __slots__ = ("_items", "_returns", "_table", "report")
+
+    report: Report
+    """What was enforced."""
+
+    def __init__(self, core: _core.Release, returns: str) -> None:
+        """Wrap the compiled release; ``returns`` is the kind of table for :attr:`items`."""
+        self._table = ItemTable(core)
+        self._returns = returns
+        self._items: Any = None
+        self.report = Report(core.report_json)
+
+    @property
+    def items(self) -> Any:
+        """The released items, as the kind of table that came in, sorted by their own values.
+
+        polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
+        (of tuples, if there are several columns or weights); files and other Arrow producers give an
+        :class:`~dpsel.release.ItemTable`.
+        """
+        if self._items is None:
+            self._items = _CONVERSIONS[self._returns](self._table)
+        return self._items
+
+    def to_table(self) -> ItemTable:
+        """Return the items as an :class:`~dpsel.release.ItemTable`, whatever came in."""
+        return self._table
+
+    def to_pylist(self) -> list[Any]:
+        """Return the items as Python values; tuples if there are several columns."""
+        return self._table.to_pylist()
+
+    def to_arrow(self) -> Any:
+        """Return the items as a ``pyarrow.Table``."""
+        return self._table.to_arrow()
+
+    def to_polars(self) -> Any:
+        """Return the items as a ``polars.DataFrame``."""
+        return self._table.to_polars()
+
+    def to_pandas(self) -> Any:
+        """Return the items as a ``pandas.DataFrame``."""
+        return self._table.to_pandas()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the items to a file; its extension says the format (:data:`EXTENSIONS`).
+
+        The file is written aside and renamed, so it is complete or not there.
+
+        Args:
+            path: Where to.
+
+        Raises:
+            InvalidParameterError: If the extension is not known.
+            FileError: If the file cannot be written.
+        """
+        self._table.write(path)
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the schema of the items."""
+        return self._table.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the items, as often as asked."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        """Return the number of released items."""
+        return len(self._table)
+
+    def __str__(self) -> str:
+        """Three lines for a person."""
+        request = self.report["request"]
+        stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
+        limit = _count(request["max_items_per_user"], "item")
+        stages = "; ".join(f"scale {r['scale']:.6g}, threshold {r['threshold']:.6g}" for r in self.report.rounds)
+        return (
+            f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
+            f"guarantee: {describe_privacy(self.report)} for one user added or removed, "
+            f"{limit} per user at most\n"
+            f"released if the noisy weight reaches the threshold: {stages}"
+        )
+
+    def __repr__(self) -> str:
+        """One line: number of items, mechanism and guarantee."""
+        stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
+        what = f"{describe_mechanism(self.report)}, {describe_privacy(self.report)}"
+        return f"<dpsel.Release: {_count(len(self), 'item')}, {what}{stamp}>"
+
+    def _repr_html_(self) -> str:
+        """Show the first items and the three lines in a notebook."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.columns)
+        rows = [row if isinstance(row, tuple) else (row,) for row in self._table.to_pylist()[:_SHOWN_ITEMS]]
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>" for row in rows
+        )
+        more = f"<p>and {len(self) - len(rows):,} more</p>" if len(self) > len(rows) else ""
+        text = html.escape(str(self)).replace("\n", "<br>")
+        return f"<div><p>{text}</p><table><tr>{head}</tr>{body}</table>{more}</div>"
+
+    def __getstate__(self) -> tuple[ItemTable, str, Report]:
+        """Pickle the released items and the report only."""
+        return self._table, self._returns, self.report
+
+    def __setstate__(self, state: tuple[ItemTable, str, Report]) -> None:
+        """Restore; the table of the kind that came in is made again when asked for."""
+        self._table, self._returns, self.report = state
+        self._items = None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

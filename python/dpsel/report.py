@@ -1,0 +1,192 @@
+"""The report of a release: what was enforced, and nothing of the data."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dpsel import _core
+from dpsel.exceptions import FileError, MissingFileError, ReportError
+
+__all__ = ["CheckResult", "Report", "check"]
+
+#: Weights and thresholds are integers in the core; this many units are one unit of weight.
+UNIT: Final = 1 << 30
+
+
+class Report(Mapping[str, Any]):
+    """What was asked for and what was enforced: parameters, noise scales, thresholds, guarantee.
+
+    A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, so it can be
+    published with the release, and :func:`check` can derive its numbers again.
+
+    Args:
+        text: JSON, as :meth:`to_json` gives it.
+
+    Raises:
+        ReportError: If it is not a report.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [("ada", "tea")], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
+        ... )
+        >>> release.report["request"]["max_items_per_user"]
+        2
+        >>> dpsel.check(release.report).ok
+        True
+    """
+
+    __slots__ = ("_data", "_text")
+
+    def __init__(self, text: str) -> None:
+        """Parse the JSON."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ReportError(f"not a dpsel report: {error}") from None
+        if not isinstance(data, dict) or not {"request", "calibration", "key"} <= data.keys():
+            raise ReportError("not a dpsel report: the fields request, calibration and key are not there")
+        self._text = text
+        self._data: dict[str, Any] = data
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Report:
+        """Read a report from a file.
+
+        Raises:
+            FileError: If the file cannot be read.
+            ReportError: If it is not a report.
+        """
+        try:
+            return cls(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise MissingFileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+        except OSError as error:
+            raise FileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ReportError(f"not a dpsel report: {os.fspath(path)} is not UTF-8 text") from None
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """One entry per round: weighting, noise, its scale and the threshold in units of weight."""
+        return [_readable(each) for each in self._data["calibration"]["rounds"]]
+
+    @property
+    def is_insecure(self) -> bool:
+        """Whether the release was made with a test key: then nothing about it is private."""
+        return bool(self._data["key"]["insecure_test_key"])
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        return self._text
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the JSON to a file, aside and renamed, so it is complete or not there.
+
+        Raises:
+            FileError: If it cannot be written.
+        """
+        _core.write_text(os.fspath(path), self._text + "\n")
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a copy of one field."""
+        return copy.deepcopy(self._data[key])
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        """Return the number of fields."""
+        return len(self._data)
+
+    def __str__(self) -> str:
+        """Return the JSON text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        """Mechanism and guarantee."""
+        return f"<dpsel.Report: {describe_mechanism(self)}, {describe_privacy(self)}>"
+
+    def __reduce__(self) -> tuple[type[Report], tuple[str]]:
+        """Pickle the JSON."""
+        return Report, (self._text,)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Whether a report holds, and why not.
+
+    Examples:
+        >>> from dpsel.report import CheckResult
+        >>> print(CheckResult(ok=True, reason="the numbers are those of the guarantee"))
+        ok: the numbers are those of the guarantee
+    """
+
+    ok: bool
+    reason: str
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        return f"{'ok' if self.ok else 'FAILED'}: {self.reason}"
+
+
+def check(report: Report | str | os.PathLike[str]) -> CheckResult:
+    """Derive noise scales and thresholds of a report again, from the request in it alone.
+
+    It cannot know whether the report belongs to some file of items, nor whether the key was drawn fairly.
+
+    Args:
+        report: A report, or the path of a file with one.
+
+    Returns:
+        Whether the numbers are those that the guarantee asks for.
+
+    Raises:
+        ReportError: If it is not a report.
+        FileError: If the file cannot be read.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [("ada", "tea")], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
+        ... )
+        >>> print(dpsel.check(release.report))
+        ok: scales and thresholds are those of the guarantee
+    """
+    loaded = report if isinstance(report, Report) else Report.load(report)
+    if not _core.check_report(loaded.to_json()):
+        return CheckResult(ok=False, reason="the scales or thresholds are not those of the guarantee")
+    if loaded.is_insecure:
+        return CheckResult(ok=False, reason="made with insecure_test_key, so nothing is private")
+    return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
+
+
+def _readable(stage: dict[str, Any]) -> dict[str, Any]:
+    noise = stage["noise"]
+    return {
+        "weighting": stage["weighting"],
+        "noise": noise["kind"],
+        "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
+        "threshold": stage["threshold"] / UNIT,
+    }
+
+
+def describe_mechanism(report: Mapping[str, Any]) -> str:
+    """Return the mechanism as its class would be written."""
+    fields = dict(report["request"]["mechanism"])
+    name = "".join(part.capitalize() for part in fields.pop("name").split("_"))
+    return f"{name}({', '.join(f'{key}={value:.6g}' for key, value in fields.items())})"
+
+
+def describe_privacy(report: Mapping[str, Any]) -> str:
+    """Return the guarantee in the usual notation."""
+    fields = dict(report["request"]["privacy"])
+    kind = {"pure_dp": "DP", "approx_dp": "DP", "zcdp": "zCDP"}[fields.pop("kind")]
+    return f"({', '.join(f'{key} = {value:.6g}' for key, value in fields.items())})-{kind}"

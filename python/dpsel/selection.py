@@ -1,0 +1,153 @@
+"""``select_partitions``: the items of a (user, item) table that may be published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from dpsel import _core
+from dpsel._arguments import as_int, type_name
+from dpsel._ingest import open_data
+from dpsel._request import checked_privacy, request_json
+from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import Mechanism, resolve
+from dpsel.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.typing import FileFormat, IntoContributions, Progress
+
+__all__ = ["select_partitions"]
+
+
+def select_partitions(
+    data: IntoContributions,
+    *,
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: Mechanism | Literal["auto"] = "auto",
+    with_weights: bool = False,
+    ngrams: tuple[int, int] | None = None,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: Progress | None = None,
+    insecure_test_key: bytes | None = None,
+    file_format: FileFormat | None = None,
+) -> Release:
+    """Return the items that may be published, as many as the guarantee allows.
+
+    Rows say that a user has an item; repeated rows count once. The result is a function of the set of
+    rows, the parameters and a fresh secret key: neither order nor chunking nor threads change it.
+
+    Args:
+        data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, anything else with
+            the Arrow stream method, paths or glob patterns of Parquet, CSV, NDJSON or Arrow IPC files, or
+            an iterable of ``(user, item)`` or ``(user, [items])``.
+        user: Column that identifies the user, the unit of privacy. Null users are refused. Required for
+            tables and files; for pairs it is only a label.
+        item: Column of the item, or several columns that make up one. Null items are dropped. Required for
+            tables and files; for pairs, several names mean that each item is a tuple.
+        privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
+        max_items_per_user: The most distinct items that one user may contribute, a random choice of them
+            if there are more. Choose it without looking at the data.
+        mechanism: How to select. ``"auto"`` decides by the parameters alone, and the report says why.
+        with_weights: Also return the noisy weight of each released item, at no further cost.
+        ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        threads: The most threads to use; by default as many as there are cores.
+        memory_limit: The most bytes to use; beyond it the job fails instead of the machine.
+        progress: Called with ``(done, total)`` several times a second; a total of 0 means unknown.
+        insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
+            the report is stamped with it. For tests only.
+        file_format: The format of files whose names do not say it.
+
+    Returns:
+        The released items as the kind of table that came in, with the report.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range or does not fit another one.
+        SchemaError: If a column is missing or has a type that cannot be a user or an item.
+        DataError: If the rows break a rule, such as a null user.
+        FileError: If a file cannot be read.
+        MemoryLimitError: If ``memory_limit`` is not enough.
+        CalibrationError: If no noise and threshold meet the guarantee.
+
+    Examples:
+        >>> import dpsel
+        >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
+        >>> release = dpsel.select_partitions(
+        ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3
+        ... )
+        >>> release.items
+        ['milk', 'tea']
+
+        The same items with several columns:
+
+        >>> visits = [(user, ("Oslo", "bus")) for user in range(500)]
+        >>> dpsel.select_partitions(
+        ...     visits,
+        ...     item=["city", "means"],
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     max_items_per_user=1,
+        ... ).items
+        [('Oslo', 'bus')]
+    """
+    privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
+    _core.validate_bound(limit)
+    columns = _columns(user, item)
+    opened = open_data(data, columns=columns, file_format=file_format)
+    if opened.has_named_columns and (user is None or item is None):
+        raise InvalidParameterError(
+            "user and item must name columns of the table, got none; write user='...', item='...'"
+        )
+    request = {"user": columns[0], "items": columns[1:], "ngrams": _ngrams(ngrams), "with_weights": with_weights}
+    chosen, reason = resolve(mechanism, privacy, limit)
+    job = _core.Job(
+        test_key=_test_key(insecure_test_key),
+        threads=None if threads is None else as_int("threads", threads),
+        memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
+        progress=progress,
+        chosen=reason,
+    )
+    text = request_json(privacy, limit, chosen, **request)
+    return Release(opened.select(text, job), opened.returns)
+
+
+def _columns(user: object, item: object) -> list[str]:
+    """Return the user column and then the item columns; labels stand in where pairs have no names."""
+    named = ["user" if user is None else user]
+    if item is None:
+        named.append("item")
+    elif isinstance(item, list | tuple):
+        named.extend(item)
+    else:
+        named.append(item)
+    columns = [name for name in named if isinstance(name, str)]
+    if len(columns) < len(named):
+        wrong = next(name for name in named if not isinstance(name, str))
+        raise InvalidParameterError(
+            f"user and item must be names of columns, got {type_name(wrong)}; give texts, or rename the columns"
+        )
+    return columns
+
+
+def _ngrams(ngrams: object) -> tuple[int, int] | None:
+    if ngrams is None:
+        return None
+    if not isinstance(ngrams, tuple | list) or len(ngrams) != 2:  # noqa: PLR2004 - a pair
+        raise InvalidParameterError(
+            f"ngrams must be (fewest, most) words, got {type_name(ngrams)}; (1, 2) makes words and pairs"
+        )
+    fewest, most = (as_int("ngrams", words) for words in ngrams)
+    limit = 255  # what the core's type holds; its own, lower limit has a better message
+    return max(0, min(fewest, limit)), max(0, min(most, limit))
+
+
+def _test_key(key: object) -> bytes | None:
+    if key is None or isinstance(key, bytes):
+        return key
+    raise InvalidParameterError(
+        f"insecure_test_key must be 32 bytes, got {type_name(key)}; leave it out for a private release"
+    )

@@ -1,0 +1,126 @@
+//! From approximate zCDP to approximate differential privacy.
+//!
+//! Swanberg, Desfontaines and Haney (DP-SIPS, PoPETs 2023), Corollary 9, after Canonne, Kamath and Steinke (2020),
+//! Proposition 7: delta0-approximate rho-zCDP implies (epsilon, delta0 + (1 - delta0) d)-DP where d is the infimum
+//! over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha. Every alpha gives a
+//! valid d, so alpha is found in plain arithmetic and d is then rounded up.
+
+use serde::Serialize;
+
+use super::{Privacy, minimise};
+use crate::rounding::Interval;
+use crate::{Error, Result};
+
+/// A guarantee of approximate differential privacy derived from approximate zCDP.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Conversion {
+    /// Epsilon, rounded up if it was computed.
+    pub epsilon: f64,
+    /// Delta, rounded up if it was computed.
+    pub delta: f64,
+    /// The order of the Renyi divergence that gives it.
+    pub alpha: f64,
+}
+
+/// The smallest delta (up to rounding) for which `delta`-approximate `rho`-zCDP implies (`epsilon`, delta)-DP.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for parameters out of range.
+pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64) -> Result<Conversion> {
+    Privacy::Zcdp { rho, delta }.validate()?;
+    Privacy::PureDp { epsilon }.validate()?;
+    let log_gap = minimise(|s| log_delta(rho, epsilon, order(s)).middle(), -30.0, 60.0, 180, 60);
+    let alpha = order(log_gap);
+    let d = log_delta(rho, epsilon, alpha).exp();
+    let slack = Interval::point(delta);
+    let total = slack + (Interval::ONE - slack) * d;
+    Ok(Conversion { epsilon, delta: total.hi().min(1.0), alpha })
+}
+
+/// The smallest epsilon (up to rounding) for which `delta`-approximate `rho`-zCDP implies (epsilon, `target`)-DP.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for parameters out of range or a `target` not above `delta`.
+pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64) -> Result<Conversion> {
+    Privacy::Zcdp { rho, delta }.validate()?;
+    Privacy::Zcdp { rho, delta: target }.validate()?;
+    let slack = Interval::point(delta);
+    let d = (Interval::point(target) - slack) / (Interval::ONE - slack);
+    if d.lo() <= 0.0 {
+        let rule = "above the delta of the zCDP guarantee";
+        return Err(Error::parameter("target_delta", rule, target, "raise target_delta or lower delta"));
+    }
+    let log_d = Interval::point(d.lo()).ln();
+    let log_gap = minimise(|s| epsilon_at(rho, log_d, order(s)).middle(), -30.0, 60.0, 180, 60);
+    let alpha = order(log_gap);
+    Ok(Conversion { epsilon: epsilon_at(rho, log_d, alpha).hi().max(0.0), delta: target, alpha })
+}
+
+/// alpha from ln(alpha - 1), always above 1 as a number.
+fn order(log_gap: f64) -> f64 {
+    (1.0 + libm::exp(log_gap)).max(1.0_f64.next_up())
+}
+
+/// ln of the delta that order alpha gives.
+fn log_delta(rho: f64, epsilon: f64, alpha: f64) -> Interval {
+    let (a, gap) = (Interval::point(alpha), Interval::point(alpha) - Interval::ONE);
+    gap * (a * Interval::point(rho) - Interval::point(epsilon)) + shape(a, gap)
+}
+
+/// The epsilon that order alpha gives for ln delta = `log_d`.
+fn epsilon_at(rho: f64, log_d: Interval, alpha: f64) -> Interval {
+    let (a, gap) = (Interval::point(alpha), Interval::point(alpha) - Interval::ONE);
+    a * Interval::point(rho) + (shape(a, gap) - log_d) / gap
+}
+
+/// alpha ln(1 - 1/alpha) - ln(alpha - 1).
+fn shape(alpha: Interval, gap: Interval) -> Interval {
+    alpha * (-(Interval::ONE / alpha)).ln_1p() - gap.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (rho, delta of zCDP, epsilon, delta, alpha) as printed in Tables 4 and 5 of the DP-SIPS paper.
+    const TABLES: [(f64, f64, f64, f64, f64); 13] = [
+        (0.001, 1e-5, 0.14, 5.00e-5, 77.033),
+        (0.005, 1e-5, 0.338, 5.08e-5, 37.037),
+        (0.01, 1e-5, 0.495, 4.99e-5, 27.128),
+        (0.05, 1e-5, 1.2, 4.99e-5, 13.283),
+        (0.1, 1e-5, 1.765, 4.96e-5, 9.86),
+        (0.5, 1e-5, 4.41, 4.90e-5, 5.127),
+        (0.005, 1e-9, 0.62, 1.04e-9, 64.073),
+        (0.0055, 1e-8, 0.62, 1.02e-8, 58.443),
+        (0.006, 1e-7, 0.62, 1.01e-7, 53.732),
+        (0.007, 1e-6, 0.62, 1.01e-6, 46.334),
+        (0.0083, 1e-5, 0.62, 1.01e-5, 39.398),
+        (0.01, 1e-4, 0.62, 1.01e-4, 33.037),
+        (0.013, 1e-3, 0.62, 1.01e-3, 25.863),
+    ];
+
+    #[test]
+    fn the_papers_tables() {
+        for (rho, slack, epsilon, delta, alpha) in TABLES {
+            let got = delta_of_zcdp(rho, slack, epsilon).unwrap();
+            println!("{rho} {slack} {epsilon}: {got:?}, printed {delta} {alpha}");
+            assert!((got.delta / delta - 1.0).abs() < 0.006, "{rho} {slack}: {got:?}");
+            assert!((got.alpha / alpha - 1.0).abs() < 2e-3, "{rho} {slack}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn both_directions_agree() {
+        for (rho, slack, epsilon, _, _) in TABLES {
+            let there = delta_of_zcdp(rho, slack, epsilon).unwrap();
+            let back = epsilon_of_zcdp(rho, slack, there.delta).unwrap();
+            assert!((back.epsilon / epsilon - 1.0).abs() < 1e-9, "{back:?}");
+        }
+        assert!(epsilon_of_zcdp(0.1, 1e-5, 1e-5).is_err());
+        assert!(delta_of_zcdp(0.1, 1e-5, f64::NAN).is_err());
+        for rho in [1e-12, 1e-6, 1.0, 100.0] {
+            assert!(epsilon_of_zcdp(rho, 1e-300, 1e-10).unwrap().epsilon.is_finite());
+            assert!(delta_of_zcdp(rho, 1e-300, 1.0).unwrap().delta <= 1.0);
+        }
+    }
+}

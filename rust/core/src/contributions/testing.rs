@@ -1,0 +1,45 @@
+//! Small tables for unit tests.
+
+use arrow_schema::DataType;
+
+use super::{Contributions, ContributionsBuilder, KeyLayout, KeyStore, Payload, UserRun};
+use crate::control::Control;
+use crate::ingest::ItemSchema;
+use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
+
+struct Items<'a>(&'a [u64]);
+
+impl Payload for Items<'_> {
+    fn append_to(&self, row: usize, store: &mut KeyStore) {
+        store.push_word(self.0[row]);
+    }
+}
+
+fn digests(values: &[u64], key: &ReleaseKey, purpose: Purpose) -> Vec<Digest> {
+    let mut out = Vec::new();
+    let values = values.iter().map(|&v| i128::from(v));
+    Digester::new(key, purpose).integers(KeyKind::Integer, values, &mut out);
+    out
+}
+
+/// The digest of an integer item.
+pub(crate) fn item_digest(item: u64, key: &ReleaseKey) -> Digest {
+    digests(&[item], key, Purpose::ItemDigest)[0]
+}
+
+/// Contributions of integer users and items, pushed in small batches.
+pub(crate) fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
+    let control = Control::default();
+    let builder = ContributionsBuilder::new(KeyLayout::Words, &control);
+    for batch in rows.chunks(1000) {
+        let (users, items): (Vec<u64>, Vec<u64>) = batch.iter().copied().unzip();
+        let mut worker = builder.worker();
+        let mut codes = Vec::new();
+        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Items(&items), &mut codes).unwrap();
+        let users = digests(&users, key, Purpose::UserDigest);
+        let runs: Vec<_> = users.iter().map(|&user| UserRun { user, rows: 1 }).collect();
+        worker.push(&runs, &codes).unwrap();
+    }
+    let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+    builder.finish(schema).unwrap()
+}

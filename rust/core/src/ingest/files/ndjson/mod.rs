@@ -1,0 +1,183 @@
+//! NDJSON: one object per line; the types of the needed fields are those of the first records.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use serde_json::Value;
+
+use super::Opened;
+use super::reason::{guarded, io_failed, unreadable};
+use super::text::{Text, size};
+use crate::ingest::encode::Chunk;
+use crate::ingest::plan::{Plan, Positions, list};
+use crate::ingest::pool::Task;
+use crate::request::Columns;
+use crate::{Error, Result};
+
+mod column;
+mod record;
+
+use column::Column;
+use record::Record;
+
+/// Records that are looked at for types; more if a field is null in all of them.
+const SAMPLE: usize = 100;
+/// Rows decoded at a time.
+const BATCH: usize = 16 * 1024;
+
+struct NdJsonFile {
+    path: PathBuf,
+    source: Arc<str>,
+    names: Vec<String>,
+    types: Vec<DataType>,
+    positions: Positions,
+}
+
+/// Look at the first records.
+///
+/// # Errors
+/// [`Error::File`], [`Error::Data`] for malformed lines, [`Error::Schema`] for fields that no record has.
+pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
+    let source: Arc<str> = path.display().to_string().into();
+    let names: Vec<String> = columns.items.iter().chain([&columns.user]).cloned().collect();
+    let types = infer(path, &source, &names)?;
+    let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    let (plan, positions) = Plan::new(&schema, columns, &source)?;
+    let bytes = size(path)?;
+    let task = NdJsonFile { path: path.to_owned(), source, names, types, positions };
+    Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
+}
+
+fn infer(path: &Path, source: &Arc<str>, names: &[String]) -> Result<Vec<DataType>> {
+    let mut lines = Lines::open(path, source)?;
+    let mut types = vec![None; names.len()];
+    let mut first_names = None;
+    let mut count = 0;
+    while count < SAMPLE || types.iter().any(|t| t.as_ref().is_none_or(column::undecided)) {
+        let Some(record) = lines.next(names, first_names.is_none())? else { break };
+        first_names.get_or_insert(record.names);
+        for ((seen, value), name) in types.iter_mut().zip(&record.values).zip(names) {
+            if let Some(value) = value {
+                let here = column::type_of(value);
+                let both = column::unify(seen.take().unwrap_or(DataType::Null), here);
+                *seen = Some(both.ok_or_else(|| lines.mismatch(name))?);
+            }
+        }
+        count += 1;
+    }
+    if count == 0 {
+        return Err(unreadable(path, "the file is empty; it must hold one JSON object per line"));
+    }
+    let named = types.into_iter().zip(names).map(|(seen, name)| {
+        seen.ok_or_else(|| Error::Schema {
+            what: format!("no record of {source} has a field '{name}'"),
+            fix: format!(
+                "name one of its fields: {}",
+                list(first_names.iter().flatten().map(String::as_str))
+            ),
+        })
+    });
+    named.collect()
+}
+
+impl Task for NdJsonFile {
+    fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        let Self { path, source, names, types, positions } = *self;
+        let mut lines = Lines::open(&path, &source)?;
+        let mut first_row = 0;
+        loop {
+            let mut columns: Vec<Column> = types
+                .iter()
+                .map(Column::new)
+                .collect::<Option<_>>()
+                .ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))?;
+            let rows = guarded(&path, || fill(&mut lines, &names, &mut columns))?;
+            if rows == 0 {
+                return Ok(());
+            }
+            let mut arrays: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_>>()?;
+            // The user is the last of the names.
+            let user = arrays.remove(positions.user);
+            emit(Chunk {
+                user,
+                items: arrays,
+                source: Arc::clone(&source),
+                first_row,
+                work: lines.text.work(),
+            })?;
+            first_row += rows as u64;
+        }
+    }
+}
+
+/// Append up to one batch of records to the columns; the number of records.
+fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<usize> {
+    for row in 0..BATCH {
+        let Some(record) = lines.next(names, false)? else { return Ok(row) };
+        for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
+            if !column.push(value.unwrap_or(Value::Null)) {
+                return Err(lines.mismatch(name));
+            }
+        }
+    }
+    Ok(BATCH)
+}
+
+/// The lines of a file, blank ones skipped.
+struct Lines {
+    path: PathBuf,
+    source: Arc<str>,
+    text: Text,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    fn open(path: &Path, source: &Arc<str>) -> Result<Self> {
+        let text = Text::open(path)?;
+        Ok(Self { path: path.to_owned(), source: Arc::clone(source), text, line: Vec::new(), number: 0 })
+    }
+
+    fn next(&mut self, names: &[String], list: bool) -> Result<Option<Record>> {
+        loop {
+            self.line.clear();
+            let read = self.text.reader.read_until(b'\n', &mut self.line);
+            if read.map_err(|e| io_failed(&self.path, &e))? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            let line = self.line.trim_ascii();
+            let line =
+                if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+            if !line.is_empty() {
+                return record::parse(line, names, list).map(Some).map_err(|()| self.malformed());
+            }
+        }
+    }
+
+    fn malformed(&self) -> Error {
+        let utf8 = std::str::from_utf8(&self.line).is_ok();
+        Error::Data {
+            source_name: self.source.to_string(),
+            what: format!(
+                "line {} is not {}",
+                self.number,
+                if utf8 { "a JSON object" } else { "valid UTF-8" }
+            ),
+            fix: "each line must hold one whole JSON object in UTF-8",
+        }
+    }
+
+    fn mismatch(&self, name: &str) -> Error {
+        Error::Data {
+            source_name: self.source.to_string(),
+            what: format!(
+                "field '{name}' in line {} has another type than in the lines before it",
+                self.number
+            ),
+            fix: "write the field with one type throughout: whole numbers, strings, booleans, or lists of one of them",
+        }
+    }
+}

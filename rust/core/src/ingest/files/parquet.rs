@@ -1,0 +1,195 @@
+//! Parquet: the footer is read once, only the needed columns are decoded, and row groups are the unit of work.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::Encoding;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+
+use super::Opened;
+use super::reason::{guarded, io_failed, unreadable};
+use crate::Result;
+use crate::ingest::encode::Chunk;
+use crate::ingest::plan::{Plan, Positions};
+use crate::ingest::pool::Task;
+use crate::request::Columns;
+
+/// Rows decoded at a time.
+const BATCH: usize = 32 * 1024;
+/// Row groups are split into parts of about this many rows, so that one large row group keeps all threads busy.
+const PART: usize = 1024 * 1024;
+
+/// What all parts of one file share.
+struct Shared {
+    path: PathBuf,
+    source: Arc<str>,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    positions: Positions,
+}
+
+/// Some rows of one row group.
+struct Part {
+    file: Arc<Shared>,
+    group: usize,
+    rows: Range<usize>,
+    first_row: u64,
+    /// Bytes that the part stands for.
+    work: u64,
+}
+
+/// Read the footer and plan the parts.
+///
+/// # Errors
+/// [`crate::Error::File`] for a file that is not Parquet or truncated, [`crate::Error::Schema`] for its columns.
+pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
+    const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
+    let file = File::open(path).map_err(|e| io_failed(path, &e))?;
+    let plain =
+        ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| failed(path, &e, FOOTER))?;
+    let source: Arc<str> = path.display().to_string().into();
+    let (plan, positions) = Plan::new(plain.schema(), columns, &source)?;
+    let mask = ProjectionMask::roots(plain.parquet_schema(), positions.ascending());
+    let metadata = faster(&plain, &positions).unwrap_or(plain);
+    let shared = Shared { path: path.to_owned(), source, metadata, mask, positions: positions.projected() };
+    let (tasks, bytes) = parts(&Arc::new(shared));
+    Ok(Opened { plan, bytes, tasks })
+}
+
+fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
+    let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
+    for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
+        let group_bytes: u64 =
+            needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
+        let rows = usize::try_from(metadata.num_rows()).unwrap_or_default();
+        let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
+        let pieces = if flat { (rows / PART).max(1) } else { 1 };
+        for piece in 0..pieces {
+            let range = rows * piece / pieces..rows * (piece + 1) / pieces;
+            let rows = range.len() as u64;
+            let work = group_bytes / pieces as u64;
+            tasks.push(Box::new(Part { file: Arc::clone(file), group, rows: range, first_row, work }));
+            first_row += rows;
+            bytes += work;
+        }
+    }
+    (tasks, bytes)
+}
+
+/// The column chunks of a row group that are read.
+fn needed<'a>(
+    group: &'a RowGroupMetaData,
+    mask: &'a ProjectionMask,
+) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
+    group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, chunk)| chunk)
+}
+
+/// The same file with strings read as dictionaries where all of a column's pages are, else as views: both
+/// spare a copy of every value. `None` if the reader does not agree.
+fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowReaderMetadata> {
+    let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
+    for at in positions.ascending() {
+        let root = ProjectionMask::roots(plain.parquet_schema(), [at]);
+        let dictionary = plain
+            .metadata()
+            .row_groups()
+            .iter()
+            .all(|group| needed(group, &root).all(|chunk| only_dictionary(chunk)));
+        let field = fields.get_mut(at)?;
+        *field = Arc::new(field.as_ref().clone().with_data_type(faster_type(field.data_type(), dictionary)));
+    }
+    let schema = Schema::new_with_metadata(fields, plain.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), options).ok()
+}
+
+fn faster_type(data_type: &DataType, dictionary: bool) -> DataType {
+    let of = |plain: DataType, view: DataType| {
+        if dictionary { DataType::Dictionary(Box::new(DataType::Int32), Box::new(plain)) } else { view }
+    };
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => of(DataType::Utf8, DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            of(DataType::Binary, DataType::BinaryView)
+        }
+        DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
+            of(DataType::Utf8, DataType::Utf8View)
+        }
+        DataType::List(field) => {
+            let values = faster_type(field.data_type(), dictionary);
+            DataType::List(Arc::new(field.as_ref().clone().with_data_type(values)))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether the column chunk has no data page outside its dictionary.
+fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
+    let dictionary = |e: Encoding| matches!(e, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+    match chunk.page_encoding_stats_mask() {
+        Some(mask) => mask.encodings().all(dictionary),
+        None => false,
+    }
+}
+
+impl Part {
+    fn reader(&self) -> Result<ParquetRecordBatchReader> {
+        let path = &self.file.path;
+        // Each part opens the file itself: clones of one handle would share its position.
+        let file = File::open(path).map_err(|e| io_failed(path, &e))?;
+        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.file.metadata.clone())
+            .with_row_groups(vec![self.group])
+            .with_projection(self.file.mask.clone())
+            .with_batch_size(BATCH)
+            .with_offset(self.rows.start)
+            .with_limit(self.rows.len())
+            .build()
+            .map_err(|e| failed(path, &e, &self.reason()))
+    }
+
+    fn reason(&self) -> String {
+        format!("malformed or truncated data in row group {}", self.group)
+    }
+}
+
+impl Task for Part {
+    fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        let Shared { path, source, positions, .. } = &*self.file;
+        let total = self.rows.len().max(1) as u64;
+        let mut reader = guarded(path, || self.reader())?;
+        let (mut done, mut worked) = (0, 0);
+        while let Some(batch) = guarded(path, || Ok(reader.next()))? {
+            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason()))?;
+            let first_row = self.first_row + done;
+            done += batch.num_rows() as u64;
+            let work = self.work * done / total - worked;
+            worked += work;
+            emit(Chunk {
+                user: Arc::clone(batch.column(positions.user)),
+                items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                source: Arc::clone(source),
+                first_row,
+                work,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> crate::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
+            Some(inner) => io_failed(path, inner),
+            None => unreadable(path, otherwise),
+        },
+        _ => unreadable(path, otherwise),
+    }
+}

@@ -1,0 +1,49 @@
+//! Reasons that are safe to show: decoders quote what they stumble over, and errors never contain data.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_schema::ArrowError;
+
+use crate::{Error, Result};
+
+/// A file that cannot be read, with a reason that holds no data.
+pub(super) fn unreadable(path: &Path, reason: impl Into<String>) -> Error {
+    Error::File { action: "read", path: path.to_owned(), reason: reason.into() }
+}
+
+/// The operating system's words, or the kind of an error raised by a decoder.
+pub(super) fn io_reason(error: &io::Error) -> String {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(_), _) => error.to_string(),
+        (None, io::ErrorKind::UnexpectedEof) => "the file ends too early; it may be truncated".into(),
+        (None, kind @ (io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other)) => {
+            format!("malformed compressed data ({kind})")
+        }
+        (None, kind) => kind.to_string(),
+    }
+}
+
+/// As [`unreadable`], for an error of the operating system or a decompressor.
+pub(super) fn io_failed(path: &Path, error: &io::Error) -> Error {
+    unreadable(path, io_reason(error))
+}
+
+/// As [`unreadable`], for an error of an arrow decoder: its words are replaced, an I/O error's kept.
+pub(super) fn arrow_failed(path: &Path, error: &ArrowError, otherwise: &str) -> Error {
+    match error {
+        ArrowError::IoError(_, inner) => io_failed(path, inner),
+        ArrowError::ExternalError(inner) => match inner.downcast_ref::<io::Error>() {
+            Some(inner) => io_failed(path, inner),
+            None => unreadable(path, otherwise),
+        },
+        _ => unreadable(path, otherwise),
+    }
+}
+
+/// Call a decoder; a panic on a malformed file becomes an error.
+pub(super) fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(unreadable(path, "the file is malformed and its decoder gave up")))
+}

@@ -1,0 +1,72 @@
+//! Text files, compressed or not, with a count of the bytes read from disk.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use super::reason::io_failed;
+use crate::Result;
+
+const BUFFER: usize = 256 * 1024;
+
+/// A file opened for reading from its start.
+pub(super) struct Text {
+    pub(super) reader: Box<dyn BufRead + Send>,
+    read: Arc<AtomicU64>,
+    counted: u64,
+}
+
+impl Text {
+    /// Open a file; gzip and Zstandard are recognised by their first bytes, whatever the name.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`].
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Self::try_open(path).map_err(|e| io_failed(path, &e))
+    }
+
+    fn try_open(path: &Path) -> std::io::Result<Self> {
+        let read = Arc::new(AtomicU64::new(0));
+        let counting = Counting { file: File::open(path)?, read: Arc::clone(&read) };
+        let mut raw = BufReader::with_capacity(BUFFER, counting);
+        let start = raw.fill_buf()?;
+        let reader: Box<dyn BufRead + Send> = if start.starts_with(&[0x1f, 0x8b]) {
+            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
+        } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(raw)?))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Self { reader, read, counted: 0 })
+    }
+
+    /// Bytes read from disk since the last call.
+    pub(super) fn work(&mut self) -> u64 {
+        let read = self.read.load(Ordering::Relaxed);
+        let work = read - self.counted;
+        self.counted = read;
+        work
+    }
+}
+
+/// Bytes of a file on disk.
+pub(super) fn size(path: &Path) -> Result<u64> {
+    Ok(std::fs::metadata(path).map_err(|e| io_failed(path, &e))?.len())
+}
+
+struct Counting {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}

@@ -1,0 +1,113 @@
+//! Streams of record batches in memory.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::ArrowError;
+
+use super::encode::{Chunk, Encoder, Sink};
+use super::plan::Positions;
+use super::pool::{self, Task};
+use crate::control::Control;
+use crate::{Error, Result};
+
+/// Streams of fewer rows are read without starting threads.
+const ALONE: usize = 64 * 1024;
+/// Rows handed to a thread at once.
+const CHUNK: usize = 64 * 1024;
+
+/// The input's name in errors.
+pub(super) const NAME: &str = "the input";
+
+/// Read a stream to its end. It is only ever pulled from the calling thread.
+///
+/// # Errors
+/// [`Error::Source`] with the source's own words if it fails.
+pub(super) fn read<S: Sink>(
+    reader: Box<dyn RecordBatchReader + Send>,
+    positions: Positions,
+    control: &Control,
+    encoder: &(dyn Fn() -> Encoder<S> + Sync),
+) -> Result<()> {
+    let mut stream = Stream { reader, positions, source: NAME.into(), row: 0 };
+    if control.threads() == 1 {
+        let mut encoder = encoder();
+        return Box::new(stream).run(&mut |chunk| pool::encode(&chunk, control, &mut encoder));
+    }
+    let mut first = Vec::new();
+    let mut rows = 0;
+    while rows < ALONE {
+        let Some(batch) = stream.pull()? else {
+            let mut encoder = encoder();
+            let mut emit = |chunk: Chunk| pool::encode(&chunk, control, &mut encoder);
+            return first.iter().try_for_each(|batch| stream.split(batch, &mut emit));
+        };
+        rows += batch.num_rows();
+        first.push(batch);
+    }
+    let task = Resumed { first, stream };
+    pool::run(Some(Box::new(task)), Vec::new(), control.threads(), control, encoder)
+}
+
+struct Stream {
+    reader: Box<dyn RecordBatchReader + Send>,
+    positions: Positions,
+    source: Arc<str>,
+    row: u64,
+}
+
+/// A stream of which some batches were read already.
+struct Resumed {
+    first: Vec<RecordBatch>,
+    stream: Stream,
+}
+
+impl Stream {
+    fn pull(&mut self) -> Result<Option<RecordBatch>> {
+        self.reader.next().transpose().map_err(|error| failed(&error))
+    }
+
+    /// Emit a batch in pieces; positions count rows of the whole stream.
+    fn split(&mut self, batch: &RecordBatch, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        for start in (0..batch.num_rows()).step_by(CHUNK) {
+            let rows = CHUNK.min(batch.num_rows() - start);
+            let column = |at: usize| batch.column(at).slice(start, rows);
+            let first_row = self.row;
+            self.row += rows as u64;
+            emit(Chunk {
+                user: column(self.positions.user),
+                items: self.positions.items.iter().map(|&at| column(at)).collect(),
+                source: Arc::clone(&self.source),
+                first_row,
+                work: rows as u64,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Task for Stream {
+    fn run(mut self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        while let Some(batch) = self.pull()? {
+            self.split(&batch, emit)?;
+        }
+        Ok(())
+    }
+}
+
+impl Task for Resumed {
+    fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        let Self { first, mut stream } = *self;
+        first.into_iter().try_for_each(|batch| stream.split(&batch, emit))?;
+        Box::new(stream).run(emit)
+    }
+}
+
+/// The source's own words, without arrow's prefix.
+fn failed(error: &ArrowError) -> Error {
+    match error {
+        ArrowError::CDataInterface(words) => Error::Source(words.clone()),
+        ArrowError::ExternalError(inner) => Error::Source(inner.to_string()),
+        other => Error::Source(other.to_string()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Upper tails of the continuous noise in `f64`, with certified bounds.
+
+use super::Noise;
+use crate::rounding::{Interval, laplace_tail, normal_tail};
+use crate::weighting::FRACTION_BITS;
+
+/// 2^-128, the probability of one word.
+pub(super) const WORD: f64 = 1.0 / 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+/// 2^-30, one integer unit.
+const INTEGER_UNIT: f64 = 1.0 / (1_u64 << FRACTION_BITS) as f64;
+/// Q(x) <= exp(-x^2 / 2) / 2 < 2^-130 beyond this many standard deviations.
+const GAUSSIAN_END: f64 = 13.4;
+/// Q(x) = exp(-x) / 2 < 2^-129 beyond this many scales.
+const LAPLACE_END: f64 = 89.0;
+
+/// Bounds, both inclusive, of a number of 128-bit words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WordBounds {
+    pub(super) lo: u128,
+    pub(super) hi: u128,
+}
+
+/// Bounds of C(s) = floor(P[X >= s / `2^FRACTION_BITS`] 2^128), less than a relative 2^-40 apart.
+pub(super) fn word_bounds(noise: Noise, s: u128) -> WordBounds {
+    if is_negligible(noise, s) {
+        return WordBounds { lo: 0, hi: 0 };
+    }
+    // s is below 2^66, so the cast changes nothing.
+    let units = Interval::integer(s.cast_signed()) * Interval::point(INTEGER_UNIT);
+    let tail = match noise {
+        Noise::Gaussian { sigma } => normal_tail(units / Interval::point(sigma)),
+        Noise::Laplace { scale } => laplace_tail(units / Interval::point(scale)),
+    };
+    WordBounds { lo: to_words(tail.lo()), hi: to_words(tail.hi()) }
+}
+
+/// Whether C(s) is certainly zero.
+pub(super) fn is_negligible(noise: Noise, s: u128) -> bool {
+    match noise {
+        Noise::Gaussian { sigma } => in_scales(s, sigma) > GAUSSIAN_END,
+        Noise::Laplace { scale } => in_scales(s, scale) > LAPLACE_END,
+    }
+}
+
+/// About the number of integer units beyond which a tail is below 2^-64: the reach of the table, on which
+/// only speed depends.
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+pub(super) fn table_reach(noise: Noise) -> i128 {
+    let reach = match noise {
+        Noise::Gaussian { sigma } => 9.2 * sigma,
+        Noise::Laplace { scale } => 44.0 * scale,
+    };
+    (reach / INTEGER_UNIT).clamp(0.0, u64::MAX as f64) as i128
+}
+
+/// About the s with P[X >= s / `2^FRACTION_BITS`] = `tail`, for a tail in (0, 1/2].
+pub(super) fn approximate_inverse(noise: Noise, tail: f64) -> f64 {
+    match noise {
+        Noise::Gaussian { sigma } => gaussian_quantile(tail) * sigma / INTEGER_UNIT,
+        Noise::Laplace { scale } => -libm::log(2.0 * tail) * scale / INTEGER_UNIT,
+    }
+}
+
+/// Newton's method for ln Q(x) = ln `tail`. As ln Q is concave and the start, from Q(x) <= exp(-x^2/2)/2,
+/// is at or above the root, every step stays above it and comes closer.
+fn gaussian_quantile(tail: f64) -> f64 {
+    let mut x = (-2.0 * libm::log(2.0 * tail)).max(0.0).sqrt();
+    for _ in 0..8 {
+        let upper = 0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2);
+        let density = libm::exp(-0.5 * x * x) / std::f64::consts::TAU.sqrt();
+        let step = libm::log(upper / tail) * upper / density;
+        x += step;
+        if step.abs() <= 1e-15 * x {
+            break;
+        }
+    }
+    x
+}
+
+/// s integer units in multiples of the scale. May overflow to infinity, which is negligible indeed.
+fn in_scales(s: u128, scale: f64) -> f64 {
+    s as f64 * INTEGER_UNIT / scale
+}
+
+/// floor(p 2^128). Scaling by a power of two is exact, and the cast rounds towards zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the floor of a number in [0, 1)"
+)]
+fn to_words(p: f64) -> u128 {
+    (p / WORD) as u128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact::Enclosure;
+    use super::*;
+
+    fn noises(scale: f64) -> [Noise; 2] {
+        [Noise::Gaussian { sigma: scale }, Noise::Laplace { scale }]
+    }
+
+    /// The enclosure holds with room to spare, and is narrow, over the whole range in use.
+    #[test]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "test arguments are in range"
+    )]
+    fn bounds_enclose_the_exact_tail() {
+        for scale in [1e-3, 0.7, 2.236_067_977_499_79, 1e9] {
+            for noise in noises(scale) {
+                for step in 1..150 {
+                    let s = (f64::from(step) * 0.0907 * scale / INTEGER_UNIT) as u128;
+                    let (lo, hi) = Enclosure::tail(noise, s, 256).floor_bounds(128);
+                    let WordBounds { lo: below, hi: above } = word_bounds(noise, s);
+                    assert!(below <= lo && hi <= above, "{noise:?} {s}");
+                    // The true value keeps well away from both ends, unless the words themselves are the limit.
+                    let width = above - below;
+                    assert!(
+                        width < 64 || (lo - below >= width / 8 && above - hi >= width / 8),
+                        "{noise:?} {s}"
+                    );
+                    assert!(width <= (lo >> 40) + 1, "{noise:?} {s}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn negligible_tails_have_no_word() {
+        for (noise, end) in
+            [(Noise::Gaussian { sigma: 1.0 }, GAUSSIAN_END), (Noise::Laplace { scale: 1.0 }, LAPLACE_END)]
+        {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+            let s = (end / INTEGER_UNIT) as u128;
+            assert!(!is_negligible(noise, s) && is_negligible(noise, s + 1));
+            assert_eq!(Enclosure::tail(noise, s, 256).floor_bounds(128), (0, 0));
+        }
+    }
+
+    #[test]
+    fn the_approximate_inverse_is_near() {
+        for noise in noises(2.0) {
+            for tail in [0.5, 0.499, 0.3, 1e-3, 1e-9, 1e-20, 1e-28] {
+                let s = approximate_inverse(noise, tail);
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+                let back = word_bounds(noise, s as u128).lo as f64 * WORD;
+                assert!((back / tail - 1.0).abs() < 1e-6, "{noise:?} {tail}: {back}");
+            }
+        }
+    }
+}

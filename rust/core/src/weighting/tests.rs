@@ -1,0 +1,154 @@
+//! Integer sensitivities on neighbouring tables under the same key (replay), and invariance to order and threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::{UNIT, WeightHistogram, Weighting};
+use crate::accounting::L0Bound;
+use crate::bounding::{BoundedContributions, ItemSet};
+use crate::contributions::testing::{contributions, item_digest};
+use crate::control::Control;
+use crate::random::{Digest, ReleaseKey};
+
+type Rows = Vec<(u64, u64)>;
+
+fn key() -> ReleaseKey {
+    ReleaseKey::insecure_test([9; 32])
+}
+
+fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
+    let control = Control::default();
+    BoundedContributions::new(contributions(rows, &key()), L0Bound::new(bound).unwrap(), &key(), &control)
+        .unwrap()
+}
+
+fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<Digest, u64> {
+    let codes = bounded.vocabulary().code_bound();
+    let mut histogram = WeightHistogram::new(codes);
+    histogram.weigh(bounded, weighting, &Control::default()).unwrap();
+    let mut digests = vec![Digest::default(); codes];
+    bounded.vocabulary().gather_digests(0, &mut digests);
+    digests.into_iter().enumerate().map(|(c, d)| (d, histogram.weight(c))).filter(|(_, w)| *w > 0).collect()
+}
+
+fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
+    let codes = bounded.vocabulary().code_bound();
+    let mut digests = vec![Digest::default(); codes];
+    bounded.vocabulary().gather_digests(0, &mut digests);
+    let mut set = ItemSet::new(codes);
+    for item in released {
+        if let Some(code) = digests.iter().position(|d| *d == item_digest(*item, &key())) {
+            set.insert(crate::contributions::ItemCode(code as u32));
+        }
+    }
+    bounded.remove(&set, &Control::default()).unwrap();
+}
+
+/// What the added user gives to each item; panics if any item lost weight.
+fn gifts(without: &BTreeMap<Digest, u64>, with: &BTreeMap<Digest, u64>) -> Vec<u64> {
+    assert!(without.iter().all(|(d, w)| with.get(d) >= Some(w)));
+    with.iter().map(|(d, w)| w - without.get(d).unwrap_or(&0)).filter(|g| *g > 0).collect()
+}
+
+fn check_budget(gifts: &[u64], weighting: Weighting, bound: u64) {
+    assert!(gifts.len() as u64 <= bound);
+    match weighting {
+        Weighting::Count => assert!(gifts.iter().all(|g| *g == UNIT)),
+        Weighting::EqualL1 => assert!(gifts.iter().sum::<u64>() <= UNIT),
+        Weighting::EqualL2 => {
+            let squares: u128 = gifts.iter().map(|g| u128::from(*g) * u128::from(*g)).sum();
+            assert!(squares <= u128::from(UNIT) * u128::from(UNIT));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn adding_a_user_changes_the_histogram_by_at_most_its_budget(
+        rows in prop::collection::vec((0..6_u64, 0..12_u64), 0..60),
+        added in prop::collection::vec(6..15_u64, 0..14),
+        released in prop::collection::btree_set(0..15_u64, 0..8),
+        bound in 1..6_u64,
+    ) {
+        let mut with_user = rows.clone();
+        with_user.extend(added.iter().map(|item| (99, *item)));
+        for weighting in [Weighting::Count, Weighting::EqualL1, Weighting::EqualL2] {
+            let (mut without, mut with) = (bounded(&rows, bound), bounded(&with_user, bound));
+            check_budget(&gifts(&histogram(&without, weighting), &histogram(&with, weighting)), weighting, bound);
+            remove(&mut without, &released);
+            remove(&mut with, &released);
+            check_budget(&gifts(&histogram(&without, weighting), &histogram(&with, weighting)), weighting, bound);
+        }
+    }
+
+    #[test]
+    fn order_and_duplicates_do_not_matter(
+        rows in prop::collection::vec((0..6_u64, 0..12_u64), 1..60),
+        bound in 1..6_u64,
+    ) {
+        let mut other = rows.clone();
+        other.reverse();
+        other.extend_from_slice(&rows);
+        prop_assert_eq!(
+            histogram(&bounded(&rows, bound), Weighting::EqualL2),
+            histogram(&bounded(&other, bound), Weighting::EqualL2)
+        );
+    }
+
+    #[test]
+    fn bounding_again_equals_bounding_what_is_left(
+        rows in prop::collection::vec((0..4_u64, 0..20_u64), 1..60),
+        first in prop::collection::btree_set(0..20_u64, 0..8),
+        second in prop::collection::btree_set(0..20_u64, 0..8),
+        bound in 1..6_u64,
+    ) {
+        let mut twice = bounded(&rows, bound);
+        remove(&mut twice, &first);
+        let gone: BTreeSet<u64> = &first | &second;
+        remove(&mut twice, &gone);
+        let left: Rows = rows.iter().copied().filter(|(_, item)| !gone.contains(item)).collect();
+        prop_assert_eq!(
+            histogram(&twice, Weighting::EqualL1),
+            histogram(&bounded(&left, bound), Weighting::EqualL1)
+        );
+    }
+}
+
+#[test]
+fn a_user_keeps_exactly_its_bound() {
+    let rows: Rows = (0..1000).map(|item| (1, item)).collect();
+    for bound in [1, 10, 999, 1000, 5000] {
+        assert_eq!(histogram(&bounded(&rows, bound), Weighting::Count).len() as u64, bound.min(1000));
+    }
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let rows: Rows = (0..200_000).map(|i| (i % 5_000, i * i % 4_001)).collect();
+    let sums: Vec<_> = [1, 2, 8]
+        .into_iter()
+        .map(|threads| {
+            let control = Control::new(std::num::NonZeroUsize::new(threads), None);
+            let c = contributions(&rows, &key());
+            let b = BoundedContributions::new(c, L0Bound::new(20).unwrap(), &key(), &control).unwrap();
+            let mut histogram = WeightHistogram::new(b.vocabulary().code_bound());
+            histogram.weigh(&b, Weighting::EqualL2, &control).unwrap();
+            let mut digests = vec![Digest::default(); histogram.len()];
+            b.vocabulary().gather_digests(0, &mut digests);
+            digests.into_iter().enumerate().map(|(c, d)| (d, histogram.weight(c))).collect::<BTreeMap<_, _>>()
+        })
+        .collect();
+    assert!(sums.windows(2).all(|w| w[0] == w[1]));
+}
+
+#[test]
+fn norms_hold_exactly_and_spend_all() {
+    for k in (1..5000).chain([99_999, 1_000_000, 10_000_000]) {
+        let l1 = Weighting::EqualL1.weight(k);
+        assert!(l1 * u64::from(k) <= UNIT && (l1 + 1) * u64::from(k) > UNIT);
+        let w = u128::from(Weighting::EqualL2.weight(k));
+        let square = u128::from(UNIT) * u128::from(UNIT);
+        assert!(w * w * u128::from(k) <= square && (w + 1) * (w + 1) * u128::from(k) > square);
+    }
+}

@@ -1,0 +1,71 @@
+//! Parameters, calibration and checking, without data.
+
+use dpsel_core::accounting::{L0Bound, Privacy};
+use dpsel_core::mechanisms::{MechanismSpec, Sips};
+use dpsel_core::release::Report;
+use dpsel_core::request::{Columns, Request};
+use dpsel_core::{Error, Result};
+use pyo3::prelude::*;
+
+use crate::error::{guarded, internal};
+use crate::link::parse_request;
+
+/// The rounds that a request is calibrated to, as JSON.
+#[pyfunction]
+pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
+    let request = parse_request(request_json)?;
+    let mechanism = request.mechanism.as_mechanism();
+    let calibration = guarded(|| mechanism.calibrate(request.privacy, request.max_items_per_user))?;
+    serde_json::to_string(&calibration).map_err(|_| internal("a calibration does not serialise"))
+}
+
+/// Whether a report's numbers are what its own request calibrates to.
+#[pyfunction]
+pub(crate) fn check_report(report_json: &str) -> PyResult<bool> {
+    guarded(|| Report::from_json(report_json)?.check())
+}
+
+/// Check the ranges of privacy parameters: epsilon, or epsilon and delta, or rho and delta.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+pub(crate) fn validate_privacy(kind: &str, values: Vec<f64>) -> PyResult<()> {
+    let privacy = match (kind, values.as_slice()) {
+        ("pure_dp", &[epsilon]) => Privacy::PureDp { epsilon },
+        ("approx_dp", &[epsilon, delta]) => Privacy::ApproxDp { epsilon, delta },
+        ("zcdp", &[rho, delta]) => Privacy::Zcdp { rho, delta },
+        _ => return Err(internal("an unknown kind of privacy")),
+    };
+    guarded(|| privacy.validate().map(drop))
+}
+
+/// Check the range of `max_items_per_user`.
+#[pyfunction]
+pub(crate) fn validate_bound(items: i64) -> PyResult<()> {
+    guarded(|| bound(items).map(drop))
+}
+
+fn bound(items: i64) -> Result<L0Bound> {
+    let fix = "it is a number of distinct items";
+    let negative = |_| Error::parameter("max_items_per_user", "between 1 and 10,000,000", items, fix);
+    L0Bound::new(u64::try_from(items).map_err(negative)?)
+}
+
+/// Check the parameters of `Sips`.
+#[pyfunction]
+pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
+    guarded(|| sips_request(rounds, ratio)?.validate().map(drop))
+}
+
+/// A request in which everything but the mechanism is certainly valid.
+fn sips_request(rounds: i64, ratio: f64) -> Result<Request> {
+    let fix = "three are enough nearly always";
+    let outside = |_| Error::parameter("rounds", "at least 1", rounds, fix);
+    let rounds = u32::try_from(rounds).map_err(outside)?;
+    Ok(Request {
+        columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
+        privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },
+        max_items_per_user: bound(1)?,
+        mechanism: MechanismSpec::Sips(Sips { rounds, ratio }),
+        with_weights: false,
+    })
+}

@@ -1,0 +1,57 @@
+//! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dpsel_core::Error;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::{PyErr, PyResult};
+
+mod python {
+    //! The exceptions are defined in Python, so each has one home, a docstring and a builtin parent.
+    use pyo3::import_exception;
+
+    import_exception!(dpsel.exceptions, CalibrationError);
+    import_exception!(dpsel.exceptions, CapacityError);
+    import_exception!(dpsel.exceptions, DataError);
+    import_exception!(dpsel.exceptions, EntropyError);
+    import_exception!(dpsel.exceptions, FileError);
+    import_exception!(dpsel.exceptions, InternalError);
+    import_exception!(dpsel.exceptions, InvalidParameterError);
+    import_exception!(dpsel.exceptions, MemoryLimitError);
+    import_exception!(dpsel.exceptions, MissingFileError);
+    import_exception!(dpsel.exceptions, ReportError);
+    import_exception!(dpsel.exceptions, SchemaError);
+}
+
+/// The exception for `error`, with the error's own words.
+pub(crate) fn to_python(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::InvalidParameter { .. } | Error::Incompatible { .. } => {
+            python::InvalidParameterError::new_err(text)
+        }
+        Error::Schema { .. } => python::SchemaError::new_err(text),
+        Error::Data { .. } | Error::Source(_) => python::DataError::new_err(text),
+        Error::File { action: "read", path, .. } if !path.exists() => python::MissingFileError::new_err(text),
+        Error::File { .. } => python::FileError::new_err(text),
+        Error::MemoryLimit { .. } => python::MemoryLimitError::new_err(text),
+        Error::Capacity { .. } => python::CapacityError::new_err(text),
+        Error::Entropy(_) => python::EntropyError::new_err(text),
+        Error::Calibration { .. } => python::CalibrationError::new_err(text),
+        Error::Report(_) => python::ReportError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(text),
+        // `Internal`, and any variant that a newer core adds before it is listed here.
+        _ => python::InternalError::new_err(text),
+    }
+}
+
+/// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    outcome.unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
+}
+
+/// A broken promise of this crate or of a library under it.
+pub(crate) fn internal(what: &str) -> PyErr {
+    python::InternalError::new_err(format!("internal error: {what}; please report this"))
+}

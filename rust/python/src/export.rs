@@ -1,0 +1,122 @@
+//! The release on its way out: Arrow streams, Python values, bytes for pickles.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Field, FieldRef};
+use dpsel_core::Error;
+use dpsel_core::release;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyList};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+
+use crate::error::{internal, to_python};
+use crate::values::to_values;
+
+/// The released items and the report. Holds nothing else of the data.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct Release {
+    items: RecordBatch,
+    report_json: String,
+}
+
+impl Release {
+    pub(crate) fn new(release: release::Release) -> PyResult<Self> {
+        let report_json = release.report.to_json().map_err(to_python)?;
+        Ok(Self { items: release.items, report_json })
+    }
+
+    fn struct_field(&self) -> FieldRef {
+        Arc::new(Field::new_struct("", self.items.schema_ref().fields().clone(), false))
+    }
+}
+
+#[pymethods]
+impl Release {
+    /// The items from `to_ipc` bytes, with their report.
+    #[staticmethod]
+    fn from_ipc(ipc: &[u8], report_json: String) -> PyResult<Self> {
+        let items = read_ipc(ipc)
+            .map_err(|error| to_python(Error::Report(format!("the pickled items are damaged: {error}"))))?;
+        Ok(Self { items, report_json })
+    }
+
+    /// The report as JSON.
+    #[getter]
+    fn report_json(&self) -> &str {
+        &self.report_json
+    }
+
+    /// Number of released items.
+    #[getter]
+    fn num_items(&self) -> usize {
+        self.items.num_rows()
+    }
+
+    /// Names of the columns, the weight last if there is one.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.items.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Each column as a list of Python values.
+    fn to_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
+        let schema = self.items.schema_ref();
+        let columns = schema.fields().iter().zip(self.items.columns());
+        columns.map(|(field, column)| to_values(py, field.name(), column)).collect()
+    }
+
+    /// The items as an Arrow IPC stream.
+    fn to_ipc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = write_ipc(&self.items).map_err(|_| internal("the release does not serialise"))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.items.schema_ref().as_ref())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let array: ArrayRef = Arc::new(StructArray::from(self.items.clone()));
+        let arrays = Box::new(ArrayIterator::new([Ok(array)], self.struct_field()));
+        to_stream_pycapsule(py, arrays, requested_schema)
+    }
+
+    fn __len__(&self) -> usize {
+        self.items.num_rows()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, '_>> {
+        let rebuild = py.get_type::<Self>().getattr("from_ipc")?;
+        Ok((rebuild, (self.to_ipc(py)?, &self.report_json)))
+    }
+}
+
+/// How Python rebuilds a pickled object: a function and its arguments.
+type Reduced<'py, 'a> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'a str));
+
+fn write_ipc(items: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
+    let mut writer = StreamWriter::try_new(Vec::new(), items.schema_ref())?;
+    writer.write(items)?;
+    writer.into_inner()
+}
+
+fn read_ipc(ipc: &[u8]) -> Result<RecordBatch, ArrowError> {
+    let reader = StreamReader::try_new(Cursor::new(ipc), None)?;
+    let schema = arrow_array::RecordBatchReader::schema(&reader);
+    let batches = reader.collect::<Result<Vec<_>, _>>()?;
+    match batches.as_slice() {
+        [] => Ok(RecordBatch::new_empty(schema)),
+        [batch] => Ok(batch.clone()),
+        _ => Err(ArrowError::IpcError("more than one batch".into())),
+    }
+}

@@ -1,0 +1,164 @@
+//! One call: its settings, and the thread it runs on.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use dpsel_core::Error;
+use dpsel_core::control::Control;
+use dpsel_core::ingest::Source;
+use dpsel_core::pipeline;
+use dpsel_core::random::ReleaseKey;
+use dpsel_core::release;
+use dpsel_core::request::Request;
+use pyo3::prelude::*;
+
+use crate::error::{internal, to_python};
+
+/// How long the calling thread waits before it looks at signals and reports progress.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Settings of one call that say nothing about the data or the guarantee.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct Job {
+    test_key: Option<[u8; 32]>,
+    threads: Option<NonZeroUsize>,
+    memory_limit: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    chosen: Option<String>,
+}
+
+#[pymethods]
+impl Job {
+    #[new]
+    #[pyo3(signature = (*, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None))]
+    fn new(
+        test_key: Option<&[u8]>,
+        threads: Option<i64>,
+        memory_limit: Option<i64>,
+        progress: Option<Py<PyAny>>,
+        chosen: Option<String>,
+    ) -> PyResult<Self> {
+        let test_key = test_key.map(key_bytes).transpose()?;
+        let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
+        let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
+        let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        Ok(Self {
+            test_key,
+            threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
+            memory_limit: memory_limit.map(std::num::NonZeroU64::get),
+            progress,
+            chosen,
+        })
+    }
+}
+
+fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
+    given.try_into().map_err(|_| {
+        let rule = "exactly 32 bytes";
+        let fix = "leave it out for a private release; it exists for tests only";
+        to_python(Error::parameter("insecure_test_key", rule, format!("{} bytes", given.len()), fix))
+    })
+}
+
+fn at_least_one(name: &'static str, given: i64, fix: &'static str) -> PyResult<std::num::NonZeroU64> {
+    u64::try_from(given)
+        .ok()
+        .and_then(std::num::NonZeroU64::new)
+        .ok_or_else(|| to_python(Error::parameter(name, "a whole number above 0", given, fix)))
+}
+
+impl Job {
+    fn key(&self) -> Result<ReleaseKey, Error> {
+        self.test_key.map_or_else(ReleaseKey::from_system, |bytes| Ok(ReleaseKey::insecure_test(bytes)))
+    }
+
+    /// Threads and memory limit, with fresh counters.
+    pub(crate) fn control(&self) -> Control {
+        Control::new(self.threads, self.memory_limit)
+    }
+
+    /// Tell the caller's progress function how far the job is.
+    pub(crate) fn report_progress(&self, py: Python<'_>, control: &Control) -> PyResult<()> {
+        let Some(call) = &self.progress else { return Ok(()) };
+        let progress = control.progress();
+        call.call1(py, (progress.done(), progress.total())).map(drop)
+    }
+
+    /// Start the pipeline on a thread of its own.
+    pub(crate) fn start(&self, request: Request, source: Source, control: &Control) -> PyResult<Running> {
+        let key = self.key().map_err(to_python)?;
+        let (sender, result) = sync_channel(1);
+        let (worker, chosen) = (control.clone(), self.chosen.clone());
+        let run = move || {
+            let mut release = pipeline::select_partitions(source, &request, &key, &worker)?;
+            release.report.chosen = chosen;
+            Ok(release)
+        };
+        std::thread::Builder::new()
+            .name("dpsel".into())
+            .spawn(move || send_outcome(&sender, run))
+            .map_err(|_| internal("the operating system started no thread"))?;
+        Ok(Running { result: Mutex::new(result), control: control.clone() })
+    }
+}
+
+type Outcome = Result<release::Release, Error>;
+
+/// Run the job; a panic in it becomes an error instead of crossing into Python.
+fn send_outcome(sender: &SyncSender<Outcome>, run: impl FnOnce() -> Outcome) {
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    let outcome = outcome.unwrap_or(Err(Error::Internal("the job panicked")));
+    // Nobody listens any more only if the caller gave up after a second Ctrl-C.
+    let _ = sender.send(outcome);
+}
+
+/// A job on its own thread.
+pub(crate) struct Running {
+    // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
+    result: Mutex<Receiver<Outcome>>,
+    control: Control,
+}
+
+impl Running {
+    /// Wait for the end, looking at signals and reporting progress on the way.
+    pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<release::Release> {
+        loop {
+            if let Some(outcome) = self.wait(py)? {
+                job.report_progress(py, &self.control)?;
+                return outcome.map_err(to_python);
+            }
+            let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));
+            if let Err(error) = tick {
+                return Err(self.abandon(py, error));
+            }
+        }
+    }
+
+    /// Stop the job, wait until its thread has ended, and give back `reason`.
+    ///
+    /// The wait can be cut short by another signal: a producer that never returns must not hold the user.
+    pub(crate) fn abandon(&self, py: Python<'_>, reason: PyErr) -> PyErr {
+        self.control.progress().cancel();
+        while let Ok(None) = self.wait(py) {
+            if py.check_signals().is_err() {
+                break;
+            }
+        }
+        reason
+    }
+
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<Outcome>> {
+        let received = py.detach(|| match self.result.lock() {
+            Ok(result) => result.recv_timeout(TICK),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match received {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(internal("the job ended without a result")),
+        }
+    }
+}

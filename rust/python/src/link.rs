@@ -1,0 +1,147 @@
+//! The link from the calling thread, which pulls batches from Python, to the job's thread, which reads them.
+//!
+//! The calling thread does the pulling because a Python producer may be tied to it (a database cursor),
+//! and because there a signal interrupts the producer itself. The job never needs the interpreter, so the
+//! two cannot wait for each other.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::Thread;
+use std::time::Instant;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use dpsel_core::control::Control;
+use dpsel_core::ingest::Source;
+use dpsel_core::release::Release;
+use dpsel_core::request::Request;
+use pyo3::prelude::*;
+
+use crate::error::guarded;
+use crate::job::{Job, TICK};
+
+/// Batches that may wait between the two threads: enough to keep both busy, little memory.
+const IN_FLIGHT: usize = 4;
+
+/// Something that makes batches while attached to the interpreter.
+pub(crate) trait Producer {
+    /// The schema of every batch.
+    fn schema(&self) -> SchemaRef;
+    /// The next batch, or `None` at the end.
+    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>>;
+}
+
+enum Message {
+    Batch(RecordBatch),
+    /// Sent after the last batch. Without it the stream was cut off and nothing may be released.
+    End,
+}
+
+/// The job's end of the link.
+struct LinkReader {
+    schema: SchemaRef,
+    messages: Receiver<Message>,
+    producer: Thread,
+    ended: bool,
+}
+
+impl Iterator for LinkReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let message = self.messages.recv();
+        self.producer.unpark();
+        match message {
+            Ok(Message::Batch(batch)) => Some(Ok(batch)),
+            Ok(Message::End) => {
+                self.ended = true;
+                None
+            }
+            Err(_) => {
+                self.ended = true;
+                Some(Err(ArrowError::ExternalError("the stream was cut off".into())))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for LinkReader {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+impl Drop for LinkReader {
+    fn drop(&mut self) {
+        // A producer that waits for room must learn at once that nobody reads any more.
+        self.producer.unpark();
+    }
+}
+
+/// Run a job on what `producer` makes.
+pub(crate) fn run(
+    py: Python<'_>,
+    producer: &mut impl Producer,
+    request: Request,
+    job: &Job,
+) -> PyResult<Release> {
+    let (sender, messages) = sync_channel(IN_FLIGHT);
+    let schema = producer.schema();
+    let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
+    let control = job.control();
+    let running = job.start(request, Source::Stream(Box::new(reader)), &control)?;
+    let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
+    match pushed {
+        Ok(()) => running.finish(py, job),
+        Err(error) => Err(running.abandon(py, error)),
+    }
+}
+
+struct Push<'a> {
+    sender: SyncSender<Message>,
+    control: &'a Control,
+    job: &'a Job,
+    last_tick: Instant,
+}
+
+impl Push<'_> {
+    /// Push every batch and the end mark. Consumes the sender, so that a failure cuts the stream off.
+    fn all(mut self, py: Python<'_>, producer: &mut impl Producer) -> PyResult<()> {
+        while let Some(batch) = producer.next_batch(py)? {
+            if !self.one(py, Message::Batch(batch))? {
+                return Ok(());
+            }
+            self.tick(py)?;
+        }
+        self.one(py, Message::End).map(drop)
+    }
+
+    /// Push one message; false if the job has already ended, which only an error makes it do.
+    fn one(&mut self, py: Python<'_>, mut message: Message) -> PyResult<bool> {
+        loop {
+            message = match self.sender.try_send(message) {
+                Ok(()) => return Ok(true),
+                Err(TrySendError::Disconnected(_)) => return Ok(false),
+                Err(TrySendError::Full(message)) => message,
+            };
+            py.detach(|| std::thread::park_timeout(TICK));
+            self.tick(py)?;
+        }
+    }
+
+    fn tick(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.last_tick.elapsed() < TICK {
+            return Ok(());
+        }
+        self.last_tick = Instant::now();
+        py.check_signals()?;
+        self.job.report_progress(py, self.control)
+    }
+}
+
+/// Parse a request, with the core's checks.
+pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
+    guarded(|| Request::from_json(json))
+}

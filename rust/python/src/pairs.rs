@@ -1,0 +1,184 @@
+//! Iterables of `(user, item)` and `(user, [items])` become Arrow batches, chunk by chunk.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use dpsel_core::Error;
+use dpsel_core::request::Columns;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
+
+use crate::error::{internal, to_python};
+use crate::link::Producer;
+use crate::pair_columns::Column;
+
+/// Rows per batch: large enough that a batch costs nothing, small enough to stay in cache.
+const CHUNK_ROWS: usize = 1 << 16;
+
+/// The producer for pairs.
+pub(crate) struct Pairs {
+    rows_in: Py<PyIterator>,
+    /// The rest of a group that did not fit into the last batch, with its user.
+    group: Option<(Py<PyAny>, Py<PyIterator>)>,
+    columns: Vec<Column>,
+    position: u64,
+    rows: usize,
+    first: Option<RecordBatch>,
+    schema: SchemaRef,
+}
+
+impl Pairs {
+    /// Read the first chunk, which fixes the type of each column.
+    pub(crate) fn new(pairs: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Self> {
+        let names = std::iter::once(&columns.user).chain(&columns.items);
+        let mut made = Self {
+            rows_in: pairs.try_iter()?.unbind(),
+            group: None,
+            columns: names.map(|name| Column::new(name)).collect(),
+            position: 0,
+            rows: 0,
+            first: None,
+            schema: Arc::new(Schema::empty()),
+        };
+        made.fill(pairs.py())?;
+        let first = made.take_batch()?;
+        made.schema = first.schema();
+        made.first = Some(first);
+        Ok(made)
+    }
+
+    /// Read until the chunk is full; false at the end of the iterable.
+    fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
+        while self.rows < CHUNK_ROWS {
+            if let Some((user, items)) = self.group.take() {
+                self.push_group(user.bind(py), items.bind(py))?;
+                continue;
+            }
+            let Some(pair) = self.rows_in.bind(py).clone().next() else { return Ok(false) };
+            let (user, value) = self.split(&pair?)?;
+            match self.as_group(&value)? {
+                Some(items) => self.push_group(&user, &items)?,
+                None => self.push_row(&user, &value)?,
+            }
+            self.position += u64::from(self.group.is_none());
+        }
+        Ok(true)
+    }
+
+    fn push_group(&mut self, user: &Bound<'_, PyAny>, items: &Bound<'_, PyIterator>) -> PyResult<()> {
+        for item in items.clone() {
+            self.push_row(user, &item?)?;
+            if self.rows >= CHUNK_ROWS {
+                self.group = Some((user.clone().unbind(), items.clone().unbind()));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Append one row. An item of `None` is dropped, as null items are in every source.
+    fn push_row(&mut self, user: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        let position = self.position;
+        let [user_column, item_columns @ ..] = self.columns.as_mut_slice() else {
+            return Err(internal("pairs without columns"));
+        };
+        if user.is_none() {
+            return Err(to_python(Error::Data {
+                source_name: "the pairs".into(),
+                what: format!("the user is None at position {position}"),
+                fix: "every row needs a user, because the guarantee is per user; drop or name them",
+            }));
+        }
+        if let [item_column] = item_columns {
+            if item.is_none() {
+                return Ok(());
+            }
+            item_column.push(item, position)?;
+        } else {
+            let parts = composite(item, item_columns.len(), position)?;
+            if parts.iter().any(|part| part.is_none()) {
+                return Ok(());
+            }
+            for (column, part) in item_columns.iter_mut().zip(parts.iter()) {
+                column.push(&part, position)?;
+            }
+        }
+        user_column.push(user, position)?;
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// The items, if the second part of a pair is a collection of them.
+    fn as_group<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyIterator>>> {
+        let group = value.is_instance_of::<PyList>()
+            || value.is_instance_of::<PySet>()
+            || value.is_instance_of::<PyFrozenSet>();
+        if !group && value.is_instance_of::<PyTuple>() && self.columns.len() == 2 {
+            return Err(shape(
+                format!("the item at position {} is a tuple, but one item column is named", self.position),
+                "give several items of a user as a list, or name the parts: item=[\"a\", \"b\"]",
+            ));
+        }
+        group.then(|| value.try_iter()).transpose()
+    }
+
+    fn split<'py>(&self, pair: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        if let Ok(tuple) = pair.cast::<PyTuple>()
+            && tuple.len() == 2
+        {
+            return Ok((tuple.get_item(0)?, tuple.get_item(1)?));
+        }
+        let scalar = pair.is_instance_of::<PyString>()
+            || pair.is_instance_of::<PyBytes>()
+            || pair.is_instance_of::<PyByteArray>()
+            || pair.is_instance_of::<PyDict>()
+            || pair.is_instance_of::<PySet>();
+        if !scalar && let Ok(mut parts) = pair.try_iter() {
+            let (user, item) = (parts.next().transpose()?, parts.next().transpose()?);
+            if let (Some(user), Some(item), None) = (user, item, parts.next()) {
+                return Ok((user, item));
+            }
+        }
+        Err(shape(
+            format!("the element at position {} is not a pair", self.position),
+            "yield (user, item) or (user, [items]); for a table pass the table itself",
+        ))
+    }
+
+    fn take_batch(&mut self) -> PyResult<RecordBatch> {
+        self.rows = 0;
+        let columns = self.columns.iter_mut().map(Column::finish);
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|_| internal("the columns of the pairs differ in length"))
+    }
+}
+
+impl Producer for Pairs {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+
+    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        self.fill(py)?;
+        if self.rows == 0 { Ok(None) } else { self.take_batch().map(Some) }
+    }
+}
+
+fn composite<'py>(item: &Bound<'py, PyAny>, parts: usize, position: u64) -> PyResult<Bound<'py, PyTuple>> {
+    match item.cast::<PyTuple>() {
+        Ok(tuple) if tuple.len() == parts => Ok(tuple.clone()),
+        _ => Err(shape(
+            format!("the item at position {position} is not a tuple of {parts} parts"),
+            "with several item columns every item is a tuple with one part for each",
+        )),
+    }
+}
+
+fn shape(what: String, fix: &str) -> PyErr {
+    to_python(Error::Schema { what, fix: fix.into() })
+}

@@ -1,0 +1,1 @@
+//! What a plan needs beyond calibrations: keep probabilities and numbers of users.

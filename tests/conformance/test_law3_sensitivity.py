@@ -1,0 +1,95 @@
+"""Law 3: adding a user changes the integer histogram by at most one unit of norm, exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import dpsel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import mechanisms as reference
+from reference import prf
+from reference.noise import UNIT, noise
+from strategies import keys, max_items, neighbours
+from support import rounds_of, select, table, units_of
+
+#: The threshold is so low that nearly every item is released and its weight can be seen.
+LOOSE = dpsel.ApproxDP(epsilon=5.0, delta=0.99999)
+
+NORMS = {
+    "count_laplace": lambda d, bound: sum(d) <= bound * UNIT and len(d) <= bound and max(d) <= UNIT,
+    "count_gaussian": lambda d, bound: sum(x * x for x in d) <= bound * UNIT**2 and max(d) <= UNIT,
+    "weighted_laplace": lambda d, _bound: sum(d) <= UNIT,
+    "weighted_gaussian": lambda d, _bound: sum(x * x for x in d) <= UNIT**2,
+    "sips": lambda d, _bound: sum(x * x for x in d) <= UNIT**2,
+}
+
+
+def differences(before: dict, after: dict) -> list[int]:
+    """What the added user changed, coordinate by coordinate; never downwards."""
+    changes = [after.get(item, 0) - before.get(item, 0) for item in before | after]
+    assert all(change >= 0 for change in changes)
+    return [change for change in changes if change] or [0]
+
+
+def shipped_histogram(case, rows, bound: int, key: bytes) -> dict:
+    """The histogram that was really used: noisy weights less the noise that the key stands for."""
+    release = select(
+        table(rows),
+        privacy=LOOSE,
+        max_items_per_user=bound,
+        mechanism=case.mechanism,
+        with_weights=True,
+        key=key,
+    )
+    (round_,) = rounds_of(release)
+    kind = reference.DEFINITIONS[case.name].noise
+    return {
+        item: units - noise(kind, round_.scale, prf.noise_word(key, 0, item))
+        for item, units in units_of(release).items()
+    }
+
+
+@given(tables=neighbours(), bound=max_items, key=keys)
+def test_shipped_histograms_of_neighbours(case, tables, bound, key) -> None:
+    """Replay: the same key on both tables, the histograms read off the noisy weights."""
+    if case.name == "sips" and case.mechanism.rounds > 1:
+        pytest.skip("later rounds depend on what was released; see the test of one round given the past")
+    before, after = (shipped_histogram(case, rows, bound, key) for rows in tables)
+    assert before.keys() <= after.keys(), "more weight never takes an item out of a round"
+    old_items = {item for _, item in tables[0]}
+    known = {item: w for item, w in after.items() if item in before or item not in old_items}
+    assert NORMS[case.name](differences(before, known), bound)
+
+
+@given(tables=neighbours(), bound=max_items, key=keys, gone=st.sets(st.integers(0, 20)))
+def test_one_round_given_the_past(case, tables, bound, key, gone) -> None:
+    """Whatever earlier rounds took out, a round's histograms are within the declared norm."""
+    weight = reference.DEFINITIONS[case.name].weight
+    sums = []
+    for rows in tables:
+        left = [(user, item) for user, item in rows if item not in gone]
+        sums.append(reference.histogram(reference.bound(reference.sets_of(left), bound, key), weight))
+    assert NORMS[case.name](differences(*sums), bound)
+
+
+@pytest.mark.parametrize("k", [*range(1, 300), 999, 65_536, 10_000_000])
+def test_a_users_budget_is_never_exceeded_and_nearly_spent(k) -> None:
+    l1, l2 = reference.l1_weight(k), reference.l2_weight(k)
+    assert k * l1 <= UNIT < k * (l1 + 1)
+    assert k * l2**2 <= UNIT**2 < k * (l2 + 1) ** 2
+    assert Fraction(l2, UNIT) ** 2 * k <= 1
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 5, 7, 100])
+def test_shipped_weights_of_one_user(case, items) -> None:
+    """One user with k items gives each the declared integer weight, rounded down."""
+    rows = [(1, i) for i in range(items)]
+    if case.name == "sips" and case.mechanism.rounds > 1:
+        pytest.skip("the first round's weights are those of one-round Sips")
+    seen = shipped_histogram(case, rows, items, bytes(32))
+    expected = reference.DEFINITIONS[case.name].weight(items)
+    assert seen
+    assert set(seen.values()) == {expected}

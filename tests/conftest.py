@@ -1,0 +1,56 @@
+"""Shared fixtures, hypothesis profiles, and the one named false-alarm rate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+sys.path.insert(0, str(TESTS))
+
+from mechanisms import MECHANISMS  # noqa: E402
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=_QUIET)
+settings.register_profile("slow", max_examples=1000, deadline=None, suppress_health_check=_QUIET)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, so that a misspelt one is an error."""
+    for marker in (
+        "slow: takes more than a few seconds; not in the default run",
+        "statistical: draws fresh keys; fails by chance at most once in 1 / FALSE_ALARM runs",
+        "shared_data: needs the real data sets, which do not ship with the repository",
+    ):
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out unless they are asked for by `-m`."""
+    if config.getoption("-m"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+@pytest.fixture(params=MECHANISMS, ids=str, scope="session")
+def case(request: pytest.FixtureRequest):
+    """Every mechanism in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with the real data sets, from DPSEL_DATA or beside the repository."""
+    folder = Path(os.environ.get("DPSEL_DATA", ROOT.parent / "shared" / "data")) / "users"
+    if not folder.is_dir():
+        pytest.skip(f"the real data sets are not in {folder}; set DPSEL_DATA to their folder")
+    return folder

@@ -1,0 +1,296 @@
+"""One meaning at every door: the same rows, parameters and key give the same items from every source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError, SchemaError
+
+KEY = bytes(range(32))
+PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
+ROWS = [(f"user {u:02}", f"item {i:02} {'long ' * i}") for u in range(60) for i in range(25) if (u * 7 + i) % 25 >= i]
+ODD = "an odd column, which no Arrow reader of ours knows"
+
+
+def select(data, **arguments):
+    given_arguments = {
+        "user": "user",
+        "item": "item",
+        "privacy": PRIVACY,
+        "max_items_per_user": 5,
+        "with_weights": True,
+        "insecure_test_key": KEY,
+    }
+    return dpsel.select_partitions(data, **(given_arguments | arguments))
+
+
+def outcome(data, **arguments):
+    release = select(data, **arguments)
+    return release.to_pylist(), release.report.to_json()
+
+
+def arrow(rows=ROWS):
+    users, items = zip(*rows, strict=True)
+    return pa.table({"user": users, "other": [0.5] * len(rows), "item": items})
+
+
+def grouped(rows=ROWS):
+    groups: dict[str, list[str]] = {}
+    for user, item in rows:
+        groups.setdefault(user, []).append(item)
+    return groups
+
+
+def encoded(table):
+    return pa.table(
+        {
+            name: table[name].dictionary_encode() if name != "other" else table[name]
+            for name in table.column_names
+        }
+    )
+
+
+class Stream:
+    """A stranger with the Arrow stream method only."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+FRAMES = {
+    "pyarrow": lambda: arrow(),
+    "pyarrow batch": lambda: arrow().combine_chunks().to_batches()[0],
+    "pyarrow reader": lambda: arrow().to_reader(max_chunksize=7),
+    "pyarrow dataset": lambda: pa.dataset.dataset(arrow()),
+    "pyarrow scanner": lambda: pa.dataset.dataset(arrow()).scanner(),
+    "pyarrow dictionary": lambda: encoded(arrow()),
+    "pyarrow large strings": lambda: arrow().set_column(2, "item", arrow()["item"].cast(pa.large_string())),
+    "pyarrow string views": lambda: arrow().set_column(2, "item", arrow()["item"].cast(pa.string_view())),
+    "polars": lambda: pl.from_arrow(arrow()),
+    "polars lazy": lambda: pl.from_arrow(arrow()).lazy(),
+    "polars categorical": lambda: pl.from_arrow(arrow()).with_columns(pl.col("item", "user").cast(pl.Categorical)),
+    "polars odd column": lambda: pl.from_arrow(arrow()).with_columns(pl.lit(ODD).cast(pl.Object).alias(ODD)),
+    "pandas": lambda: arrow().to_pandas(),
+    "pandas object": lambda: arrow().to_pandas().astype({"item": object}),
+    "pandas categorical": lambda: arrow().to_pandas().astype({"item": "category", "user": "category"}),
+    "pandas mixed odd column": lambda: arrow().to_pandas().assign(odd=[1, "a"] * (len(ROWS) // 2) + [2] * (len(ROWS) % 2)),
+    "duckdb": lambda: duckdb.from_arrow(arrow()),
+    "stream": lambda: Stream(arrow()),
+    "pairs": lambda: list(ROWS),
+    "generator": lambda: (row for row in ROWS),
+    "groups": lambda: grouped().items(),
+    "list column": lambda: pl.DataFrame({"user": list(grouped()), "item": list(grouped().values())}),
+}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    items, report = outcome(arrow())
+    assert len(items) > 5
+    return items, report
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_every_source_gives_the_same(name, expected):
+    assert outcome(FRAMES[name]()) == expected
+
+
+def write_ndjson(table, path):
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+
+
+FILES = {
+    "data.parquet": lambda table, path: pyarrow.parquet.write_table(table, path),
+    "zstd.parquet": lambda table, path: pyarrow.parquet.write_table(table, path, compression="zstd"),
+    "plain.parquet": lambda table, path: pyarrow.parquet.write_table(table, path, use_dictionary=False),
+    "data.csv": lambda table, path: pyarrow.csv.write_csv(table, path),
+    "data.ndjson": write_ndjson,
+    "data.jsonl": write_ndjson,
+    "data.arrow": lambda table, path: pyarrow.feather.write_feather(table, path, compression="uncompressed"),
+    "zstd.arrow": lambda table, path: pyarrow.feather.write_feather(table, path, compression="zstd"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_format_gives_the_same(name, tmp_path, expected):
+    path = tmp_path / name
+    FILES[name](arrow(), path)
+    for data in (path, str(path), [path], [str(path)], str(tmp_path / "*")):
+        assert outcome(data) == expected
+
+
+@pytest.mark.parametrize(("name", "file_format"), [("data.parquet", "parquet"), ("data.csv", "csv"),
+                                                   ("data.ndjson", "ndjson"), ("data.arrow", "ipc")])
+def test_the_format_can_be_named(name, file_format, tmp_path, expected):
+    path = tmp_path / "nameless"
+    FILES[name](arrow(), path)
+    assert outcome(path, file_format=file_format) == expected
+    with pytest.raises(InvalidParameterError, match="file_format must be"):
+        select(path, file_format="xlsx")
+
+
+def test_several_files_are_one_table(tmp_path, expected):
+    for part in range(4):
+        pyarrow.parquet.write_table(arrow(ROWS[part::4]), tmp_path / f"{part}.parquet")
+    assert outcome(tmp_path / "*.parquet") == expected
+    assert outcome([tmp_path / f"{part}.parquet" for part in (3, 1, 0, 2)]) == expected
+
+
+@given(
+    rows=st.permutations(range(len(ROWS))),
+    again=st.lists(st.sampled_from(range(len(ROWS))), max_size=50),
+    cuts=st.lists(st.integers(0, len(ROWS)), max_size=5),
+    threads=st.sampled_from([1, 2, 8]),
+    kind=st.sampled_from(["pyarrow", "polars", "pandas", "duckdb", "pairs"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_order_duplicates_chunks_and_threads_do_not_matter(rows, again, cuts, threads, kind):
+    shuffled = [ROWS[row] for row in [*rows, *again]]
+    table, borders = arrow(shuffled), [0, *sorted(cuts), len(shuffled)]
+    chunked = pa.concat_tables(
+        [table.slice(start, end - start) for start, end in zip(borders, borders[1:], strict=False)]
+    )
+    data = {
+        "pyarrow": lambda: chunked,
+        "polars": lambda: pl.from_arrow(chunked, rechunk=False),
+        "pandas": lambda: chunked.to_pandas(),
+        "duckdb": lambda: duckdb.from_arrow(chunked),
+        "pairs": lambda: iter(shuffled),
+    }[kind]()
+    assert outcome(data, threads=threads) == outcome(arrow())
+
+
+OPTIONS = {
+    "weights": {"with_weights": False},
+    "threads": {"threads": 2},
+    "memory": {"memory_limit": 1 << 30},
+    "mechanism": {"mechanism": dpsel.CountGaussian()},
+    "ngrams": {"ngrams": (1, 2)},
+    "bound": {"max_items_per_user": 2},
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("name", ["pyarrow", "polars", "polars lazy", "pandas", "duckdb", "stream", "pairs", "groups",
+                                  "parquet", "csv"])
+def test_every_option_is_honoured_by_every_source(option, name, tmp_path):
+    data = FRAMES[name]() if name in FRAMES else tmp_path / f"data.{name}"
+    if isinstance(data, Path):
+        FILES[data.name](arrow(), data)
+    calls = []
+    found = outcome(data, progress=lambda done, total: calls.append((done, total)), **OPTIONS[option])
+    assert found == outcome(arrow(), **OPTIONS[option])
+    assert calls, "progress is called at least once"
+    if option in {"weights", "mechanism", "ngrams", "bound"}:
+        assert found != outcome(arrow())
+
+
+def test_columns_that_are_not_there():
+    for name in ("pyarrow", "polars", "polars lazy", "pandas", "duckdb", "stream"):
+        with pytest.raises(SchemaError, match="(?s)nobody.*user") as caught:
+            select(FRAMES[name](), user="nobody")
+        assert "item" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pyarrow", "polars", "pandas", "duckdb", "stream"])
+def test_tables_need_names(name):
+    for arguments in ({"user": None}, {"item": None}):
+        with pytest.raises(InvalidParameterError, match="user and item must name columns of the table"):
+            select(FRAMES[name](), **arguments)
+
+
+def test_files_that_are_not_there(tmp_path):
+    for data in (tmp_path / "none.parquet", str(tmp_path / "*.parquet")):
+        with pytest.raises(FileNotFoundError, match="none|[*]"):
+            select(data)
+
+
+def test_an_empty_lazy_frame():
+    lazy = pl.from_arrow(arrow()).lazy().filter(pl.col("user") == "nobody")
+    assert select(lazy).items.height == 0
+
+
+def test_a_failing_lazy_frame_passes_its_exception_through():
+    def fail(_):
+        raise ZeroDivisionError
+
+    lazy = pl.from_arrow(arrow()).lazy().map_batches(fail, schema={"user": pl.String, "item": pl.String})
+    with pytest.raises((ZeroDivisionError, pl.exceptions.ComputeError)):
+        select(lazy)
+
+
+def test_a_failing_reader_is_an_error_and_nothing_is_released():
+    def batches():
+        yield arrow().select(["user", "item"]).to_batches()[0]
+        raise RuntimeError("torn")
+
+    schema = arrow().select(["user", "item"]).schema
+    with pytest.raises(dpsel.exceptions.DataError, match="torn"):
+        select(pa.RecordBatchReader.from_batches(schema, batches()))
+
+
+def test_an_exception_of_the_stream_method_passes_through():
+    class Failing:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise KeyError("own")
+
+    with pytest.raises(KeyError, match="own"):
+        select(Failing())
+
+
+def test_spark_is_recognised_before_the_arrow_protocol():
+    class DataFrame:
+        __module__ = "pyspark.sql.classic.dataframe"
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise AssertionError
+
+    with pytest.raises(SchemaError, match="^Spark DataFrames are not supported by this version; export to Parquet"):
+        select(DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (pl.Series([1]), "Series has no user column"),
+        (pd.Series([1]), "Series or Index has no user column"),
+        (pa.array([1]), "(?i)table|column|pair"),
+        (pl.DataFrame({"user": [1], "item": [0.5]}), "item"),
+        (pl.DataFrame({"user": [0.5], "item": [1]}), "user"),
+        (pl.DataFrame({"user": [1], "item": [{"a": 1}]}), "item"),
+        (pd.DataFrame({"user": [1, 2], "item": ["a secret value", 2]}), "pandas cannot export"),
+        (pd.DataFrame({"user": [1, 2], "item": [2, "a secret value"]}), "pandas cannot export"),
+    ],
+)
+def test_tables_that_cannot_be_read(data, message):
+    with pytest.raises(SchemaError, match=message) as caught:
+        select(data)
+    assert "secret value" not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_null_users_are_refused_and_null_items_dropped():
+    for data in (arrow(), pl.from_arrow(arrow()), arrow().to_pandas()):
+        table = pa.table(pl.DataFrame(data)) if not isinstance(data, pa.Table) else data
+        null_items = pa.concat_tables([table.select(["user", "item"]), pa.table({"user": ["user 00"], "item": pa.nulls(1, table.schema.field("item").type)}, schema=table.select(["user", "item"]).schema)])
+        assert outcome(null_items) == outcome(arrow())
+        null_users = pa.concat_tables([table.select(["user", "item"]), pa.table({"user": pa.nulls(1, table.schema.field("user").type), "item": ["item 00"]}, schema=table.select(["user", "item"]).schema)])
+        with pytest.raises(dpsel.exceptions.DataError, match="user"):
+            select(null_users)

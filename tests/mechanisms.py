@@ -1,0 +1,39 @@
+"""The mechanisms that go through the conformance and differential suites: one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dpsel
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, its name in reports, and the kinds of guarantee it has."""
+
+    name: str
+    mechanism: object
+    guarantees: tuple[type, ...]
+    label: str = ""
+
+    def __str__(self) -> str:
+        return self.label or self.name
+
+    @property
+    def zcdp(self) -> bool:
+        """Whether it can be run under zCDP."""
+        return dpsel.ZCDP in self.guarantees
+
+
+APPROX = (dpsel.ApproxDP,)
+BOTH = (dpsel.ApproxDP, dpsel.ZCDP)
+
+MECHANISMS = [
+    Case("count_laplace", dpsel.CountLaplace(), APPROX),
+    Case("count_gaussian", dpsel.CountGaussian(), BOTH),
+    Case("weighted_laplace", dpsel.WeightedLaplace(), APPROX),
+    Case("weighted_gaussian", dpsel.WeightedGaussian(), BOTH),
+    Case("sips", dpsel.Sips(rounds=3, ratio=1 / 3), BOTH),
+    Case("sips", dpsel.Sips(rounds=1, ratio=0.5), BOTH, "sips-one-round"),
+    Case("sips", dpsel.Sips(rounds=4, ratio=1.0), BOTH, "sips-equal-rounds"),
+]

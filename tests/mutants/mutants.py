@@ -1,0 +1,166 @@
+"""The planted bugs. Each is one replacement of a text that occurs exactly once in its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REFERENCE = "tests/differential/test_reference.py"
+LAW1 = "tests/conformance/test_law1_one_meaning.py"
+LAW2 = "tests/conformance/test_law2_randomness.py"
+LAW3 = "tests/conformance/test_law3_sensitivity.py"
+LAW4 = "tests/conformance/test_law4_decisions.py"
+LAW5 = "tests/conformance/test_law5_only_the_release.py"
+TABLES = "tests/known_answers/test_dp_sips_tables.py"
+DUPLICATES = "tests/counterexamples/test_duplicates.py"
+PROPERTIES = "tests/properties/test_invariants.py"
+CALIBRATION = "tests/properties/test_calibration.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One planted bug, and the tests of which at least one must fail."""
+
+    name: str
+    file: str
+    find: str
+    replace: str
+    tests: tuple[str, ...]
+
+
+CORE = "rust/core/src/"
+
+MUTANTS = [
+    Mutant(
+        "weights rounded up (L1)",
+        CORE + "weighting/mod.rs",
+        "Self::EqualL1 => UNIT / k,",
+        "Self::EqualL1 => UNIT.div_ceil(k),",
+        (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "weights rounded up (L2)",
+        CORE + "weighting/mod.rs",
+        "Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),",
+        "Self::EqualL2 => ((UNIT * UNIT) / k).isqrt() + 1,",
+        (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "weight of a user with one item more",
+        CORE + "weighting/histogram.rs",
+        "let items = contributions.kept_items(user);\n            let w = weight(items.len());\n            for item in items {\n                *",
+        "let items = contributions.kept_items(user);\n            let w = weight((items.len() - 1).max(1));\n            for item in items {\n                *",
+        (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "sampling keyed by item only",
+        CORE + "random/words.rs",
+        "let chain = encrypt_one(&self.0, user.0);",
+        "let chain = encrypt_one(&self.0, user.0 & 0);",
+        (REFERENCE, "tests/statistical/test_bounding.py"),
+    ),
+    Mutant(
+        "sampling by position instead of priority",
+        CORE + "bounding/mod.rs",
+        "if words[read] <= cut {",
+        "if front < missing {",
+        (LAW1, REFERENCE),
+    ),
+    Mutant(
+        "bound off by one",
+        CORE + "bounding/mod.rs",
+        "let wanted = self.shared.bound.min(len);",
+        "let wanted = (self.shared.bound + 1).min(len);",
+        (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "largest priorities kept",
+        CORE + "bounding/mod.rs",
+        "self.shared.priorities.fill_for_user(self.digest, words);",
+        "self.shared.priorities.fill_for_user(self.digest, words);\n        for w in words.iter_mut() { *w = !*w; }",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "released items stay in the sets",
+        CORE + "bounding/mod.rs",
+        "if !released.contains(item) {",
+        "if !released.contains(item) || true {",
+        (REFERENCE, LAW5),
+    ),
+    Mutant(
+        "no re-bounding after a round",
+        CORE + "bounding/mod.rs",
+        "let kept = user.retain_unreleased(released);\n                user.refill(kept);",
+        "let kept = user.retain_unreleased(released);\n                *user.kept = kept as u32;",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "the same noise in every round",
+        CORE + "threshold/rounds.rs",
+        "Words::new(key, Purpose::Noise, index)",
+        "Words::new(key, Purpose::Noise, index * 0)",
+        (REFERENCE, "tests/statistical/test_release_frequency.py"),
+    ),
+    Mutant(
+        "rounds counted from one",
+        CORE + "threshold/rounds.rs",
+        "Words::new(key, Purpose::Noise, index)",
+        "Words::new(key, Purpose::Noise, index + 1)",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "duplicates are not dropped",
+        CORE + "contributions/builder.rs",
+        "*len = kept as u32;",
+        "let _ = kept;",
+        (DUPLICATES, REFERENCE),
+    ),
+    Mutant(
+        "noise under the bounding purpose",
+        CORE + "threshold/rounds.rs",
+        "Words::new(key, Purpose::Noise, index)",
+        "Words::new(key, Purpose::Bound, index)",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "items without weight may be released",
+        CORE + "threshold/rounds.rs",
+        "if weight > 0 && self.rule",
+        "if self.rule",
+        (REFERENCE, LAW5),
+    ),
+    Mutant(
+        "threads lose updates of shared items",
+        CORE + "weighting/histogram.rs",
+        "for (total, sum) in self.weights.iter().zip(private) {\n            if sum > 0 {",
+        "for (total, sum) in self.weights.iter().zip(private) {\n            if total.load(Relaxed) == 0 {",
+        (LAW1,),
+    ),
+    Mutant(
+        "system key replaced by a constant",
+        CORE + "random/key.rs",
+        "getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;",
+        "getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;\n        bytes.fill(7);",
+        (LAW2,),
+    ),
+    Mutant(
+        "the commitment shows the key",
+        CORE + "random/key.rs",
+        "blake3::Hash::from_bytes(self.subkey(Purpose::Commitment, 0))",
+        "blake3::Hash::from_bytes(self.bytes)",
+        (LAW2,),
+    ),
+    Mutant(
+        "text and binary are one kind",
+        CORE + "random/digest.rs",
+        "Binary = 3,",
+        "Binary = 9,",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "dates and integers are one kind",
+        CORE + "random/digest.rs",
+        "(value.cast_unsigned() << 8) | u128::from(kind as u8)",
+        "(value.cast_unsigned() << 8) | u128::from(kind as u8 & 0)",
+        ("tests/counterexamples/test_key_identity.py", REFERENCE),
+    ),
+]

@@ -1,0 +1,170 @@
+"""Plant each bug in a copy of the repository, build it, and demand that a test fails.
+
+    python tests/mutants/run.py                 all mutants, a table at the end
+    python tests/mutants/run.py --sample 3      a few of them, other ones every day
+    python tests/mutants/run.py "bound off"     those whose name contains the text
+    python tests/mutants/run.py --check         only that every patch still applies; builds nothing
+
+The copy lives in `target/mutants`; dependencies are built once and shared between mutants.
+Exit code 1 if a mutant survives, 2 if a patch no longer applies or the unpatched copy fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRATCH = ROOT / "target" / "mutants"
+COPIED = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "pyproject.toml",
+    "rust-toolchain.toml",
+    "clippy.toml",
+    "rust",
+    "python",
+    "tests",
+    "docs",
+]
+
+
+class BrokenRunError(Exception):
+    """The mutation run itself does not work."""
+
+
+def copy_repository() -> Path:
+    """A copy to be patched, without build results."""
+    copy = SCRATCH / "repository"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(
+                source, copy / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+            )
+        elif source.exists():
+            shutil.copy2(source, copy / name)
+    return copy
+
+
+def patched(mutant: Mutant) -> str:
+    """The mutated text of the file."""
+    text = (ROOT / mutant.file).read_text()
+    if text.count(mutant.find) != 1:
+        raise BrokenRunError(f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}")
+    return text.replace(mutant.find, mutant.replace)
+
+
+def build(copy: Path) -> bool:
+    """Build the extension and put it beside the copied Python package."""
+    target = SCRATCH / "target"
+    environment = os.environ | {
+        "CARGO_TARGET_DIR": str(target),
+        "RUSTFLAGS": "-Awarnings",
+        "PYO3_PYTHON": sys.executable,
+    }
+    command = ["cargo", "build", "--quiet", "-p", "dpsel-python"]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr[-2000:], file=sys.stderr)
+        return False
+    built = next(
+        p
+        for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
+        if p.exists()
+    )
+    name = "_core.pyd" if built.suffix == ".dll" else "_core.abi3.so"
+    shutil.copy2(built, copy / "python" / "dpsel" / name)
+    return True
+
+
+def tests_fail(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether the tests notice; and the first that did."""
+    environment = os.environ | {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    probe = [sys.executable, "-c", "import dpsel; print(dpsel.__file__)"]
+    where = subprocess.run(probe, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if not where.stdout.startswith(str(copy)):
+        raise BrokenRunError(f"the patched package is not the one that is imported: {where.stdout}{where.stderr}")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise BrokenRunError(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}")
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    return done.returncode == 1, failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
+
+
+def plant(copy: Path, mutant: Mutant) -> str | None:
+    """Run one mutant; the test that caught it, or None."""
+    path = copy / mutant.file
+    path.write_text(patched(mutant))
+    try:
+        if not build(copy):
+            raise BrokenRunError(f"{mutant.name}: does not compile")
+        caught, test = tests_fail(copy, mutant.tests)
+        return test if caught else None
+    finally:
+        path.write_text((ROOT / mutant.file).read_text())
+
+
+def chosen(arguments: argparse.Namespace) -> list[Mutant]:
+    mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower()]
+    if arguments.sample:
+        # Another sample every day, the same for everybody on one day.
+        mutants = random.Random(dt.date.today().toordinal()).sample(
+            mutants, min(arguments.sample, len(mutants))
+        )
+    return mutants
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Plant bugs and demand that the tests notice.")
+    parser.add_argument("name", nargs="?", default="", help="only mutants whose name contains this")
+    parser.add_argument("--sample", type=int, default=0, help="only so many, chosen by the date")
+    parser.add_argument("--check", action="store_true", help="only check that the patches apply")
+    arguments = parser.parse_args()
+    mutants = chosen(arguments)
+    try:
+        for mutant in mutants:
+            patched(mutant)
+        return 0 if arguments.check else run(mutants)
+    except BrokenRunError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+
+
+def run(mutants: list[Mutant]) -> int:
+    """Build the unpatched copy, whose tests must pass, then each mutant."""
+    copy = copy_repository()
+    if not build(copy):
+        raise BrokenRunError("the unpatched copy does not compile")
+    every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
+    failed, test = tests_fail(copy, every_test)
+    if failed:
+        raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
+    survivors = []
+    for mutant in mutants:
+        start = time.monotonic()
+        test = plant(copy, mutant)
+        if test is None:
+            survivors.append(mutant.name)
+        verdict = f"caught by {test}" if test is not None else "SURVIVED"
+        print(f"{mutant.name:45} {time.monotonic() - start:5.0f} s  {verdict}", flush=True)
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

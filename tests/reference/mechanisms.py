@@ -1,0 +1,116 @@
+"""Every mechanism: rounds of bounding, weighing, deciding and taking out what was released."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from math import isqrt
+
+from . import prf
+from .noise import UNIT, at_least, noise
+
+Rows = Iterable[tuple[Hashable, Hashable]]
+
+
+@dataclass(frozen=True)
+class Round:
+    """Scale (units of weight) and threshold (integer units) of one round, from a report."""
+
+    scale: float
+    threshold: int
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a mechanism is, apart from its calibration."""
+
+    weight: Callable[[int], int]
+    noise: str
+
+
+def count_weight(_k: int) -> int:
+    return UNIT
+
+
+def l1_weight(k: int) -> int:
+    return UNIT // k
+
+
+def l2_weight(k: int) -> int:
+    return isqrt(UNIT * UNIT // k)
+
+
+DEFINITIONS = {
+    "count_laplace": Definition(count_weight, "laplace"),
+    "count_gaussian": Definition(count_weight, "gaussian"),
+    "weighted_laplace": Definition(l1_weight, "laplace"),
+    "weighted_gaussian": Definition(l2_weight, "gaussian"),
+    "sips": Definition(l2_weight, "gaussian"),
+}
+
+
+def sets_of(rows: Rows) -> dict[Hashable, set[Hashable]]:
+    """Each user's distinct items; null items are dropped, null users are an error of the input.
+
+    Keys are tagged with their type, because Python thinks that True == 1.
+    """
+    sets = defaultdict(set)
+    for user, item in rows:
+        if item is not None:
+            sets[type(user), user].add((type(item), item))
+    return sets
+
+
+def bound(sets, max_items: int, key: bytes):
+    """Each user keeps the items with the smallest priorities."""
+    kept = {}
+    for (kind, user), items in sets.items():
+        ranked = sorted(items, key=lambda item: prf.bound_priority(key, user, item[1]))
+        kept[kind, user] = ranked[:max_items]
+    return kept
+
+
+def histogram(bounded, weight: Callable[[int], int]) -> dict[Hashable, int]:
+    """Sum of the weights of each item, in integer units."""
+    sums = defaultdict(int)
+    for items in bounded.values():
+        for item in items:
+            sums[item] += weight(len(items))
+    return sums
+
+
+def histograms(mechanism: str, rows: Rows, rounds: list[Round], max_items: int, key: bytes) -> list[dict]:
+    """The histogram of every round: what the sensitivity statements are about."""
+    seen: list[dict] = []
+    select(mechanism, rows, rounds, max_items, key, with_weights=False, seen=seen)
+    return seen
+
+
+def select(
+    mechanism: str,
+    rows: Rows,
+    rounds: list[Round],
+    max_items: int,
+    key: bytes,
+    *,
+    with_weights: bool = True,
+    seen: list[dict] | None = None,
+) -> dict[Hashable, int | None]:
+    """The released items, each with its noisy weight in integer units (None without weights)."""
+    definition = DEFINITIONS[mechanism]
+    sets = sets_of(rows)
+    released: dict[Hashable, int | None] = {}
+    for number, round_ in enumerate(rounds):
+        sums = histogram(bound(sets, max_items, key), definition.weight)
+        if seen is not None:
+            seen.append(dict(sums))
+        out = set()
+        for item, total in sums.items():
+            word = prf.noise_word(key, number, item[1])
+            if at_least(definition.noise, round_.threshold - total, round_.scale, word):
+                out.add(item)
+                noisy = total + noise(definition.noise, round_.scale, word) if with_weights else None
+                released[item[1]] = noisy
+        sets = {user: items - out for user, items in sets.items()}
+    return released

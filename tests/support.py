@@ -1,0 +1,69 @@
+"""What the tests need again and again: one way to call the library and to look at what came back."""
+
+from __future__ import annotations
+
+import json
+
+import dpsel
+import pyarrow as pa
+
+from reference.mechanisms import Round
+from reference.noise import UNIT
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+#: A key known to the tests: releases under it are reproducible, hence not private.
+KEY = bytes(range(32))
+
+
+def table(rows, *, user_type: pa.DataType | None = None, item_type: pa.DataType | None = None) -> pa.Table:
+    """Rows of (user, item) as a table; int64 users and items if there are none to tell."""
+    users, items = [u for u, _ in rows], [i for _, i in rows]
+    return pa.table(
+        {
+            "user": pa.array(users, user_type or (None if rows else pa.int64())),
+            "item": pa.array(items, item_type or (None if rows else pa.int64())),
+        }
+    )
+
+
+def select(data, *, key: bytes | None = KEY, **arguments):
+    """`dpsel.select_partitions` on columns `user` and `item` under the test key."""
+    arguments.setdefault("user", "user")
+    arguments.setdefault("item", "item")
+    return dpsel.select_partitions(data, insecure_test_key=key, **arguments)
+
+
+def released(release) -> pa.Table:
+    """The released items as an Arrow table."""
+    return pa.table(release)
+
+
+def items_of(release) -> list[Hashable]:
+    """The released items as Python values, in order; tuples for composite items."""
+    columns = [name for name in released(release).column_names if name != "weight"]
+    values = [released(release)[name].to_pylist() for name in columns]
+    return values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+
+def units_of(release) -> dict[Hashable, int]:
+    """Released item -> noisy weight in integer units."""
+    weights = released(release)["weight"].to_pylist()
+    return {item: int(w * UNIT) for item, w in zip(items_of(release), weights, strict=True)}
+
+
+def report_of(release) -> dict:
+    """The report as plain JSON data."""
+    return json.loads(release.report.to_json())
+
+
+def rounds_of(release) -> list[Round]:
+    """Scale and threshold of every round, from the report."""
+    rounds = []
+    for round_ in report_of(release)["calibration"]["rounds"]:
+        noise = round_["noise"]
+        scale = noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"]
+        rounds.append(Round(scale, round_["threshold"]))
+    return rounds

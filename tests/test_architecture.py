@@ -1,0 +1,105 @@
+"""The dependency rule of ARCHITECTURE.md, read off the `use` lines; and who may touch what."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "rust" / "core" / "src"
+
+#: A stage may use the stages to its left, and those that stand beside all of them.
+STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "release"]
+BESIDE = {"error", "random", "rounding", "accounting", "control", "request", "mechanisms"}
+
+
+def uses(path: Path) -> set[str]:
+    """Modules of the crate that a file names, its unit tests left out."""
+    code = re.sub(r"//[^\n]*", "", path.read_text()).split("#[cfg(test)]\nmod ")[0]
+    paths = set(re.findall(r"\bcrate::(\w+)", code))
+    for group in re.findall(r"\bcrate::\{([^;]*)\};", code):
+        paths |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
+    return {name for name in paths if name[0].islower()}
+
+
+def files(module: str) -> list[Path]:
+    return sorted((CORE / module).rglob("*.rs")) or [CORE / f"{module}.rs"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
+    allowed = set(STAGES[: STAGES.index(stage) + 1]) | BESIDE
+    if stage in ("ingest", "contributions"):
+        # Reading fills the builder, and the vocabulary keeps the schema: these two know each other.
+        allowed |= {"ingest", "contributions"}
+    found = {name for path in files(stage) for name in uses(path)}
+    assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
+
+
+def test_weighting_does_not_know_noise() -> None:
+    found = {name for path in files("weighting") for name in uses(path)}
+    assert not found & {"noise", "threshold", "mechanisms"}
+
+
+def test_random_and_rounding_know_nothing_of_the_stages() -> None:
+    for module in ("random", "rounding"):
+        found = {name for path in files(module) for name in uses(path)}
+        assert not found & set(STAGES)
+
+
+def test_only_random_opens_the_systems_generator() -> None:
+    for path in CORE.rglob("*.rs"):
+        if path.parent.name != "random":
+            assert "getrandom" not in path.read_text(), path
+    for manifest in ROOT.glob("rust/*/Cargo.toml"):
+        assert not re.search(r"^(rand|rand_\w+|fastrand|oorandom)\b", manifest.read_text(), re.MULTILINE)
+
+
+def test_no_unsafe_and_no_panic_in_the_crates() -> None:
+    for path in (ROOT / "rust").glob("*/src/**/*.rs"):
+        code = re.sub(r"//[^\n]*", "", path.read_text()).split("#[cfg(test)]\nmod ")[0]
+        assert not re.search(r"\bunsafe\b|\btodo!|\bunimplemented!|\.unwrap\(\)|\bdbg!", code), path
+
+
+def test_the_binding_does_not_compute() -> None:
+    """Arithmetic on scales, weights or probabilities belongs to the core."""
+    for path in (ROOT / "rust" / "python" / "src").rglob("*.rs"):
+        code = re.sub(r"//[^\n]*", "", path.read_text())
+        assert not re.search(r"\.(exp|ln|sqrt|powf|powi|erf|erfc)\(", code), path
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_the_reference_does_not_import_what_it_checks() -> None:
+    for path in (ROOT / "tests" / "reference").glob("*.py"):
+        assert "dpsel" not in imports(path), path
+
+
+def test_importing_the_package_imports_no_table_library() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "import sys, dpsel; "
+        "print([m for m in ('numpy', 'pandas', 'polars', 'pyarrow', 'duckdb', 'matplotlib', 'pyspark') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_random_generator_in_python() -> None:
+    package = ROOT / "python" / "dpsel"
+    for path in package.rglob("*.py"):
+        if "demo_data" not in path.parts:
+            assert not imports(path) & {"random", "secrets", "numpy"}, path

@@ -1,0 +1,583 @@
+"""Bad input gives a clear error or a correct result: never a panic, a partial file or a leaked file.
+
+A message says what was wrong, why it matters and which argument mends it, and holds no value of the data.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import dpsel
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from reference import mechanisms as reference
+from support import KEY, items_of, released, rounds_of, select, table, units_of
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+SIPS = dpsel.Sips()
+SECRET = "zxqv-secret"
+
+
+def run(data, **arguments):
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 5, "mechanism": SIPS} | arguments
+    return select(data, **arguments)
+
+
+def refused(data, *, match: str, kind: type = dpsel.DpselError, **arguments) -> str:
+    """The call fails with a message that matches and names no value of the data."""
+    with pytest.raises(kind, match=match) as caught:
+        run(data, **arguments)
+    assert isinstance(caught.value, dpsel.DpselError)
+    assert SECRET not in str(caught.value)
+    assert "panic" not in str(caught.value).lower()
+    return str(caught.value)
+
+
+GOOD = table([(u, f"{SECRET}{u}") for u in range(10)])
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: dpsel.ApproxDP(epsilon=x, delta=1e-6),
+        lambda x: dpsel.ZCDP(rho=x, delta=1e-6),
+        lambda x: dpsel.PureDP(epsilon=x),
+    ],
+    ids=["ApproxDP", "ZCDP", "PureDP"],
+)
+def test_budget_that_is_no_positive_number(make, value) -> None:
+    with pytest.raises(ValueError, match=r"(epsilon|rho) must be .* above 0") as caught:
+        run(GOOD, privacy=make(value))
+    assert isinstance(caught.value, dpsel.DpselError)
+
+
+@pytest.mark.parametrize("delta", [0, -1e-9, 1, 1.0, 2.0, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: dpsel.ApproxDP(epsilon=1.0, delta=d),
+        lambda d: dpsel.ZCDP(rho=1.0, delta=d),
+    ],
+    ids=["ApproxDP", "ZCDP"],
+)
+def test_delta_outside_0_1(make, delta) -> None:
+    with pytest.raises(ValueError, match="delta must be above 0 and below 1") as caught:
+        run(GOOD, privacy=make(delta))
+    assert isinstance(caught.value, dpsel.DpselError)
+
+
+@pytest.mark.parametrize("bound", [0, -1, 10**8, 2**70])
+def test_bound_outside_its_range(bound) -> None:
+    refused(GOOD, max_items_per_user=bound, match="max_items_per_user must be between 1", kind=ValueError)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"max_items_per_user": 2.5},
+        {"max_items_per_user": "10"},
+        {"max_items_per_user": None},
+        {"max_items_per_user": True},
+        {"privacy": 1.0},
+        {"privacy": None},
+        {"mechanism": "sips please"},
+        {"mechanism": dpsel.Sips},
+        {"user": 3},
+        {"item": []},
+        {"threads": 0},
+        {"threads": -1},
+        {"memory_limit": -5},
+        {"ngrams": (0, 1)},
+        {"ngrams": (3, 2)},
+        {"ngrams": (1, 99)},
+        {"item": ["item", "item"]},
+        {"item": "user"},
+    ],
+    ids=str,
+)
+def test_arguments_that_make_no_sense(arguments) -> None:
+    name = next(iter(arguments))
+    with pytest.raises((dpsel.DpselError, TypeError, ValueError), match=name):
+        run(GOOD, **arguments)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dpsel.Sips(rounds=0),
+        lambda: dpsel.Sips(rounds=-1),
+        lambda: dpsel.Sips(ratio=0.0),
+        lambda: dpsel.Sips(ratio=1.5),
+        lambda: dpsel.Sips(ratio=math.nan),
+        lambda: dpsel.Sips(rounds=10**6),
+    ],
+)
+def test_mechanism_parameters_out_of_range(make) -> None:
+    with pytest.raises(ValueError, match="rounds|ratio") as caught:
+        run(GOOD, mechanism=make())
+    assert isinstance(caught.value, dpsel.DpselError)
+
+
+def test_privacy_decisions_have_no_defaults() -> None:
+    whole = {"user": "user", "item": "item", "privacy": PRIVACY, "max_items_per_user": 3}
+    for name in ("user", "item", "privacy", "max_items_per_user"):
+        rest = {k: v for k, v in whole.items() if k != name}
+        with pytest.raises(TypeError, match=name):
+            dpsel.select_partitions(GOOD, **rest)
+    with pytest.raises(TypeError):
+        dpsel.select_partitions(GOOD, "user", "item", PRIVACY, 3)
+
+
+# Tables
+
+
+def test_empty_data_gives_an_empty_release_of_the_same_type(case) -> None:
+    empty = pa.table({"user": pa.array([], pa.int32()), "item": pa.array([], pa.string())})
+    release = run(empty, mechanism=case.mechanism, with_weights=True)
+    assert items_of(release) == []
+    assert released(release).schema.field("item").type == pa.string()
+    no_batches = pa.Table.from_batches([], empty.schema)
+    assert items_of(run(no_batches, mechanism=case.mechanism)) == []
+
+
+def test_a_table_of_null_items_only() -> None:
+    nulls = pa.table({"user": [1, 2, 3], "item": pa.array([None] * 3, pa.string())})
+    assert items_of(run(nulls)) == []
+
+
+def test_one_user_only(case) -> None:
+    """Right, not merely quiet: the reference agrees, and nothing of a lone user comes out at delta 1e-6."""
+    rows = [(1, i) for i in range(1000)]
+    release = run(table(rows), mechanism=case.mechanism, with_weights=True)
+    assert units_of(release) == reference.select(case.name, rows, rounds_of(release), 5, KEY) == {}
+
+
+def test_all_users_equal_and_all_items_unique() -> None:
+    same = [(u, i) for u in range(500) for i in range(5)]
+    assert items_of(run(table(same), mechanism=dpsel.WeightedGaussian())) == list(range(5))
+    unique = [(u, 10 * u + i) for u in range(500) for i in range(5)]
+    assert items_of(run(table(unique), mechanism=dpsel.WeightedGaussian())) == []
+
+
+def test_a_user_with_a_million_items(case) -> None:
+    crowd = [(u, -1) for u in range(2000)]
+    users = pa.array([u for u, _ in crowd] + [-7] * 1_000_000, pa.int64())
+    items = pa.array([i for _, i in crowd] + list(range(1_000_000)), pa.int64())
+    release = run(pa.table({"user": users, "item": items}), mechanism=case.mechanism)
+    assert items_of(release) == [-1]
+
+
+def test_missing_columns() -> None:
+    refused(GOOD, user="who", match=r"who.*user=|user=.*who")
+    refused(GOOD, item="what", match=r"what.*item=|item=.*what")
+    refused(GOOD, item=["item", "what"], match="what")
+
+
+def test_null_users_are_refused_by_position() -> None:
+    data = pa.table({"user": [SECRET, SECRET, None], "item": [1, 2, 3]})
+    refused(data, match="(?s)null.*(user|row)|(user|row).*null")
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pa.array([0.5]),
+        pa.array([{"a": SECRET}]),
+        pa.array([[(SECRET, 1)]], pa.map_(pa.string(), pa.int64())),
+        pa.nulls(1),
+        pa.array([[[1]]]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_item_types_that_are_refused(item) -> None:
+    refused(pa.table({"user": [1], "item": item}), match="item", kind=TypeError)
+
+
+def test_user_types_that_are_refused() -> None:
+    refused(pa.table({"user": [0.5], "item": [1]}), match="user", kind=TypeError)
+    refused(pa.table({"user": pa.array([[1]]), "item": [1]}), match="user", kind=TypeError)
+
+
+@pytest.mark.parametrize(
+    "data", [None, 5, "", b"x", object(), [1, 2], [(1,)], [(1, 2, 3)], {"user": [1]}], ids=repr
+)
+def test_things_that_are_no_table(data) -> None:
+    with pytest.raises((dpsel.DpselError, TypeError)) as caught:
+        run(data)
+    assert len(str(caught.value)) > 20
+
+
+def test_lazy_frames_are_refused_with_the_fix_or_collected() -> None:
+    import polars as pl
+
+    lazy = pl.from_arrow(GOOD).lazy()
+    try:
+        assert items_of(run(lazy)) == items_of(run(GOOD))
+    except dpsel.DpselError as error:
+        assert "collect()" in str(error)
+
+
+def test_a_source_that_fails_in_the_middle() -> None:
+    def batches():
+        yield GOOD.to_batches()[0]
+        raise OSError("the disk is on fire")
+
+    reader = pa.RecordBatchReader.from_batches(GOOD.schema, batches())
+    with pytest.raises(Exception, match="the disk is on fire"):
+        run(reader)
+
+    def pairs():
+        yield (1, 2)
+        raise OSError("the disk is on fire")
+
+    with pytest.raises(OSError, match="the disk is on fire"):
+        run(pairs())
+
+
+def test_memory_limit_is_honoured() -> None:
+    rows = table([(u, u * 1000 + i) for u in range(3000) for i in range(10)])
+    refused(rows, memory_limit=10_000, match="memory_limit")
+    run(rows, memory_limit=10**9)
+
+
+# Files
+
+
+def test_file_that_is_not_there(tmp_path) -> None:
+    refused(tmp_path / "absent.parquet", match="absent.parquet")
+    refused(str(tmp_path / "*.parquet"), match=r"\*\.parquet")
+    refused([], match="(?i)no|empty|at least one")
+
+
+def test_file_of_an_unknown_kind(tmp_path) -> None:
+    path = tmp_path / "data.xyz"
+    path.write_text(SECRET)
+    refused(path, match=r"data\.xyz")
+
+
+def test_a_folder_instead_of_a_file(tmp_path) -> None:
+    folder = tmp_path / "folder.parquet"
+    folder.mkdir()
+    refused(folder, match=r"folder\.parquet")
+
+
+def _parquet(path: Path) -> bytes:
+    pyarrow.parquet.write_table(table([(u, f"{SECRET}{u}") for u in range(5000)]), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("keep", [0, 1, 4, 100, 0.3, 0.5, 0.9, -1, -4, -8])
+def test_truncated_parquet(tmp_path, keep) -> None:
+    path = tmp_path / "cut.parquet"
+    whole = _parquet(path)
+    path.write_bytes(whole[: int(len(whole) * keep) if isinstance(keep, float) else keep])
+    refused(path, match=r"cut\.parquet")
+
+
+def test_damaged_parquet(tmp_path) -> None:
+    """Flipped bytes in the pages: an error, or the rows as they stand; no panic."""
+    path = tmp_path / "damaged.parquet"
+    whole = bytearray(_parquet(path))
+    for position in range(4, len(whole) - 8, max(1, len(whole) // 60)):
+        broken = whole.copy()
+        broken[position] ^= 0xFF
+        path.write_bytes(broken)
+        try:
+            run(path)
+        except dpsel.DpselError as error:
+            assert SECRET not in str(error)
+            assert "panic" not in str(error)
+            assert "damaged.parquet" in str(error)
+
+
+CSV_FAULTS = {
+    "too many fields": f"user,item\na,{SECRET}\nb,{SECRET},surplus\n",
+    "too few fields": f"user,item\na,{SECRET}\nb\n",
+    "open quote": f'user,item\na,"{SECRET}\nb,x\n',
+    "no such column": f"who,what\na,{SECRET}\n",
+    "header only of another table": SECRET,
+}
+
+
+@pytest.mark.parametrize("fault", CSV_FAULTS)
+def test_malformed_csv(tmp_path, fault) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(CSV_FAULTS[fault])
+    refused(path, match=r"bad\.csv")
+
+
+def test_empty_files(tmp_path) -> None:
+    for name in ("empty.csv", "empty.ndjson", "empty.arrow", "empty.parquet"):
+        path = tmp_path / name
+        path.touch()
+        refused(path, match=name)
+    header = tmp_path / "header.csv"
+    header.write_text("user,item\n")
+    assert items_of(run(header)) == []
+
+
+def test_malformed_json_lines(tmp_path) -> None:
+    path = tmp_path / "bad.ndjson"
+    path.write_text(f'{{"user": "a", "item": "{SECRET}"}}\n{{"user": "b", "item": "{SECRET}\n')
+    refused(path, match=r"bad\.ndjson")
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.7, -3])
+def test_truncated_arrow_file(tmp_path, keep) -> None:
+    path = tmp_path / "cut.arrow"
+    with pa.ipc.new_file(path, GOOD.schema) as out:
+        out.write_table(GOOD)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * keep) if isinstance(keep, float) else keep])
+    refused(path, match=r"cut\.arrow")
+
+
+def test_truncated_gzip(tmp_path) -> None:
+    import gzip
+
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"user,item\n" + b"a,b\n" * 10_000)[:-30])
+    refused(path, match=r"cut\.csv\.gz")
+
+
+def test_invalid_utf8(tmp_path) -> None:
+    path = tmp_path / "latin1.csv"
+    path.write_bytes(b"user,item\na," + SECRET.encode() + b"\xe9\xff\n")
+    refused(path, match=r"(?i)latin1\.csv.*utf-?8|utf-?8.*latin1\.csv")
+    # A string column whose buffer is not UTF-8, from a careless producer.
+    careless = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff\xfeX"))
+    with pytest.raises(dpsel.DpselError, match="(?i)utf-?8"):
+        run(pa.table({"user": [1], "item": careless}))
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may read everything")
+def test_unreadable_file(tmp_path) -> None:
+    path = tmp_path / "locked.parquet"
+    _parquet(path)
+    path.chmod(0)
+    refused(path, match=r"locked\.parquet")
+
+
+# Output files and interruption, through the command line
+
+
+def command(*arguments: object, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "dpsel.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+def job(source: Path, *more: object) -> list[object]:
+    return [
+        "select",
+        source,
+        "--user",
+        "user",
+        "--item",
+        "item",
+        "--epsilon",
+        "3",
+        "--delta",
+        "1e-6",
+        "--max-items-per-user",
+        "5",
+        *more,
+    ]
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    path = tmp_path / "in" / "rows.parquet"
+    path.parent.mkdir()
+    rows = [(u, f"item {i}") for u in range(800) for i in range(6)]
+    pyarrow.parquet.write_table(table(rows), path)
+    return path
+
+
+def test_command_line_errors_are_one_line_without_traceback(tmp_path, source) -> None:
+    for arguments in (
+        job(tmp_path / "absent.parquet"),
+        job(source, "--max-items-per-user", "0"),
+        job(source)[:-2],
+        ["select", source, "--user", "nobody", *job(source)[4:]],
+    ):
+        done = command(*arguments)
+        assert done.returncode not in (0, 101, -6, -11)
+        assert done.stdout == ""
+        assert done.stderr
+        assert "Traceback" not in done.stderr
+        assert "panicked" not in done.stderr
+
+
+def test_output_is_written_whole_or_not_at_all(tmp_path, source) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    out, report = folder / "items.parquet", folder / "report.json"
+    done = command(*job(source, "-o", out, "--report", report))
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in folder.iterdir()) == ["items.parquet", "report.json"]
+    assert pyarrow.parquet.read_table(out)["item"].to_pylist() == [f"item {i}" for i in range(6)]
+
+
+def test_a_failed_run_leaves_the_old_output_alone(tmp_path, source) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    out = folder / "items.parquet"
+    out.write_text("as it was")
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(source.read_bytes()[:-100])
+    done = command(*job(cut, "-o", out))
+    assert done.returncode != 0
+    assert [p.name for p in folder.iterdir()] == ["items.parquet"]
+    assert out.read_text() == "as it was"
+
+
+def test_output_folder_that_is_not_there(tmp_path, source) -> None:
+    done = command(*job(source, "-o", tmp_path / "absent" / "items.parquet"))
+    assert done.returncode != 0
+    assert "absent" in done.stderr
+    assert not (tmp_path / "absent").exists()
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A file system of 16 KiB, if this user may mount one."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    if (
+        not mount
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, check=False
+        ).returncode
+    ):
+        pytest.skip("mounting a small tmpfs is not allowed here; /dev/full is tested instead")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def _many_items(path: Path) -> None:
+    rows = [(u, f"a rather long item with number {i}") for u in range(400) for i in range(3000)]
+    pyarrow.parquet.write_table(table(rows), path)
+
+
+def test_full_disk_leaves_nothing_behind(full_disk, tmp_path) -> None:
+    source = tmp_path / "many.parquet"
+    _many_items(source)
+    arguments = job(source, "-o", full_disk / "items.csv")
+    arguments[arguments.index("5")] = "3000"
+    arguments[arguments.index("3")] = "500"
+    done = command(*arguments)
+    assert done.returncode != 0
+    assert "items.csv" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(full_disk.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_standard_output(source) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsel.cli", *map(str, job(source))],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode not in (0, -6, -11)
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+
+
+ENDLESS = """
+    import sys, threading, dpsel
+    import pyarrow as pa
+    schema = pa.schema([("user", pa.int64()), ("item", pa.int64())])
+    def batches():
+        n = 0
+        while True:
+            n += 1
+            if n == 3:
+                print("running", flush=True)
+            yield pa.record_batch([pa.array(range(n * 500, n * 500 + 500))] * 2, schema=schema)
+    try:
+        dpsel.select_partitions(
+            pa.RecordBatchReader.from_batches(schema, batches()), user="user", item="item",
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3, mechanism=dpsel.Sips(),
+        )
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        sys.exit(77)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is not sent to a child there")
+def test_ctrl_c_stops_a_running_job(tmp_path) -> None:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(ENDLESS)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
+    try:
+        assert child.stdout.readline() == "running\n"
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode == 77, err
+    assert out == "interrupted\n"
+    assert "panicked" not in err
+    assert time.monotonic() - start < 10
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is not sent to a child there")
+def test_ctrl_c_on_the_command_line_leaves_no_output(tmp_path) -> None:
+    fifo, out = tmp_path / "rows.csv", tmp_path / "out" / "items.csv"
+    out.parent.mkdir()
+    os.mkfifo(fifo)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "dpsel.cli", *map(str, job(fifo, "-o", out))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with open(fifo, "w") as pipe:
+            pipe.write("user,item\n" + "a,b\n" * 1000)
+            pipe.flush()
+            time.sleep(0.5)
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        _, err = child.communicate(timeout=30)
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode != 0
+    assert "panicked" not in err
+    assert list(out.parent.iterdir()) == []

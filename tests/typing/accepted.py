@@ -1,0 +1,39 @@
+"""Must type-check under mypy --strict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import assert_type
+
+import dpsel
+from dpsel.release import CheckResult, ItemTable
+
+privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+budget = dpsel.Budget(dpsel.ZCDP(rho=1.0, delta=1e-6))
+
+release = dpsel.select_partitions([("ada", "tea")], privacy=privacy, max_items_per_user=3)
+assert_type(release, dpsel.Release)
+assert_type(release.to_table(), ItemTable)
+assert_type(release.report, dpsel.Report)
+assert_type(dpsel.check(release.report), CheckResult)
+assert_type(dpsel.check("report.json").ok, bool)
+
+dpsel.select_partitions(
+    Path("events.parquet"),
+    user="user",
+    item=["city", "means"],
+    privacy=budget.spend(dpsel.ZCDP(rho=0.1, delta=1e-7), "events"),
+    max_items_per_user=3,
+    mechanism=dpsel.Sips(rounds=2),
+    with_weights=True,
+    threads=2,
+    memory_limit=1 << 30,
+    progress=lambda done, total: print(done, total),
+    file_format="parquet",
+)
+dpsel.select_partitions(["a.csv", "b.csv"], user="u", item="i", privacy=privacy, max_items_per_user=3)
+dpsel.select_partitions({"ada": ["tea"]}.items(), privacy=privacy, max_items_per_user=3)
+dpsel.select_partitions(release, user="u", item="i", privacy=privacy, max_items_per_user=3, ngrams=(1, 2))
+
+assert_type(dpsel.plan(privacy=privacy, max_items_per_user=[1, 10], mechanisms=["auto", dpsel.Sips()]), dpsel.Plan)
+assert_type(dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=1e-4), dpsel.ApproxDP)

@@ -1,0 +1,39 @@
+"""The types of the public face: what must be accepted, what must be refused, and the stub of the core."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy", reason="mypy is in the dependency group 'typing'")
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_accepted():
+    done = run("mypy", "--strict", str(HERE / "accepted.py"))
+    assert done.returncode == 0, done.stdout
+
+
+def test_rejected():
+    path = HERE / "rejected.py"
+    lines = path.read_text().splitlines()
+    expected = {number for number, line in enumerate(lines, 1) if line.startswith("dpsel.")}
+    done = run("mypy", "--strict", str(path))
+    found = {int(number) for number in re.findall(r"rejected\.py:(\d+): error", done.stdout)}
+    assert found == expected, done.stdout
+
+
+def test_the_stub_is_the_module():
+    done = run("mypy.stubtest", "dpsel._core")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,195 @@
+"""Iterables of pairs: every type, every shape, and refusals that name positions and never values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+import sqlite3
+
+import numpy as np
+import pytest
+
+import dpsel
+from dpsel.exceptions import DataError, SchemaError
+
+KEY = bytes(range(32))
+LOOSE = dpsel.ApproxDP(epsilon=3.0, delta=0.4)
+UTC = dt.UTC
+
+
+def select(rows, **arguments):
+    settings = {"privacy": LOOSE, "max_items_per_user": 10, "mechanism": dpsel.CountGaussian()}
+    return dpsel.select_partitions(rows, insecure_test_key=KEY, **(settings | arguments))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [-(2**63), 0, 2**63 - 1],
+        ["", "a", "ä\0", "z" * 5000],
+        [b"", b"\xff\x00", b"z"],
+        [False, True],
+        [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(9999, 12, 31)],
+        [dt.datetime(1, 1, 1, microsecond=1), dt.datetime(1970, 1, 1), dt.datetime(9999, 12, 31, 23, 59)],  # noqa: DTZ001
+        [dt.datetime(1969, 1, 1, tzinfo=UTC), dt.datetime(2020, 1, 1, microsecond=7, tzinfo=UTC)],
+    ],
+    ids=["int", "str", "bytes", "bool", "date", "naive", "aware"],
+)
+def test_items_come_back_as_they_were(values):
+    assert select([(user, value) for user in range(200) for value in values]).items == values
+    assert select([(user, values) for user in range(200)]).items == values
+
+
+def test_time_zones_mean_the_same_instant():
+    east = dt.timezone(dt.timedelta(hours=5))
+    here = dt.datetime(2024, 1, 1, 5, tzinfo=east)
+    there = dt.datetime(2024, 1, 1, 0, tzinfo=UTC)
+    rows = [(user, here if user % 2 else there) for user in range(300)]
+    assert select(rows).items == [there]
+
+
+@pytest.mark.parametrize("group", [list, set, frozenset])
+def test_groups_equal_pairs(group):
+    flat = [(user, f"item {item}") for user in range(90) for item in range(user % 9)]
+    grouped = [(user, group(f"item {i}" for i in range(user % 9))) for user in range(90)]
+    expected = select(flat, with_weights=True).items
+    assert expected
+    assert select(grouped, with_weights=True).items == expected
+    assert select((row for row in grouped), with_weights=True).items == expected
+    assert select(dict(grouped).items(), with_weights=True).items == expected
+
+
+def test_lists_and_rows_of_other_shapes_are_pairs():
+    rows = [(user, "a") for user in range(200)]
+    expected = select(rows, with_weights=True).items
+    assert select([list(row) for row in rows], with_weights=True).items == expected
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    connection.execute("create table t (user integer, item text)")
+    connection.executemany("insert into t values (?, ?)", rows)
+    # A cursor belongs to the thread that made it: the rows are pulled on the calling thread.
+    assert select(connection.execute("select * from t"), with_weights=True).items == expected
+    connection.close()
+
+
+def test_numpy_scalars_are_their_values():
+    rows = [(user, f"item {user % 2}") for user in range(400)]
+    expected = select(rows, with_weights=True).items
+    for kind in (np.int8, np.uint16, np.int64, np.uint64):
+        users = [kind(user % 100) for user in range(400)]
+        plain = select([(u % 100, f"item {u % 2}") for u in range(400)], with_weights=True).items
+        found = select(zip(users, map(np.str_, [i for _, i in rows]), strict=True), with_weights=True).items
+        assert found == plain
+    assert select(np.array(rows, dtype=object), with_weights=True).items == expected
+    assert select([(1, np.bool_(True))] * 2).items in ([], [True])
+
+
+def test_chunk_borders_do_not_matter():
+    """More rows than a chunk, in one group, in many, and in pairs."""
+    many = 200_000
+    items = list(range(many))
+    expected = select([(1, i) for i in items], max_items_per_user=many, with_weights=True).items
+    assert expected
+    assert select([(1, items)], max_items_per_user=many, with_weights=True).items == expected
+    parts = [(1, items[start : start + 999]) for start in range(0, many, 999)]
+    assert select(parts, max_items_per_user=many, with_weights=True).items == expected
+
+
+def test_no_rows():
+    assert select([]).items == []
+    assert select(iter([])).items == []
+    assert select([(1, []), (2, None)]).items == []
+
+
+def test_none_items_are_dropped():
+    rows = [(user, "a") for user in range(200)]
+    expected = select(rows, with_weights=True).items
+    assert select([(0, None), *rows, (1, [None, "a", None])], with_weights=True).items == expected
+
+
+def test_composite_items_are_tuples():
+    rows = [(user, (city, user % 2)) for user in range(400) for city in ("Oslo", "Bergen")]
+    expected = [("Bergen", 0), ("Bergen", 1), ("Oslo", 0), ("Oslo", 1)]
+    assert select(rows, item=["city", "parity"]).items == expected
+    grouped = [(user, [("Oslo", user % 2), ("Bergen", user % 2)]) for user in range(400)]
+    assert select(grouped, item=["city", "parity"]).items == expected
+    weighted = select(rows, item=["city", "parity"], with_weights=True).items
+    assert [row[:2] for row in weighted] == expected
+    assert all(isinstance(row[2], float) for row in weighted)
+
+
+SECRET = "a secret value"
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "error", "message"),
+    [
+        ([(1, "a"), (2, 2.5)], {}, SchemaError, "column 'item' holds a float at position 1; equal-looking"),
+        ([(0.5, "a")], {}, SchemaError, "column 'user' holds a float at position 0; equal-looking"),
+        ([(1, "a"), (2, 7)], {}, SchemaError, "column 'item' holds a int at position 1, but a str before"),
+        ([(1, True), (2, 7)], {}, SchemaError, "column 'item' holds a int at position 1, but a bool before"),
+        ([("x", 1), (2, 7)], {}, SchemaError, "column 'user' holds a int at position 1, but a str before"),
+        ([(1, "a"), (None, "b")], {}, DataError, "the user is None at position 1; every row needs a user"),
+        ([(1, ["a", "b"]), (None, [])], {}, None, ""),
+        ([(1, ["a", 5])], {}, SchemaError, "column 'item' holds a int at position 0, but a str before"),
+        ([(1, ("a", "b"))], {}, SchemaError, "item at position 0 is a tuple, but one item column is named"),
+        ([(1, {"a": 2})], {}, SchemaError, "column 'item' holds a dict at position 0"),
+        ([(1, 2**63)], {}, SchemaError, "column 'item' holds a int outside the supported range at position 0"),
+        ([(1, "\ud800")], {}, SchemaError, "text that is not valid Unicode at position 0; replace lone"),
+        ([(1, "a", 3)], {}, SchemaError, "element at position 0 is not a pair; yield"),
+        ([(1, "a"), (1,)], {}, SchemaError, "element at position 1 is not a pair"),
+        ([(1, "a"), "xy"], {}, SchemaError, "element at position 1 is not a pair"),
+        ([(1, "a"), 7], {}, SchemaError, "element at position 1 is not a pair"),
+        ([(1, "a")], {"item": ["a", "b"]}, SchemaError, "item at position 0 is not a tuple of 2 parts"),
+        ([(1, (1, 2, 3))], {"item": ["a", "b"]}, SchemaError, "item at position 0 is not a tuple of 2 parts"),
+        ([(1, dt.date(2020, 1, 1)), (1, dt.datetime(2020, 1, 1))], {}, SchemaError, "datetime without"),  # noqa: DTZ001
+        ([(1, dt.time(1))], {}, SchemaError, "column 'item' holds a time at position 0; use int, str"),
+    ],
+)
+def test_refusals(rows, arguments, error, message):
+    if error is None:
+        select(rows, **arguments)
+        return
+    with pytest.raises(error, match=re.escape(message)) as caught:
+        select(rows, **arguments)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_refusals_hold_no_value():
+    for rows in ([(1, SECRET), (2, 7)], [(SECRET, 1), (None, 2)], [(1, (SECRET, SECRET))], [(SECRET,)]):
+        with pytest.raises(dpsel.DpselError) as caught:
+            select(rows)
+        assert SECRET not in str(caught.value)
+
+
+def test_an_exception_of_the_producer_passes_through():
+    class OwnError(Exception):
+        pass
+
+    def rows(good):
+        yield from ((user, "a") for user in range(good))
+        raise OwnError("mine")
+
+    for good in (0, 10, 70_000, 700_000):
+        with pytest.raises(OwnError, match="^mine$"):
+            select(rows(good))
+
+
+def test_an_endless_producer_ends_with_an_early_error():
+    """A job that fails does not wait for the producer to end."""
+    endless = ((i, "some text that takes room" + str(i)) for i in itertools.count())
+    with pytest.raises(dpsel.exceptions.MemoryLimitError):
+        select(endless, memory_limit=20_000_000)
+
+
+@pytest.mark.parametrize("data", [None, 7, 1.5, b"bytes", object()])
+def test_what_cannot_be_read(data):
+    with pytest.raises(SchemaError, match="cannot be read; pass a DataFrame, an Arrow table"):
+        select(data)
+
+
+def test_a_dict_is_refused_with_the_fix():
+    with pytest.raises(SchemaError, match=r"dict is not a table; pass data.items\(\)"):
+        select({"user": [1], "item": [2]})

@@ -1,0 +1,97 @@
+"""Plans: figures without data, side by side."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
+
+
+def test_one_row_for_each_limit_and_mechanism():
+    mechanisms = [dpsel.WeightedGaussian(), dpsel.CountLaplace(), "auto"]
+    rows = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10], mechanisms=mechanisms).rows
+    assert [row["max_items_per_user"] for row in rows] == [1, 1, 1, 10, 10, 10]
+    assert [row["mechanism"] for row in rows[3:]] == ["WeightedGaussian()", "CountLaplace()", repr(dpsel.Sips())]
+
+
+def test_thresholds_are_those_of_a_release():
+    for mechanism in (dpsel.WeightedLaplace(), dpsel.Sips(rounds=2)):
+        row = dpsel.plan(privacy=PRIVACY, max_items_per_user=7, mechanisms=mechanism).rows[0]
+        release = dpsel.select_partitions([(1, 1)], privacy=PRIVACY, max_items_per_user=7, mechanism=mechanism)
+        assert row["rounds"] == release.report.rounds
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.CountLaplace(), dpsel.CountGaussian(), dpsel.WeightedLaplace(),
+                                       dpsel.WeightedGaussian(), dpsel.Sips()], ids=str)
+def test_keep_probabilities_rise_and_meet_the_needed_users(mechanism):
+    users = [1, 5, 20, 100, 1000, 100_000]
+    row = dpsel.plan(privacy=PRIVACY, max_items_per_user=20, mechanisms=mechanism, users=users).rows[0]
+    keep = [row["keep"][str(number)] for number in users]
+    assert keep == sorted(keep)
+    assert 0 <= keep[0] <= 1e-8
+    assert keep[-1] == pytest.approx(1.0)
+    for target in (50, 95, 99):
+        needed = row[f"users_for_{target}"]
+        again = dpsel.plan(
+            privacy=PRIVACY, max_items_per_user=20, mechanisms=mechanism, users=[needed - 1, needed]
+        ).rows[0]["keep"]
+        assert again[str(needed - 1)] < target / 100 <= again[str(needed)]
+
+
+def test_fewer_items_per_user_need_fewer_users():
+    worst = dpsel.plan(privacy=PRIVACY, max_items_per_user=100).rows[0]
+    light = dpsel.plan(privacy=PRIVACY, max_items_per_user=100, items_per_user=1).rows[0]
+    assert light["users_for_95"] < worst["users_for_95"]
+    assert light["threshold"] == worst["threshold"]
+
+
+def test_texts_and_frames():
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10], users=[50])
+    lines = str(plan).splitlines()
+    assert len(lines) == 4
+    assert lines[0].split("  ")[0] == "mechanism"
+    assert "users for 95%" in lines[0]
+    assert "keep at 50" in lines[0]
+    assert plan._repr_html_().count("<tr>") == 3
+    assert plan.to_polars().height == len(plan.to_pandas()) == 2
+    assert "keep_50" in plan.to_polars().columns
+    assert json.loads(plan.to_json())["rows"][0]["users_for_95"] == plan.rows[0]["users_for_95"]
+
+
+def test_rows_are_copies():
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=1)
+    plan.rows[0]["keep"].clear()
+    assert plan.rows[0]["keep"]
+
+
+def test_plot(tmp_path):
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10])
+    path = tmp_path / "plan.svg"
+    axes = plan.plot(path)
+    assert path.stat().st_size > 1000
+    assert len(axes.get_lines()) == 2
+    assert plan.plot(ax=axes) is axes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"items_per_user": 11}, "items_per_user must be at most max_items_per_user = 10, got 11"),
+        ({"items_per_user": 0}, "items_per_user must be at least 1, got 0"),
+        ({"users": [0]}, "users must be at least 1, got 0"),
+        ({"users": [1.5]}, "users must be a whole number, got float"),
+        ({"max_items_per_user": []}, "need at least one entry"),
+        ({"max_items_per_user": [0]}, "max_items_per_user must be between 1"),
+        ({"mechanisms": "sips"}, "mechanism must be 'auto' or a mechanism"),
+        ({"privacy": 1.0}, "privacy must be ApproxDP"),
+        ({"privacy": dpsel.ZCDP(rho=1, delta=1e-6), "mechanisms": dpsel.CountLaplace()}, "(?i)zcdp"),
+    ],
+)
+def test_refusals(arguments, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        dpsel.plan(**({"privacy": PRIVACY, "max_items_per_user": 10} | arguments))

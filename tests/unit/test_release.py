@@ -1,0 +1,174 @@
+"""What comes back: items, report, texts, pickles."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import pytest
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError, MissingFileError, ReportError
+
+KEY = bytes(range(32))
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+SECRET = "an unselected secret"
+ROWS = [(user, drink) for user in range(500) for drink in ("tea", "<milk>")] + [(7, SECRET)]
+
+
+@pytest.fixture(scope="module")
+def release():
+    return dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3, insecure_test_key=KEY)
+
+
+def test_items(release):
+    assert release.items == ["<milk>", "tea"]
+    assert release.items is release.items
+    assert len(release) == 2
+    assert release.to_table().to_pylist() == release.to_pylist() == list(release.to_table())
+
+
+def test_str_is_three_lines_for_a_person(release):
+    first, second, third = str(release).splitlines()
+    assert first.startswith("NOT PRIVATE (insecure_test_key): 2 items released by Sips(rounds=3, ratio=")
+    assert second == (
+        "guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 3 items per user at most"
+    )
+    assert third.count("threshold") == 4
+
+
+def test_without_a_test_key_the_release_is_not_stamped():
+    release = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3)
+    assert "NOT PRIVATE" not in str(release)
+    assert "insecure" not in repr(release)
+    assert not release.report.is_insecure
+
+
+def test_repr_and_html(release):
+    assert repr(release).startswith("<dpsel.Release: 2 items, Sips(")
+    assert "insecure_test_key: true" in repr(release)
+    page = release._repr_html_()
+    assert "&lt;milk&gt;" in page
+    assert "<milk>" not in page
+    assert "<td>tea</td>" in page
+
+
+def test_html_shows_the_first_items_only():
+    rows = [(user, f"item {item:02}") for user in range(300) for item in range(25)]
+    page = dpsel.select_partitions(rows, privacy=PRIVACY, max_items_per_user=25)._repr_html_()
+    assert "item 09" in page
+    assert "item 10" not in page
+    assert "and 15 more" in page
+
+
+@pytest.mark.parametrize("again", [lambda r: pickle.loads(pickle.dumps(r)), copy.deepcopy, copy.copy])
+def test_pickles_and_copies(release, again):
+    other = again(release)
+    assert other.items == release.items
+    assert other.report.to_json() == release.report.to_json()
+    assert str(other) == str(release)
+    table = again(release.to_table())
+    assert table.to_pylist() == release.items
+
+
+def test_nothing_unselected_in_any_text_or_pickle(release):
+    forms = [pickle.dumps(release), pickle.dumps(release.to_table()), str(release), repr(release)]
+    forms += [release._repr_html_(), release.report.to_json(), repr(release.report), repr(release.to_table())]
+    for form in forms:
+        assert SECRET not in (form.decode("latin-1") if isinstance(form, bytes) else form)
+
+
+def test_a_damaged_pickle_is_refused(release):
+    core = release.to_table().__getstate__()
+    with pytest.raises(ReportError, match="pickled items are damaged"):
+        type(core).from_ipc(b"nonsense", core.report_json)
+
+
+def test_the_report_is_a_read_only_mapping(release):
+    report = release.report
+    assert report["request"]["max_items_per_user"] == 3
+    assert set(report) == set(json.loads(report.to_json()))
+    assert len(report) == len(list(report))
+    report["request"]["max_items_per_user"] = 99
+    assert report["request"]["max_items_per_user"] == 3
+    with pytest.raises(TypeError):
+        report["request"] = {}
+    assert report["chosen"].startswith("auto: ")
+    assert [round_["noise"] for round_ in report.rounds] == ["gaussian"] * 3
+    assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
+
+
+def test_a_chosen_mechanism_has_no_reason():
+    release = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.Sips())
+    assert "chosen" not in release.report
+
+
+def test_auto_for_one_item_per_user_has_the_lowest_threshold():
+    for privacy, noise in ((PRIVACY, {"laplace", "gaussian"}), (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"})):
+        release = dpsel.select_partitions(ROWS, privacy=privacy, max_items_per_user=1)
+        assert release.report.rounds[0]["noise"] in noise
+        assert "one item per user" in release.report["chosen"]
+        rows = dpsel.plan(
+            privacy=privacy,
+            max_items_per_user=1,
+            mechanisms=[dpsel.CountGaussian(), *([dpsel.CountLaplace()] if "laplace" in noise else [])],
+        ).rows
+        assert release.report.rounds[0]["threshold"] == min(row["threshold"] for row in rows)
+
+
+def test_check_says_whether_a_report_holds(tmp_path):
+    release = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3)
+    path = tmp_path / "report.json"
+    release.report.save(path)
+    assert dpsel.check(path).ok
+    assert str(dpsel.check(str(path))).startswith("ok: ")
+    assert dpsel.Report.load(path).to_json().strip() == release.report.to_json()
+
+
+@pytest.mark.parametrize("number", ["threshold", "sigma"])
+def test_check_fails_on_other_numbers(release, number):
+    data = json.loads(release.report.to_json())
+    stage = data["calibration"]["rounds"][1]
+    if number == "threshold":
+        stage["threshold"] -= 1
+    else:
+        stage["noise"]["sigma"] *= 0.999
+    result = dpsel.check(dpsel.Report(json.dumps(data)))
+    assert not result.ok
+    assert str(result).startswith("FAILED: the scales or thresholds")
+
+
+def test_check_fails_on_a_test_key(release):
+    assert str(dpsel.check(release.report)) == "FAILED: made with insecure_test_key, so nothing is private"
+
+
+def test_what_is_no_report(tmp_path):
+    for text in ("", "[]", "{}", '{"request": 1, "calibration": 2, "key": 3}'):
+        with pytest.raises(ReportError, match="not a dpsel report"):
+            dpsel.check(dpsel.Report(text))
+    path = tmp_path / "report.json"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ReportError, match="not UTF-8"):
+        dpsel.check(path)
+    with pytest.raises(FileNotFoundError, match="cannot read") as caught:
+        dpsel.check(tmp_path / "none.json")
+    assert isinstance(caught.value, MissingFileError)
+
+
+def test_write_by_extension(release, tmp_path):
+    for extension in dpsel.release.EXTENSIONS:
+        path = tmp_path / f"items{extension}"
+        release.write(path)
+        assert path.stat().st_size > 0
+        assert SECRET.encode() not in path.read_bytes()
+    assert len(list(tmp_path.iterdir())) == len(dpsel.release.EXTENSIONS)
+    with pytest.raises(InvalidParameterError, match="extension"):
+        release.write(tmp_path / "items.xlsx")
+
+
+def test_write_into_a_folder_that_is_not_there(release, tmp_path):
+    with pytest.raises(OSError, match="cannot"):
+        release.write(tmp_path / "none" / "items.csv")
+    with pytest.raises(dpsel.exceptions.FileError, match="cannot"):
+        release.report.save(tmp_path / "none" / "report.json")
