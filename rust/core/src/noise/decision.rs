@@ -20,6 +20,7 @@ pub struct NoisyThreshold {
 
 impl NoisyThreshold {
     /// Prepare the decision of one round.
+    #[must_use]
     pub fn new(noise: Noise, threshold: Threshold) -> Self {
         let law = Law::new(noise);
         Self { noise, threshold, law, table: Table::new(noise, law, threshold) }
@@ -32,6 +33,7 @@ impl NoisyThreshold {
     /// of 2^-127 by which it may be smaller, never larger. It is monotone: true for a weight implies true for
     /// larger ones, true for a word implies true for smaller ones. Proof: `docs/algorithms/noise.md`.
     #[inline]
+    #[must_use]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
         self.table.decide(weight, word).unwrap_or_else(|| self.releases_outside_table(weight, word))
     }
@@ -41,6 +43,7 @@ impl NoisyThreshold {
     ///
     /// A sum outside of `i64` becomes the nearest `i64`, for which that equivalence still holds for
     /// every threshold above `i64::MIN`.
+    #[must_use]
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
         let weight = i128::from(weight);
         let (first, last) = (i128::from(i64::MIN) - weight, i128::from(i64::MAX) - weight);

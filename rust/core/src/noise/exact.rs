@@ -122,9 +122,9 @@ fn alternating_series(
     for n in 0_u64.. {
         let term = power.div(divisors(n).1);
         if n % 2 == 0 {
-            even.add_assign(&term)
+            even.add_assign(&term);
         } else {
-            odd.add_assign(&term)
+            odd.add_assign(&term);
         }
         let next = divisors(n + 1).0;
         // From here on each term is at most the one before, so the rest is at most the next term, which
@@ -213,7 +213,7 @@ mod tests {
         let gaussian = Enclosure::tail(Noise::Gaussian { sigma: 1.0 }, 37 << 30, 1250).floor_bounds(1120);
         assert_eq!(
             gaussian,
-            (0x3d_5998_d7fd_615d_2618_fd07_48cc_2e10_4a, 0x3d_5998_d7fd_615d_2618_fd07_48cc_2e10_4a)
+            (0x3d59_98d7_fd61_5d26_18fd_0748_cc2e_104a, 0x3d59_98d7_fd61_5d26_18fd_0748_cc2e_104a)
         );
         let laplace = Enclosure::tail(Noise::Laplace { scale: 1.0 }, 690 << 30, 1250).floor_bounds(1120);
         assert_eq!(

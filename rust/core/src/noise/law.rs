@@ -2,7 +2,7 @@
 //!
 //! With q(s) = P[X >= s / `2^FRACTION_BITS`] for s > 0 and C(s) = floor(q(s) 2^128), the number K(t) of
 //! words for which N >= t is C(t) for t > 0, 2^127 for t = 0 and, by symmetry, 2^128 - 1 - C(-t) for t < 0.
-//! K never increases in t, and K(t) 2^-128 is at most P[N >= t] and less than 2^-128 below it.
+//! K never increases in t, and K(t) 2^-128 is at most P[N >= t] and at most 2^-128 below it.
 //! `docs/algorithms/noise.md` has the proof.
 
 use super::Noise;
@@ -11,8 +11,8 @@ use super::tail::{self, WordBounds};
 
 /// Half of all words.
 const HALF: u128 = 1 << 127;
-/// Precisions tried in turn, in bits. A wrong answer of the last would need a tail probability that agrees
-/// with a 128-bit fraction to 2,048 bits.
+/// Precisions tried in turn, in bits. To leave a word open, the last needs a tail probability that agrees
+/// with a multiple of 2^-128 to about 2,048 bits.
 const PRECISIONS: [u64; 4] = [256, 512, 1024, 2048];
 
 /// The law of the integer noise. Holds a noise with a positive, finite scale.
@@ -124,6 +124,7 @@ impl Law {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "test arguments are in range")]
 mod tests {
     use proptest::prelude::*;
 
@@ -220,14 +221,13 @@ mod tests {
             let word = if upper { !(random >> shift) } else { random >> shift };
             for law in laws(10_f64.powf(exponent)) {
                 let range = i128::from(i64::MAX);
-                match law.noise(word, -range, range) {
-                    Some(t) => {
-                        prop_assert!(law.reaches_exactly(t, word) && !law.reaches_exactly(t + 1, word));
-                        prop_assert_eq!(law.noise(word, t - 5, t - 2), Some(t - 2));
-                        prop_assert_eq!(law.noise(word, t + 1, t + 9), None);
-                        prop_assert_eq!(law.noise(word, t, t), Some(t));
-                    }
-                    None => prop_assert_eq!(word, u128::MAX),
+                if let Some(t) = law.noise(word, -range, range) {
+                    prop_assert!(law.reaches_exactly(t, word) && !law.reaches_exactly(t + 1, word));
+                    prop_assert_eq!(law.noise(word, t - 5, t - 2), Some(t - 2));
+                    prop_assert_eq!(law.noise(word, t + 1, t + 9), None);
+                    prop_assert_eq!(law.noise(word, t, t), Some(t));
+                } else {
+                    prop_assert_eq!(word, u128::MAX);
                 }
             }
         }

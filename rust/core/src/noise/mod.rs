@@ -2,7 +2,11 @@
 //!
 //! The noise N of an item is a function of one pseudorandom 128-bit word U: N >= t iff
 //! U < P[N >= t] 2^128. So the decision "weight + N >= T" is a comparison of U with a certified probability,
-//! the noisy weight is the largest t for which it holds, and both always agree.
+//! the noisy weight is the weight plus the largest t for which it holds, and both always agree.
+//!
+//! A decision goes through up to three layers, of which each answers only what it is certain of: a table over
+//! the weight, `f64` enclosures of the tail, and enclosures of any precision in big integers. The proof that
+//! this is the law, and the slack, are in `docs/algorithms/noise.md`.
 
 mod decision;
 mod exact;

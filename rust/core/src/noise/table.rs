@@ -56,7 +56,7 @@ impl Table {
     #[inline]
     pub(super) fn decide(&self, weight: u64, word: u128) -> Option<bool> {
         let i = weight.saturating_sub(self.start) >> self.shift;
-        let bucket = &self.buckets[(i as usize).min(BUCKETS - 1)];
+        let bucket = &self.buckets[usize::try_from(i).unwrap_or(usize::MAX).min(BUCKETS - 1)];
         let high = upper_half(word);
         if high > bucket.reject_above {
             Some(false)
@@ -76,7 +76,6 @@ fn transition(noise: Noise, threshold: Threshold) -> (u64, u64) {
     (to_weight(threshold - reach), to_weight(threshold + reach))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half fits")]
 fn upper_half(word: u128) -> u64 {
     (word >> 64) as u64
 }
