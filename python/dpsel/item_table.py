@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpsel import _core
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dpsel import _core
 
 __all__ = ["ItemTable"]
 

@@ -136,7 +136,9 @@ class Release:
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
-        stages = "; ".join(f"scale {r['scale']:.6g}, threshold {r['threshold']:.6g}" for r in self.report.rounds)
+        stages = "; ".join(
+            f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in self.report.rounds
+        )
         return (
             f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
             f"guarantee: {describe_privacy(self.report)} for one user added or removed, "

@@ -135,7 +135,12 @@ SECRET = "a secret value"
         ([(1, ["a", 5])], {}, SchemaError, "column 'item' holds a int at position 0, but a str before"),
         ([(1, ("a", "b"))], {}, SchemaError, "item at position 0 is a tuple, but one item column is named"),
         ([(1, {"a": 2})], {}, SchemaError, "column 'item' holds a dict at position 0"),
-        ([(1, 2**63)], {}, SchemaError, "column 'item' holds a int outside the supported range at position 0"),
+        (
+            [(1, 2**63)],
+            {},
+            SchemaError,
+            "column 'item' holds a int outside the supported range at position 0",
+        ),
         ([(1, "\ud800")], {}, SchemaError, "text that is not valid Unicode at position 0; replace lone"),
         ([(1, "a", 3)], {}, SchemaError, "element at position 0 is not a pair; yield"),
         ([(1, "a"), (1,)], {}, SchemaError, "element at position 1 is not a pair"),

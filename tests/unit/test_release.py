@@ -105,7 +105,10 @@ def test_a_chosen_mechanism_has_no_reason():
 
 
 def test_auto_for_one_item_per_user_has_the_lowest_threshold():
-    for privacy, noise in ((PRIVACY, {"laplace", "gaussian"}), (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"})):
+    for privacy, noise in (
+        (PRIVACY, {"laplace", "gaussian"}),
+        (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"}),
+    ):
         release = dpsel.select_partitions(ROWS, privacy=privacy, max_items_per_user=1)
         assert release.report.rounds[0]["noise"] in noise
         assert "one item per user" in release.report["chosen"]
