@@ -568,12 +568,13 @@ def test_ctrl_c_on_the_command_line_leaves_no_output(tmp_path) -> None:
         text=True,
     )
     try:
-        with open(fifo, "w") as pipe:
-            pipe.write("user,item\n" + "a,b\n" * 1000)
-            pipe.flush()
-            time.sleep(0.5)
-            child.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+        # For reading as well, so that opening does not wait for a child that has ended already.
+        pipe = os.open(fifo, os.O_RDWR)
+        os.write(pipe, b"user,item\n" + b"a,b\n" * 1000)
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        os.close(pipe)
         _, err = child.communicate(timeout=30)
     finally:
         child.kill()

@@ -29,7 +29,7 @@ def _failures() -> dict[str, tuple[object, dict]]:
         "missing column": (good, {"item": "nowhere"}),
         "null user": (null_user, {}),
         "mixed pairs": (mixed, {}),
-        "not rows": ([SECRET, SECRET], {}),
+        "not rows": ([{SECRET: 1}, 5], {}),
         "nested item": (pa.table({"user": [SECRET], "item": [{"a": SECRET}]}), {}),
         "memory": (table([(u, f"{SECRET}{u}") for u in range(20_000)]), {"memory_limit": 1000}),
         "ngrams of integers": (table([(SECRET, 5)]), {"ngrams": (1, 2)}),
