@@ -118,4 +118,4 @@ def mutants(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Compare with what a user would otherwise run; see benches/README.md."""
     session.run("maturin", "develop", "--release", "--quiet")
-    session.run("python", "benches/compare.py", *session.posargs)
+    session.run("python", "-m", "benches.compare", *session.posargs)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
 def demo() -> int:
     """Build the package and run `dpsel select` on the shipped corpus."""
     prepare(BUILD_TOOLS)
-    run(PYTHON, "-m", "maturin", "develop", "--quiet")
+    run(PYTHON, "-m", "maturin", "develop", "--quiet", stdout=sys.stderr)
     say(f"dpsel {DEMO}")
     return run(PYTHON, "-m", "dpsel.cli", *DEMO.split(), check=False)
 
@@ -65,18 +66,20 @@ def prepare(tools: tuple[str, ...]) -> None:
     if not PYTHON.exists():
         say(f"making {VENV}")
         venv.create(VENV, with_pip=True, upgrade_deps=True)
-    run(PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-    run(PYTHON, "-m", "pip", "install", "--quiet", *tools)
+    run(PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1", stdout=sys.stderr)
+    run(PYTHON, "-m", "pip", "install", "--quiet", *tools, stdout=sys.stderr)
 
 
-def run(*command: object, check: bool = True) -> int:
+def run(*command: object, check: bool = True, stdout: TextIO | None = None) -> int:
     """Run a command in the repository with the virtual environment active."""
     environment = os.environ | {
         "VIRTUAL_ENV": str(VENV),
         "PATH": os.pathsep.join((str(BIN), os.environ.get("PATH", ""))),
     }
     words = [str(word) for word in command]
-    result = subprocess.run(words, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own words
+    result = subprocess.run(  # noqa: S603 - our own words
+        words, cwd=ROOT, env=environment, check=False, stdout=stdout
+    )
     if check and result.returncode:
         sys.exit(result.returncode)
     return result.returncode

@@ -21,7 +21,8 @@ def type_name(value: object) -> str:
 def as_number(name: str, value: SupportsFloat | SupportsIndex) -> float:
     """Return a number as a float; refuse texts, bools and everything else."""
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        raise InvalidParameterError(f"{name} must be a number, got {type_name(value)}; give an int or a float")
+        got = type_name(value)
+        raise InvalidParameterError(f"{name} must be a number, got {got}; give an int or a float")
     return float(value)
 
 

@@ -44,13 +44,14 @@ def request_json(
 
 def calibrate(privacy: Privacy, max_items_per_user: int, mechanism: Mechanism) -> dict[str, Any]:
     """Return the rounds of a calibrated mechanism."""
-    calibration: dict[str, Any] = json.loads(_core.calibrate(request_json(privacy, max_items_per_user, mechanism)))
+    request = request_json(privacy, max_items_per_user, mechanism)
+    calibration: dict[str, Any] = json.loads(_core.calibrate(request))
     return calibration
 
 
 def checked_privacy(privacy: object) -> Privacy:
     """Refuse what is no privacy parameter, such as a bare epsilon."""
-    from dpsel.accounting import ApproxDP, PureDP, ZCDP
+    from dpsel.accounting import ZCDP, ApproxDP, PureDP
 
     if isinstance(privacy, PureDP | ApproxDP | ZCDP):
         return privacy

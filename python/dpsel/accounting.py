@@ -19,7 +19,6 @@ from typing import Any, ClassVar, TypeAlias
 from dpsel import _core
 from dpsel._arguments import as_number
 from dpsel.budget import Budget, Spent
-from dpsel.exceptions import InvalidParameterError
 
 __all__ = ["ZCDP", "ApproxDP", "Budget", "Privacy", "PureDP", "Spent"]
 
@@ -134,13 +133,12 @@ class ZCDP:
             >>> dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=4.96e-5).epsilon < 1.766
             True
         """
-        if (epsilon is None) == (delta is None):
-            raise InvalidParameterError("give exactly one of epsilon and delta; the other one is computed")
-        if epsilon is not None:
-            epsilon = as_number("epsilon", epsilon)
-        if delta is not None:
-            delta = as_number("delta", delta)
-        epsilon, delta = _core.convert_zcdp(self.rho, self.delta, epsilon=epsilon, delta=delta)
+        epsilon, delta = _core.convert_zcdp(
+            self.rho,
+            self.delta,
+            epsilon=None if epsilon is None else as_number("epsilon", epsilon),
+            target_delta=None if delta is None else as_number("delta", delta),
+        )
         return ApproxDP(epsilon=epsilon, delta=delta)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpsel import _core
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dpsel import _core
 
 __all__ = ["ItemTable"]
 
@@ -95,8 +95,7 @@ class ItemTable:
             path: With an extension out of :data:`dpsel.release.EXTENSIONS`.
 
         Raises:
-            InvalidParameterError: If the extension is not known.
-            FileError: If the file cannot be written.
+            FileError: If the extension is not known or the file cannot be written.
         """
         self._core.write(os.fspath(path))
 

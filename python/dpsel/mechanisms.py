@@ -45,10 +45,10 @@ class CountLaplace:
 class CountGaussian:
     """Count users per item and add Gaussian noise.
 
-    As :class:`CountLaplace`, but the noise grows with the square root of ``max_items_per_user`` only, which is
-    better from a few items on. Analysed in Desfontaines, Voss, Gipson and Mandayam, "Differentially private
-    partition selection" (PoPETs 2022). Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`. With
-    ``with_weights=True`` its weights are noisy numbers of users.
+    As :class:`CountLaplace`, but the noise grows with the square root of ``max_items_per_user`` only, which
+    is better from a few items on. Analysed in Desfontaines, Voss, Gipson and Mandayam, "Differentially
+    private partition selection" (PoPETs 2022). Guarantees :class:`~dpsel.ApproxDP` and
+    :class:`~dpsel.ZCDP`. With ``with_weights=True`` its weights are noisy numbers of users.
 
     Examples:
         >>> import dpsel
@@ -96,8 +96,8 @@ class Sips:
     """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
 
     So a user's weight moves on to items that still need it. DP-SIPS: Swanberg, Desfontaines and Haney,
-    "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs 2023),
-    Algorithm 3 and Theorem 10. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs
+    2023), Algorithm 3. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1. Three are enough nearly always.
@@ -140,12 +140,16 @@ def resolve(
     """
     if isinstance(mechanism, _CLASSES):
         return mechanism, None
-    if mechanism != "auto":
+    if not _is_auto(mechanism):
         known = ", ".join(f"{cls.__name__}()" for cls in _CLASSES)
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
         )
     return _choose(privacy, max_items_per_user)
+
+
+def _is_auto(mechanism: object) -> bool:
+    return isinstance(mechanism, str) and mechanism == "auto"
 
 
 def _choose(privacy: Privacy, max_items_per_user: int) -> tuple[Mechanism, str]:
@@ -156,7 +160,7 @@ def _choose(privacy: Privacy, max_items_per_user: int) -> tuple[Mechanism, str]:
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:
-    """With one item per user all weights are 1, so the lowest threshold is best; released items end a user."""
+    """With one item per user all weights are 1, so the lowest threshold is best."""
     from dpsel._request import calibrate
 
     # Laplace noise has no zCDP guarantee here.
@@ -169,4 +173,5 @@ def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:
 
 def to_json(mechanism: Mechanism) -> dict[str, Any]:
     """Return the mechanism as it stands in requests and reports."""
-    return {"name": mechanism.name} | {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    parameters = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    return {"name": mechanism.name} | parameters

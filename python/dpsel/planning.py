@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel import _core
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_int
 from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, resolve
@@ -205,9 +205,7 @@ class Plan:
         return head, body
 
 
-def _row(
-    privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]
-) -> dict[str, Any]:
+def _row(privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]) -> dict[str, Any]:
     request = request_json(privacy, limit, mechanism)
     rounds = calibrate(privacy, limit, mechanism)["rounds"]
     readable = [
@@ -250,14 +248,16 @@ def _several(value: Any) -> list[Any]:
         return [value]
     values = list(value)
     if not values:
-        raise InvalidParameterError("max_items_per_user and mechanisms need at least one entry, got none; name one")
+        raise InvalidParameterError(
+            "max_items_per_user and mechanisms need at least one entry, got none; name one"
+        )
     return values
 
 
 def _at_least_one(name: str, value: Any) -> int:
     number = as_int(name, value)
     if number < 1:
-        raise InvalidParameterError(f"{name} must be at least 1, got {number}; it is a number of {type_name(1)}s")
+        raise InvalidParameterError(f"{name} must be at least 1, got {number}; give a whole number above 0")
     return number
 
 
@@ -270,7 +270,8 @@ def _text_table(head: list[str], body: list[list[str]]) -> str:
 
     def line(cells: list[str]) -> str:
         # The mechanism is text and stands left; the numbers stand right.
-        padded = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]
+        numbers = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
+        padded = [cells[0].ljust(widths[0]), *numbers]
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(head), line(["-" * width for width in widths]), *(line(row) for row in body)])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "check"]
 
-EXTENSIONS: Final = (".parquet", ".arrow", ".ipc", ".feather", ".csv", ".ndjson", ".jsonl", ".txt")
+EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
 """The file name extensions that :meth:`Release.write` knows."""
 
 _SHOWN_ITEMS: Final = 10
@@ -114,8 +114,7 @@ class Release:
             path: Where to.
 
         Raises:
-            InvalidParameterError: If the extension is not known.
-            FileError: If the file cannot be written.
+            FileError: If the extension is not known or the file cannot be written.
         """
         self._table.write(path)
 
@@ -136,7 +135,9 @@ class Release:
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
-        stages = "; ".join(f"scale {r['scale']:.6g}, threshold {r['threshold']:.6g}" for r in self.report.rounds)
+        stages = "; ".join(
+            f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in self.report.rounds
+        )
         return (
             f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
             f"guarantee: {describe_privacy(self.report)} for one user added or removed, "

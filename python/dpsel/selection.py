@@ -102,7 +102,6 @@ def select_partitions(
         raise InvalidParameterError(
             "user and item must name columns of the table, got none; write user='...', item='...'"
         )
-    request = {"user": columns[0], "items": columns[1:], "ngrams": _ngrams(ngrams), "with_weights": with_weights}
     chosen, reason = resolve(mechanism, privacy, limit)
     job = _core.Job(
         test_key=_test_key(insecure_test_key),
@@ -111,7 +110,15 @@ def select_partitions(
         progress=progress,
         chosen=reason,
     )
-    text = request_json(privacy, limit, chosen, **request)
+    text = request_json(
+        privacy,
+        limit,
+        chosen,
+        user=columns[0],
+        items=columns[1:],
+        ngrams=_ngrams(ngrams),
+        with_weights=bool(with_weights),
+    )
     return Release(opened.select(text, job), opened.returns)
 
 
@@ -128,7 +135,7 @@ def _columns(user: object, item: object) -> list[str]:
     if len(columns) < len(named):
         wrong = next(name for name in named if not isinstance(name, str))
         raise InvalidParameterError(
-            f"user and item must be names of columns, got {type_name(wrong)}; give texts, or rename the columns"
+            f"user and item must be names of columns, got {type_name(wrong)}; give texts"
         )
     return columns
 

@@ -13,7 +13,7 @@ from dpsel.cli import main
 # Tests are imported without their folder on the path; the helpers beside them are wanted by name.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cli_support import COMMON, Run  # noqa: E402
+from cli_support import COMMON, Run
 
 
 @pytest.fixture

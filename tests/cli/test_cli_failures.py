@@ -40,7 +40,7 @@ def test_bad_input_is_a_data_error_that_quotes_nothing(dpsel_run, folder, name):
         (folder / name).write_bytes(content)
     before = names(folder)
     run = dpsel_run("select", name, *COLUMNS, *BUDGET, *RESULTS)
-    assert run.code == (ExitCode.USAGE if name == "rows.unknown" else ExitCode.DATA)
+    assert run.code == ExitCode.DATA
     assert "secret" not in run.error
     assert names(folder) == before
 
@@ -59,6 +59,18 @@ def test_results_that_cannot_be_written_are_found_out_before_the_job(
     assert run.code == ExitCode.DATA
     assert "cannot write" in run.error
     assert names(folder) == {"rows.csv", "taken.csv", "locked"}
+
+
+@posix_only
+def test_devices_are_refused_and_links_are_followed(dpsel_run, folder):
+    os.mkfifo(folder / "pipe.csv")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "pipe.csv")
+    assert run.code == ExitCode.DATA
+    assert (folder / "pipe.csv").is_fifo()
+    (folder / "link.csv").symlink_to("real.csv")
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "link.csv").code == ExitCode.OK
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "real.csv").is_file()
 
 
 def test_results_appear_together_or_not_at_all(dpsel_run, folder, monkeypatch):

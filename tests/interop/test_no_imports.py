@@ -11,7 +11,9 @@ SCRIPT = """
 import sys
 import dpsel
 release = dpsel.select_partitions(
-    [(user, "tea") for user in range(500)], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=1
+    [(user, "tea") for user in range(500)],
+    privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+    max_items_per_user=1,
 )
 assert release.items == ["tea"]
 str(release), repr(release), release.to_table()
@@ -34,13 +36,14 @@ def test_polars_alone_is_enough(missing):
 import sys
 sys.modules[{missing!r}] = None
 import dpsel, polars as pl
+privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 data = pl.DataFrame({{"user": list(range(500)), "item": ["tea"] * 500}})
 release = dpsel.select_partitions(
-    data, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=1
+    data, user="user", item="item", privacy=privacy, max_items_per_user=1
 )
 assert release.items.to_dict(as_series=False) == {{"item": ["tea"]}}
 lazy = dpsel.select_partitions(
-    data.lazy(), user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=1
+    data.lazy(), user="user", item="item", privacy=privacy, max_items_per_user=1
 )
 assert lazy.items.to_dict(as_series=False) == {{"item": ["tea"]}}
 """

@@ -15,7 +15,12 @@ import dpsel
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
-WEIGHTS = {"privacy": PRIVACY, "max_items_per_user": 10, "with_weights": True, "mechanism": dpsel.CountGaussian()}
+WEIGHTS = {
+    "privacy": PRIVACY,
+    "max_items_per_user": 10,
+    "with_weights": True,
+    "mechanism": dpsel.CountGaussian(),
+}
 ROWS = [(user, item) for user in range(100) for item in range(10)]
 
 INTERRUPTED = """
@@ -43,7 +48,10 @@ print(again.items)
 def test_ctrl_c_in_a_slow_producer(fast):
     """Before the first chunk, and after the job has started."""
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(fast=fast)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED.format(fast=fast)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as child:
         assert child.stdout.readline() == "started\n"
         time.sleep(1.5)
@@ -135,7 +143,9 @@ print(draw(), flush=True)
 def test_forked_children_draw_other_noise_than_each_other(threads):
     """And a job before the fork leaves nothing behind that a child would wait for."""
     script = FORKS.format(threads=threads)
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60
+    )
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert len(set(lines)) == 4

@@ -68,12 +68,17 @@ def test_files_and_pairs(tmp_path):
     assert select(zip(*TABLE.to_pydict().values(), strict=True)).items == ["a", "b"]
 
 
-@pytest.mark.parametrize("convert", [lambda t: t, pl.from_arrow, lambda t: t.to_pandas()], ids=["arrow", "pl", "pd"])
+@pytest.mark.parametrize(
+    "convert", [lambda t: t, pl.from_arrow, lambda t: t.to_pandas()], ids=["arrow", "pl", "pd"]
+)
 def test_composite_items_keep_names_and_types(convert):
     data = convert(COMPOSITE)
     items = select(data, item=["day", "flag", "code"], with_weights=True).items
     assert list(items.columns if not isinstance(items, pa.Table) else items.column_names) == [
-        "day", "flag", "code", "weight",
+        "day",
+        "flag",
+        "code",
+        "weight",
     ]
     if isinstance(items, pa.Table):
         assert items.schema.types == [pa.date32(), pa.bool_(), pa.uint16(), pa.float64()]

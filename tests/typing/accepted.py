@@ -35,5 +35,7 @@ dpsel.select_partitions(["a.csv", "b.csv"], user="u", item="i", privacy=privacy,
 dpsel.select_partitions({"ada": ["tea"]}.items(), privacy=privacy, max_items_per_user=3)
 dpsel.select_partitions(release, user="u", item="i", privacy=privacy, max_items_per_user=3, ngrams=(1, 2))
 
-assert_type(dpsel.plan(privacy=privacy, max_items_per_user=[1, 10], mechanisms=["auto", dpsel.Sips()]), dpsel.Plan)
+assert_type(
+    dpsel.plan(privacy=privacy, max_items_per_user=[1, 10], mechanisms=["auto", dpsel.Sips()]), dpsel.Plan
+)
 assert_type(dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=1e-4), dpsel.ApproxDP)

@@ -7,7 +7,9 @@ dpsel.ApproxDP(epsilon="1", delta=1e-6)
 dpsel.select_partitions([("ada", "tea")], max_items_per_user=3)
 dpsel.select_partitions([("ada", "tea")], privacy=1.0, max_items_per_user=3)
 dpsel.select_partitions([("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user="3")
-dpsel.select_partitions([("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3, mechanism="sips")
+dpsel.select_partitions(
+    [("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3, mechanism="sips"
+)
 dpsel.select_partitions(7, privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3)
 dpsel.plan(privacy=dpsel.PureDP(epsilon=1.0))
 dpsel.Sips(rounds=2).rounds = 3

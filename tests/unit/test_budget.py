@@ -89,7 +89,8 @@ def test_a_release_can_be_paid_from_a_budget():
         max_items_per_user=1,
     )
     assert release.items == ["tea"]
-    assert budget.remaining == dpsel.ZCDP(rho=0.25, delta=5e-7)
+    assert budget.remaining.rho == 0.25
+    assert 5e-7 < budget.remaining.delta < 5.00001e-7
 
 
 def test_events_for_dp_accounting(monkeypatch):
@@ -131,3 +132,17 @@ def test_zcdp_to_approx_dp_is_the_papers_figure_and_rounds_up():
     assert back.delta == pytest.approx(4.96e-5, rel=1e-6)
     with pytest.raises(InvalidParameterError, match="delta"):
         cost.to_approx_dp(delta=1e-6)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 10, 97])
+@pytest.mark.parametrize(
+    "total", [approx(1.0, 1e-6), dpsel.ZCDP(rho=0.7, delta=1e-5), dpsel.PureDP(epsilon=0.3)]
+)
+def test_shares_can_all_be_spent(total, parts):
+    budget = dpsel.Budget(total)
+    for _ in range(parts):
+        budget.spend(budget.share(parts))
+    with pytest.raises(BudgetExceededError):
+        budget.spend(budget.share(parts))
+    with pytest.raises(InvalidParameterError, match="parts must be at least 1, got 0"):
+        budget.share(0)

@@ -11,8 +11,17 @@ import pytest
 import dpsel
 
 MODULES = [
-    "dpsel", "dpsel.accounting", "dpsel.budget", "dpsel.exceptions", "dpsel.item_table", "dpsel.mechanisms",
-    "dpsel.planning", "dpsel.release", "dpsel.report", "dpsel.selection", "dpsel.typing",
+    "dpsel",
+    "dpsel.accounting",
+    "dpsel.budget",
+    "dpsel.exceptions",
+    "dpsel.item_table",
+    "dpsel.mechanisms",
+    "dpsel.planning",
+    "dpsel.release",
+    "dpsel.report",
+    "dpsel.selection",
+    "dpsel.typing",
 ]
 
 

@@ -27,8 +27,8 @@ def select(rows, **arguments):
     "values",
     [
         [-(2**63), 0, 2**63 - 1],
-        ["", "a", "ä\0", "z" * 5000],
-        [b"", b"\xff\x00", b"z"],
+        ["", "a", "z" * 5000, "ä\0"],
+        [b"", b"z", b"\xff\x00"],
         [False, True],
         [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(9999, 12, 31)],
         [dt.datetime(1, 1, 1, microsecond=1), dt.datetime(1970, 1, 1), dt.datetime(9999, 12, 31, 23, 59)],  # noqa: DTZ001
@@ -87,13 +87,18 @@ def test_numpy_scalars_are_their_values():
 
 def test_chunk_borders_do_not_matter():
     """More rows than a chunk, in one group, in many, and in pairs."""
-    many = 200_000
-    items = list(range(many))
-    expected = select([(1, i) for i in items], max_items_per_user=many, with_weights=True).items
+    items = [item % 500 for item in range(200_000)]
+    users = range(100)
+    flat = [(user, item) for user in users for item in items[user * 2000 : (user + 1) * 2000]]
+    privacy = dpsel.ApproxDP(epsilon=20, delta=0.4)
+    arguments = {"max_items_per_user": 500, "with_weights": True, "privacy": privacy}
+    expected = select(flat, **arguments).items
     assert expected
-    assert select([(1, items)], max_items_per_user=many, with_weights=True).items == expected
-    parts = [(1, items[start : start + 999]) for start in range(0, many, 999)]
-    assert select(parts, max_items_per_user=many, with_weights=True).items == expected
+    groups = [(user, items[user * 2000 : (user + 1) * 2000]) for user in users]
+    assert select(groups, **arguments).items == expected
+    long_groups = [(user, items) for user in users if user < 3]
+    many_rows = [(user, item) for user, values in long_groups for item in values]
+    assert select(long_groups, **arguments).items == select(many_rows, **arguments).items
 
 
 def test_no_rows():
@@ -135,7 +140,12 @@ SECRET = "a secret value"
         ([(1, ["a", 5])], {}, SchemaError, "column 'item' holds a int at position 0, but a str before"),
         ([(1, ("a", "b"))], {}, SchemaError, "item at position 0 is a tuple, but one item column is named"),
         ([(1, {"a": 2})], {}, SchemaError, "column 'item' holds a dict at position 0"),
-        ([(1, 2**63)], {}, SchemaError, "column 'item' holds a int outside the supported range at position 0"),
+        (
+            [(1, 2**63)],
+            {},
+            SchemaError,
+            "column 'item' holds a int outside the supported range at position 0",
+        ),
         ([(1, "\ud800")], {}, SchemaError, "text that is not valid Unicode at position 0; replace lone"),
         ([(1, "a", 3)], {}, SchemaError, "element at position 0 is not a pair; yield"),
         ([(1, "a"), (1,)], {}, SchemaError, "element at position 1 is not a pair"),

@@ -26,7 +26,9 @@ def test_epsilon_out_of_range(epsilon):
 @pytest.mark.parametrize("delta", [0, 1, -1e-9, 2.0, math.nan])
 def test_delta_out_of_range(delta):
     for make in (lambda: dpsel.ApproxDP(epsilon=1, delta=delta), lambda: dpsel.ZCDP(rho=1, delta=delta)):
-        with pytest.raises(InvalidParameterError, match=r"^delta must be above 0 and below 1, got .*far below"):
+        with pytest.raises(
+            InvalidParameterError, match=r"^delta must be above 0 and below 1, got .*far below"
+        ):
             make()
 
 
@@ -86,12 +88,18 @@ def test_privacy_decisions_have_no_defaults():
     ("arguments", "message"),
     [
         ({"privacy": 1.0}, r"^privacy must be ApproxDP, ZCDP or PureDP, got float; write privacy="),
-        ({"mechanism": "sips"}, r"^mechanism must be 'auto' or a mechanism, got str; use one of CountLaplace\(\)"),
+        (
+            {"mechanism": "sips"},
+            r"^mechanism must be 'auto' or a mechanism, got str; use one of CountLaplace\(\)",
+        ),
         ({"mechanism": dpsel.Sips}, r"^mechanism must be 'auto' or a mechanism, got type"),
         ({"threads": 0}, "^threads must be a whole number above 0, got 0; leave it out"),
         ({"threads": 1.5}, "^threads must be a whole number, got float"),
         ({"memory_limit": 0}, "^memory_limit must be a whole number above 0, got 0; it counts bytes"),
-        ({"insecure_test_key": b"short"}, "^insecure_test_key must be exactly 32 bytes, got 5 bytes; leave it"),
+        (
+            {"insecure_test_key": b"short"},
+            "^insecure_test_key must be exactly 32 bytes, got 5 bytes; leave it",
+        ),
         ({"insecure_test_key": "0" * 32}, "^insecure_test_key must be 32 bytes, got str; leave it out"),
         ({"ngrams": 2}, r"^ngrams must be \(fewest, most\) words, got int"),
         ({"ngrams": (0, 1)}, r"^ngrams must be \(min, max\)"),

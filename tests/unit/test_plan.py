@@ -16,18 +16,33 @@ def test_one_row_for_each_limit_and_mechanism():
     mechanisms = [dpsel.WeightedGaussian(), dpsel.CountLaplace(), "auto"]
     rows = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10], mechanisms=mechanisms).rows
     assert [row["max_items_per_user"] for row in rows] == [1, 1, 1, 10, 10, 10]
-    assert [row["mechanism"] for row in rows[3:]] == ["WeightedGaussian()", "CountLaplace()", repr(dpsel.Sips())]
+    assert [row["mechanism"] for row in rows[3:]] == [
+        "WeightedGaussian()",
+        "CountLaplace()",
+        repr(dpsel.Sips()),
+    ]
 
 
 def test_thresholds_are_those_of_a_release():
     for mechanism in (dpsel.WeightedLaplace(), dpsel.Sips(rounds=2)):
         row = dpsel.plan(privacy=PRIVACY, max_items_per_user=7, mechanisms=mechanism).rows[0]
-        release = dpsel.select_partitions([(1, 1)], privacy=PRIVACY, max_items_per_user=7, mechanism=mechanism)
+        release = dpsel.select_partitions(
+            [(1, 1)], privacy=PRIVACY, max_items_per_user=7, mechanism=mechanism
+        )
         assert row["rounds"] == release.report.rounds
 
 
-@pytest.mark.parametrize("mechanism", [dpsel.CountLaplace(), dpsel.CountGaussian(), dpsel.WeightedLaplace(),
-                                       dpsel.WeightedGaussian(), dpsel.Sips()], ids=str)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dpsel.CountLaplace(),
+        dpsel.CountGaussian(),
+        dpsel.WeightedLaplace(),
+        dpsel.WeightedGaussian(),
+        dpsel.Sips(),
+    ],
+    ids=str,
+)
 def test_keep_probabilities_rise_and_meet_the_needed_users(mechanism):
     users = [1, 5, 20, 100, 1000, 100_000]
     row = dpsel.plan(privacy=PRIVACY, max_items_per_user=20, mechanisms=mechanism, users=users).rows[0]

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import dpsel
-from dpsel.exceptions import InvalidParameterError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, MissingFileError, ReportError
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -105,7 +105,10 @@ def test_a_chosen_mechanism_has_no_reason():
 
 
 def test_auto_for_one_item_per_user_has_the_lowest_threshold():
-    for privacy, noise in ((PRIVACY, {"laplace", "gaussian"}), (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"})):
+    for privacy, noise in (
+        (PRIVACY, {"laplace", "gaussian"}),
+        (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"}),
+    ):
         release = dpsel.select_partitions(ROWS, privacy=privacy, max_items_per_user=1)
         assert release.report.rounds[0]["noise"] in noise
         assert "one item per user" in release.report["chosen"]
@@ -163,7 +166,7 @@ def test_write_by_extension(release, tmp_path):
         assert path.stat().st_size > 0
         assert SECRET.encode() not in path.read_bytes()
     assert len(list(tmp_path.iterdir())) == len(dpsel.release.EXTENSIONS)
-    with pytest.raises(InvalidParameterError, match="extension"):
+    with pytest.raises(FileError, match="format"):
         release.write(tmp_path / "items.xlsx")
 
 

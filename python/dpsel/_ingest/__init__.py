@@ -46,9 +46,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     if paths is not None:
         return Opened(lambda request, job: _core.select_files(paths, file_format, request, job), "table")
     if file_format is not None:
-        raise InvalidParameterError(
-            f"file_format applies to paths only, got {type_name(data)}; leave it out"
-        )
+        raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return _open_object(data, columns)
 
 

@@ -93,6 +93,10 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
         return Adapted(data.scanner(columns=names).to_reader(), "pyarrow")
     if hasattr(data, "to_reader") and hasattr(data, "projected_schema"):
         return Adapted(data.to_reader(), "pyarrow")
+    if not hasattr(data, "schema"):
+        raise SchemaError(
+            "a pyarrow Array or ChunkedArray has no user column; pass a Table with both columns"
+        )
     if hasattr(data, "select") and _present(columns, data.schema.names):
         data = data.select(columns)
     return Adapted(data, "pyarrow")

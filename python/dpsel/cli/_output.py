@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from dpsel.exceptions import FileError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
@@ -30,14 +32,16 @@ class Staged:
 
     def add(self, target: Path) -> Path:
         """Return the path to write instead of ``target``; it has the same extension."""
-        if target.is_dir():
-            raise IsADirectoryError(f"cannot write {target}: it is a directory")
+        # A link stays: the file that it leads to is replaced. A pipe or device must never be.
+        target = Path(os.path.realpath(target))
+        if target.exists() and not target.is_file():
+            raise FileError(f"cannot write {target}: it is a directory or a device")
         if not target.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {target}: there is no directory {target.parent}")
+            raise FileError(f"cannot write {target}: there is no directory {target.parent}")
         try:
             folder = tempfile.mkdtemp(prefix=f".{target.stem}.", dir=target.parent)
         except OSError as error:
-            raise type(error)(f"cannot write {target}: {error.strerror}") from error
+            raise FileError(f"cannot write {target}: {error.strerror}") from error
         aside = Path(folder) / target.name
         self._moves.append((aside, target))
         return aside

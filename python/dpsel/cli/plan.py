@@ -37,7 +37,13 @@ with as many items as --items-per-user says (as the limit, if it is not given: t
     type=click.Choice((_mechanisms.AUTO, *_mechanisms.NAMES)),
     help="Repeat it to compare several.  [default: auto]",
 )
-@click.option("--users", type=Counts(), help="Show the keep probability for these numbers of users.")
+@click.option(
+    "--users",
+    type=Counts(),
+    default="10,100,1000",
+    show_default=True,
+    help="Show the keep probability for these numbers of users.",
+)
 @click.option(
     "--items-per-user",
     type=click.IntRange(min=1),
@@ -65,10 +71,9 @@ def command(
     arguments: dict[str, Any] = {
         "privacy": privacy_from(epsilon, rho, delta),
         "max_items_per_user": list(options["max_items_per_user"]),
+        "users": list(options["users"]),
         "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in mechanisms or (_mechanisms.AUTO,)],
     }
-    if options["users"]:
-        arguments["users"] = list(options["users"])
     if options["items_per_user"]:
         arguments["items_per_user"] = options["items_per_user"]
     if plot and plot.suffix not in PLOT_EXTENSIONS:

@@ -141,7 +141,7 @@ def _output_target(output: str, output_format: str | None) -> Path | None:
         message = "--output-format is for standard output; with -o the extension of the file says the format"
         raise click.UsageError(message)
     target = Path(output)
-    if target.suffix not in dpsel.release.EXTENSIONS:
+    if not target.name.lower().endswith(dpsel.release.EXTENSIONS):
         known = ", ".join(dpsel.release.EXTENSIONS)
         message = f"-o needs a file name that ends in one of {known}, got {output}"
         raise click.UsageError(message)

@@ -1,7 +1,7 @@
 //! Parameters, calibration and checking, without data.
 
-use dpsel_core::accounting::{L0Bound, Privacy};
-use dpsel_core::mechanisms::{MechanismSpec, Sips};
+use dpsel_core::accounting::{L0Bound, Privacy, conversion};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips};
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
@@ -13,10 +13,35 @@ use crate::link::parse_request;
 /// The rounds that a request is calibrated to, as JSON.
 #[pyfunction]
 pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
+    let calibration = calibration_of(request_json)?;
+    serde_json::to_string(&calibration).map_err(|_| internal("a calibration does not serialise"))
+}
+
+/// Calibrate the mechanism of a request.
+pub(crate) fn calibration_of(request_json: &str) -> PyResult<Calibration> {
     let request = parse_request(request_json)?;
     let mechanism = request.mechanism.as_mechanism();
-    let calibration = guarded(|| mechanism.calibrate(request.privacy, request.max_items_per_user))?;
-    serde_json::to_string(&calibration).map_err(|_| internal("a calibration does not serialise"))
+    guarded(|| mechanism.calibrate(request.privacy, request.max_items_per_user))
+}
+
+/// What approximate zCDP guarantees as (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
+#[pyfunction]
+#[pyo3(signature = (rho, delta, *, epsilon=None, target_delta=None))]
+pub(crate) fn convert_zcdp(
+    rho: f64,
+    delta: f64,
+    epsilon: Option<f64>,
+    target_delta: Option<f64>,
+) -> PyResult<(f64, f64)> {
+    let converted = guarded(|| match (epsilon, target_delta) {
+        (Some(epsilon), None) => conversion::delta_of_zcdp(rho, delta, epsilon),
+        (None, Some(target)) => conversion::epsilon_of_zcdp(rho, delta, target),
+        _ => Err(Error::Incompatible {
+            what: "epsilon and delta cannot both be computed, nor both be given".into(),
+            fix: "give exactly one of epsilon and delta; the other one is computed",
+        }),
+    })?;
+    Ok((converted.epsilon, converted.delta))
 }
 
 /// Whether a report's numbers are what its own request calibrates to.

@@ -1,6 +1,7 @@
 //! The release on its way out: Arrow streams, Python values, bytes for pickles.
 
 use std::io::Cursor;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
@@ -14,7 +15,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyList};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::error::{internal, to_python};
+use crate::error::{guarded, internal, to_python};
 use crate::values::to_values;
 
 /// The released items and the report. Holds nothing else of the data.
@@ -70,6 +71,12 @@ impl Release {
         columns.map(|(field, column)| to_values(py, field.name(), column)).collect()
     }
 
+    /// Write the items to a file, in the format of its extension, all or nothing.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| guarded(|| release::write_table(&self.items, &path)))
+    }
+
     /// The items as an Arrow IPC stream.
     fn to_ipc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = write_ipc(&self.items).map_err(|_| internal("the release does not serialise"))?;
@@ -110,7 +117,14 @@ fn write_ipc(items: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     writer.into_inner()
 }
 
+/// The first bytes of every Arrow IPC stream.
+const STREAM_MARK: [u8; 4] = [0xff; 4];
+
 fn read_ipc(ipc: &[u8]) -> Result<RecordBatch, ArrowError> {
+    if !ipc.starts_with(&STREAM_MARK) {
+        // Without the mark the first bytes would be taken for a length, and as much memory be asked for.
+        return Err(ArrowError::IpcError("it is not an Arrow stream".into()));
+    }
     let reader = StreamReader::try_new(Cursor::new(ipc), None)?;
     let schema = arrow_array::RecordBatchReader::schema(&reader);
     let batches = reader.collect::<Result<Vec<_>, _>>()?;
@@ -119,4 +133,11 @@ fn read_ipc(ipc: &[u8]) -> Result<RecordBatch, ArrowError> {
         [batch] => Ok(batch.clone()),
         _ => Err(ArrowError::IpcError("more than one batch".into())),
     }
+}
+
+/// Write a text file, all or nothing.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
+    py.detach(|| guarded(|| release::write_text_atomically(&path, text)))
 }

@@ -19,11 +19,15 @@ mod _core {
     #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    use super::accounting::{calibrate, check_report, validate_bound, validate_privacy, validate_sips};
+    use super::accounting::{
+        calibrate, check_report, convert_zcdp, validate_bound, validate_privacy, validate_sips,
+    };
     #[pymodule_export]
-    use super::export::Release;
+    use super::export::{Release, write_text};
     #[pymodule_export]
     use super::job::Job;
+    #[pymodule_export]
+    use super::plan::{keep_probabilities, users_needed};
     #[pymodule_export]
     use super::selection::{select_batches, select_files, select_pairs, select_stream};
 }

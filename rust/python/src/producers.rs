@@ -2,12 +2,12 @@
 
 use std::error::Error as _;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_core::Error;
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
-use pyo3_arrow::input::AnyRecordBatch;
+use pyo3::types::{PyCapsule, PyIterator};
+use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::error::to_python;
 use crate::link::Producer;
@@ -16,8 +16,21 @@ use crate::link::Producer;
 pub(crate) struct Stream(Box<dyn RecordBatchReader + Send>);
 
 impl Stream {
-    pub(crate) fn new(input: AnyRecordBatch) -> PyResult<Self> {
-        input.into_reader().map(Self)
+    /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`.
+    ///
+    /// Exceptions of these methods pass through.
+    pub(crate) fn new(input: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if input.hasattr("__arrow_c_stream__")? {
+            let capsule = input.call_method0("__arrow_c_stream__")?;
+            let reader = PyRecordBatchReader::from_arrow_pycapsule(capsule.cast::<PyCapsule>()?);
+            return reader.map_err(|error| no_table(input.py(), &error))?.into_reader().map(Self);
+        }
+        let capsules = input.call_method0("__arrow_c_array__")?;
+        let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+        let batch = PyRecordBatch::from_arrow_pycapsule(&schema, &array);
+        let batch = batch.map_err(|error| no_table(input.py(), &error))?.into_inner();
+        let schema = batch.schema();
+        Ok(Self(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
     }
 }
 
@@ -49,7 +62,7 @@ impl Frames {
                 fix: "yield at least one frame, which may have no rows, so that the columns are known".into(),
             })
         })?;
-        let current = Stream::new(first.extract()?)?;
+        let current = Stream::new(&first)?;
         Ok(Self { frames: frames.unbind(), current })
     }
 }
@@ -65,7 +78,7 @@ impl Producer for Frames {
                 return Ok(Some(batch));
             }
             let Some(frame) = self.frames.bind(py).clone().next() else { return Ok(None) };
-            let next = Stream::new(frame?.extract()?)?;
+            let next = Stream::new(&frame?)?;
             if next.schema().fields() != self.current.schema().fields() {
                 return Err(to_python(Error::Schema {
                     what: "a frame of the iterator has other columns or types than the first".into(),
@@ -81,4 +94,12 @@ impl Producer for Frames {
 fn source_failed(py: Python<'_>, error: &ArrowError) -> PyErr {
     let own = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     own.map_or_else(|| to_python(Error::Source(error.to_string())), |own| own.clone_ref(py))
+}
+
+/// An Arrow object that is one column, or that has a type which Arrow in Rust does not know.
+fn no_table(py: Python<'_>, error: &PyErr) -> PyErr {
+    to_python(Error::Schema {
+        what: format!("the Arrow data is not a table of columns: {}", error.value(py)),
+        fix: "pass a table with a user column and an item column of plain types".into(),
+    })
 }

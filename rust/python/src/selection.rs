@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use dpsel_core::Error;
 use dpsel_core::ingest::{FileFormat, Source};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::error::to_python;
 use crate::export::Release;
@@ -18,7 +17,7 @@ use crate::producers::{Frames, Stream};
 #[pyfunction]
 pub(crate) fn select_stream(
     py: Python<'_>,
-    stream: AnyRecordBatch,
+    stream: &Bound<'_, PyAny>,
     request_json: &str,
     job: &Job,
 ) -> PyResult<Release> {

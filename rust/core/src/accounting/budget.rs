@@ -31,16 +31,19 @@ impl Budget {
     }
 
     /// The limit.
+    #[must_use]
     pub fn limit(&self) -> Privacy {
         self.limit
     }
 
     /// Epsilon (or rho) and delta spent so far, rounded up.
+    #[must_use]
     pub fn spent(&self) -> (f64, f64) {
         (self.spent, self.spent_delta)
     }
 
     /// Epsilon (or rho) and delta that one more release may cost, rounded down.
+    #[must_use]
     pub fn remaining(&self) -> (f64, f64) {
         let (limit, limit_delta, _) = parts(self.limit);
         let delta = match self.limit {

@@ -1,6 +1,6 @@
 //! From approximate zCDP to approximate differential privacy.
 //!
-//! Swanberg, Desfontaines and Haney (DP-SIPS, PoPETs 2023), Corollary 9, after Canonne, Kamath and Steinke (2020),
+//! Swanberg, Desfontaines and Haney (DP-SIPS, `PoPETs` 2023), Corollary 9, after Canonne, Kamath and Steinke (2020),
 //! Proposition 7: delta0-approximate rho-zCDP implies (epsilon, delta0 + (1 - delta0) d)-DP where d is the infimum
 //! over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha. Every alpha gives a
 //! valid d, so alpha is found in plain arithmetic and d is then rounded up.

@@ -18,6 +18,7 @@ use crate::{Error, Result};
 ///
 /// # Contract
 /// The result encloses dG of every epsilon and mu in the arguments.
+#[must_use]
 pub fn delta(epsilon: Interval, mu: Interval) -> Interval {
     // dG falls in epsilon and grows in mu.
     let lo = delta_at(epsilon.hi(), mu.lo().max(0.0)).lo();
@@ -25,6 +26,7 @@ pub fn delta(epsilon: Interval, mu: Interval) -> Interval {
 }
 
 /// An upper bound of dG at the two numbers.
+#[must_use]
 pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
     delta_at(epsilon, mu.max(0.0)).hi()
 }
@@ -95,7 +97,7 @@ fn loss(x: f64) -> Interval {
 /// # Errors
 /// [`Error::Calibration`] if no positive number of `f64` does it.
 pub fn largest_mu(epsilon: f64, target: f64) -> Result<f64> {
-    let guess = approximate_mu(epsilon, target);
+    let guess = approximate_mu(epsilon, target, 1e-13);
     // The guess is accurate to a few units in the last place and to the width of the enclosure: back off until certain.
     for bits in (12..=50).rev() {
         let mu = guess * (1.0 - 0.5_f64.powi(bits));
@@ -109,8 +111,8 @@ pub fn largest_mu(epsilon: f64, target: f64) -> Result<f64> {
     })
 }
 
-/// The mu with dG(epsilon, mu) = target in plain arithmetic, for searches.
-pub(crate) fn approximate_mu(epsilon: f64, target: f64) -> f64 {
+/// The mu with ln dG(epsilon, mu) within `tolerance` of ln target in plain arithmetic, for searches.
+pub(crate) fn approximate_mu(epsilon: f64, target: f64, tolerance: f64) -> f64 {
     let goal = libm::log(target);
     let gap = |log_mu: f64| libm::log(delta_at(epsilon, libm::exp(log_mu)).middle()) - goal;
     // mu is at least about epsilon / sqrt(2 ln(1/delta) + 2 epsilon) and at most that plus a few.
@@ -122,7 +124,7 @@ pub(crate) fn approximate_mu(epsilon: f64, target: f64) -> f64 {
     while gap(hi) < 0.0 && hi < 700.0 {
         hi += 2.0;
     }
-    libm::exp(root(gap, lo, hi))
+    libm::exp(root(gap, lo, hi, tolerance))
 }
 
 /// A standard deviation, close above the smallest, with which noise on an answer of L2 sensitivity 1 satisfies

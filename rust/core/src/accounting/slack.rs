@@ -4,14 +4,14 @@ use super::{L0Bound, Privacy};
 use crate::rounding::{Interval, add_up, mul_up, sub_down};
 use crate::{Error, Result};
 
-/// The most by which the probability of one release decision may differ from the exact one: 2^-120, the contract of
+/// The most by which the probability of one release decision may differ from the exact one: 2^-127, the contract of
 /// [`crate::noise::NoisyThreshold::releases`].
-pub const DECISION_SLACK: f64 = 1.0 / (1_u128 << 120) as f64;
+pub const DECISION_SLACK: f64 = 1.0 / (1_u128 << 127) as f64;
 
 /// The privacy left for exact decisions after the slack of the real ones.
 ///
 /// Adding or removing a user changes the decisions of at most `bound` items a round, so the real mechanism is within
-/// total variation slack = rounds * bound * 2^-120 of one that decides exactly. That adds (1 + e^epsilon) slack to delta
+/// total variation slack = rounds * bound * 2^-127 of one that decides exactly. That adds (1 + e^epsilon) slack to delta
 /// (and for approximate zCDP, slack to the probability of failing). It is taken off here.
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub fn without_decision_slack(privacy: Privacy, bound: L0Bound, rounds: u32) -> 
     if cost > 0.5 * delta {
         return Err(Error::Calibration {
             what: format!(
-                "delta = {delta:e}, below what release decisions of 120 bits resolve here ({cost:e})"
+                "delta = {delta:e}, below what release decisions of 127 bits resolve here ({cost:e})"
             ),
             fix: "raise delta, or lower epsilon or max_items_per_user",
         });
@@ -53,7 +53,7 @@ mod tests {
             unreachable!("the kind stays");
         };
         assert!(delta < 1e-10 && delta > 1e-10 * (1.0 - 1e-15));
-        let tiny = Privacy::Zcdp { rho: 1.0, delta: 1e-34 };
+        let tiny = Privacy::Zcdp { rho: 1.0, delta: 1e-36 };
         assert!(matches!(without_decision_slack(tiny, bound, 3), Err(Error::Calibration { .. })));
         let pure = Privacy::PureDp { epsilon: 1.0 };
         assert_eq!(without_decision_slack(pure, bound, 3).unwrap(), pure);

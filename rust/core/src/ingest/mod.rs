@@ -9,6 +9,8 @@ mod plan;
 mod pool;
 mod schema;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod text;
 mod users;
 

@@ -1,8 +1,8 @@
-//! CountGaussian: the number of users of an item plus Gaussian noise, released from a threshold on.
+//! `CountGaussian`: the number of users of an item plus Gaussian noise, released from a threshold on.
 //!
 //! Theorem, approximate DP: the exact analysis of one thresholded Gaussian round, in which noise and threshold may both
 //! use the whole delta (after Wilkins, Kifer, Zhang and Karrer, JPC 2024; proof in `docs/algorithms/accounting.md`).
-//! Theorem, approximate zCDP: the proof of Theorem 13 of Swanberg et al. (PoPETs 2023) with L2 sensitivity sqrt(D0).
+//! Theorem, approximate zCDP: the proof of Theorem 13 of Swanberg et al. (`PoPETs` 2023) with L2 sensitivity sqrt(D0).
 //! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/count_gaussian.md`.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! CountLaplace: the number of users of an item plus Laplace noise, released from a threshold on.
+//! `CountLaplace`: the number of users of an item plus Laplace noise, released from a threshold on.
 //!
 //! Theorem: for users of at most D0 items, Laplace noise of scale D0/epsilon on counts and a threshold that some novel
 //! item reaches with probability at most delta satisfy (epsilon, delta)-DP.

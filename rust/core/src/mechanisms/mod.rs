@@ -49,6 +49,39 @@ pub struct Calibration {
     pub rounds: Vec<Round>,
 }
 
+impl Calibration {
+    /// How these numbers differ from the `expected` ones, one sentence per parameter.
+    #[must_use]
+    pub fn differences(&self, expected: &Self) -> Vec<String> {
+        let (got, want) = (self.rounds.len(), expected.rounds.len());
+        if got != want {
+            return vec![format!("{got} rounds instead of {want}")];
+        }
+        let pairs = self.rounds.iter().zip(&expected.rounds).enumerate();
+        pairs.flat_map(|(index, (got, want))| got.differences(want, index + 1)).collect()
+    }
+}
+
+impl Round {
+    fn differences(&self, want: &Self, number: usize) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.weighting != want.weighting {
+            found.push(format!(
+                "round {number}: weighting {:?} instead of {:?}",
+                self.weighting, want.weighting
+            ));
+        }
+        if self.noise != want.noise {
+            found.push(format!("round {number}: noise {:?} instead of {:?}", self.noise, want.noise));
+        }
+        if self.threshold != want.threshold {
+            let (got, want) = (self.threshold.units(), want.threshold.units());
+            found.push(format!("round {number}: threshold {got} units instead of {want}"));
+        }
+        found
+    }
+}
+
 /// One round: weigh, add noise, release what reaches the threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
@@ -91,6 +124,7 @@ pub enum MechanismSpec {
 
 impl MechanismSpec {
     /// The mechanism behind the name: the one place where mechanisms are listed.
+    #[must_use]
     pub fn as_mechanism(&self) -> &dyn Mechanism {
         match self {
             Self::CountLaplace(m) => m,

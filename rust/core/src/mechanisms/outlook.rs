@@ -9,6 +9,7 @@ pub const MOST_USERS: u64 = 1 << 32;
 /// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some round.
 ///
 /// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
+#[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {
         let weight = i128::from(users) * i128::from(round.weighting.weight(items_per_user));
@@ -20,6 +21,7 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
 /// The fewest users, each of `items_per_user` items, that make the release of an item at least this likely.
 ///
 /// `None` if [`MOST_USERS`] do not suffice.
+#[must_use]
 pub fn users_needed(calibration: &Calibration, items_per_user: u32, probability: f64) -> Option<u64> {
     let enough = |users: u64| keep_probability(calibration, users, items_per_user) >= probability;
     if !enough(MOST_USERS) {

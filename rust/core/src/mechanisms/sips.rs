@@ -1,8 +1,8 @@
 //! DP-SIPS: weighted Gaussian repeated, released items leaving the users' sets between rounds.
 //!
-//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (PoPETs 2023), Algorithm 3 and Theorem 14.
-//! Theorem, approximate DP: delta = delta_T + (1 - delta_T) dG(epsilon, mu) with mu^2 the sum of 1/sigma_j^2 and
-//! delta_T = 1 - product of (1 - delta_j); proof in `docs/algorithms/accounting.md`. It never goes through zCDP.
+//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 3 and Theorem 14.
+//! Theorem, approximate DP: delta = `delta_T` + (1 - `delta_T`) dG(epsilon, mu) with mu^2 the sum of `1/sigma_j^2` and
+//! `delta_T` = 1 - product of (1 - `delta_j`); proof in `docs/algorithms/accounting.md`. It never goes through zCDP.
 //! Conditions: in every round each user has at most D0 items, none of them released before. Page:
 //! `docs/algorithms/sips.md`.
 
@@ -18,7 +18,7 @@ use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
 use crate::weighting::Weighting;
 use crate::{Error, Result};
 
-/// DP-SIPS (Swanberg, Desfontaines and Haney, PoPETs 2023, Algorithm 3).
+/// DP-SIPS (Swanberg, Desfontaines and Haney, `PoPETs` 2023, Algorithm 3).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sips {
@@ -91,11 +91,11 @@ impl Sips {
     fn best_split(&self, bound: L0Bound, epsilon: f64, delta: f64) -> f64 {
         let last = self.shares().last().copied().unwrap_or(1.0);
         let threshold = |share: f64| {
-            let mu = approximate_mu(epsilon, delta * (1.0 - share));
+            let mu = approximate_mu(epsilon, delta * (1.0 - share), 1e-7);
             let noise = Noise::Gaussian { sigma: 1.0 / (mu * last.sqrt()) };
             approximate_threshold(noise, Weighting::EqualL2, bound, delta * share * last)
         };
-        minimise(threshold, 0.02, 0.98, 8, 10)
+        minimise(threshold, 0.1, 0.7, 4, 6)
     }
 }
 
@@ -129,6 +129,69 @@ impl Mechanism for Sips {
             neighbours: ADD_OR_REMOVE,
             source: "Swanberg et al. 2023, Theorem 14; Dong, Roth and Su 2022; Balle and Wang 2018",
             proof: "docs/algorithms/sips.md",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::gaussian::{composed_mu, delta_upper};
+
+    fn sigmas(calibration: &Calibration) -> Vec<f64> {
+        let sigma = |noise| if let Noise::Gaussian { sigma } = noise { sigma } else { f64::NAN };
+        calibration.rounds.iter().map(|round| sigma(round.noise)).collect()
+    }
+
+    #[test]
+    fn zcdp_shares_are_the_papers() {
+        let bound = L0Bound::new(100).unwrap();
+        let calibration = Sips::default().calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
+        for (sigma, share) in sigmas(&calibration).into_iter().zip([1.0 / 13.0, 3.0 / 13.0, 9.0 / 13.0]) {
+            let paper = f64::sqrt(0.5 / (0.1 * share));
+            assert!(sigma >= paper * (1.0 - 1e-15) && sigma < paper * (1.0 + 1e-14), "{sigma} {paper}");
+        }
+        assert!((calibration.rounds[2].threshold.value() - 14.255_382_27).abs() < 1e-6);
+        assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
+    }
+
+    #[test]
+    fn approximate_dp_does_not_go_through_zcdp() {
+        // With the paper's own split, 1e-5 of 4.96e-5 to the thresholds, mu rises from 0.4472 to 0.4862.
+        let (spent, total) = (1e-5, 4.96e-5);
+        let mu = largest_mu(1.765, (total - spent) / (1.0 - spent)).unwrap();
+        assert!((mu - 0.4862).abs() < 1e-4, "{mu}");
+        let bound = L0Bound::new(100).unwrap();
+        let asked =
+            [(0.5, 1e-6, 58.05), (1.0, 1e-5, 25.20), (1.765, 4.96e-5, 13.03), (3.0, 4.539_992_98e-5, 8.28)];
+        for (epsilon, delta, threshold) in asked {
+            let calibration = Sips::default().calibrate(Privacy::ApproxDp { epsilon, delta }, bound).unwrap();
+            let last = calibration.rounds[2].threshold.value();
+            assert!((last / threshold - 1.0).abs() < 1e-3, "{last} {threshold}");
+            let noise = delta_upper(epsilon, composed_mu(sigmas(&calibration)));
+            assert!(noise < 0.8 * delta && noise > 0.5 * delta, "{noise} {delta}");
+        }
+    }
+
+    #[test]
+    fn shares_never_exceed_the_budget() {
+        for ratio in [1.0, 0.99, 1.0 / 3.0, 0.1, 1e-3, 1e-300] {
+            for rounds in [1, 2, 3, 17, 64] {
+                let sips = Sips { rounds, ratio };
+                let sum = sips.shares().iter().fold(Interval::ZERO, |a, b| a + Interval::point(*b));
+                assert!(sum.lo() <= 1.0 && sum.hi() > 1.0 - 1e-12, "{sips:?}");
+            }
+        }
+        let hopeless = Sips { rounds: 64, ratio: 1e-300 };
+        let privacy = Privacy::Zcdp { rho: 1.0, delta: 1e-6 };
+        let error = hopeless.calibrate(privacy, L0Bound::new(1).unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Calibration { .. }), "{error}");
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for (rounds, ratio) in [(0, 0.5), (65, 0.5), (3, 0.0), (3, 1.5), (3, f64::NAN), (3, -1.0)] {
+            assert!(matches!(Sips { rounds, ratio }.validate(), Err(Error::InvalidParameter { .. })));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! WeightedGaussian: a user of k items gives 1/sqrt(k) to each; Gaussian noise; released from a threshold on.
+//! `WeightedGaussian`: a user of k items gives 1/sqrt(k) to each; Gaussian noise; released from a threshold on.
 //!
 //! Theorem, approximate DP: the exact analysis of one thresholded Gaussian round, in which noise and threshold may both
 //! use the whole delta (after Wilkins, Kifer, Zhang and Karrer, JPC 2024; proof in `docs/algorithms/accounting.md`).
-//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (PoPETs 2023), Algorithm 2 and Theorem 13.
+//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 2 and Theorem 13.
 //! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/weighted_gaussian.md`.
 
 use serde::{Deserialize, Serialize};

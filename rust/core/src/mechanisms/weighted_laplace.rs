@@ -1,4 +1,4 @@
-//! WeightedLaplace: a user of k items gives 1/k to each; Laplace noise; released from a threshold on.
+//! `WeightedLaplace`: a user of k items gives 1/k to each; Laplace noise; released from a threshold on.
 //!
 //! Theorem: Laplace noise of scale 1/epsilon on weights of L1 norm at most 1 and a threshold that some novel item
 //! reaches with probability at most delta, whatever t <= D0 novel items of weight 1/t there are, satisfy

@@ -1,6 +1,7 @@
 //! The release: freshly built columns of the released items, and the report of what was enforced.
 
 mod report;
+mod write;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
 pub use report::{KeyStamp, Report};
+pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 
 use crate::ingest::sorted;
 use crate::threshold::Selected;

@@ -37,6 +37,7 @@ pub struct KeyStamp {
 
 impl Report {
     /// The report of a calibrated request.
+    #[must_use]
     pub fn new(request: Request, calibration: Calibration, key: &ReleaseKey) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -64,14 +65,96 @@ impl Report {
         serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
     }
 
-    /// Calibrate again from the request alone and say whether the report's numbers are those.
+    /// Calibrate again from the request alone and compare with the report's numbers.
     ///
     /// # Errors
-    /// As [`crate::mechanisms::Mechanism::calibrate`].
-    pub fn check(&self) -> Result<bool> {
+    /// [`Error::Report`] for a version of this library that this one does not know, otherwise as
+    /// [`crate::mechanisms::Mechanism::calibrate`].
+    pub fn check(&self) -> Result<CheckOutcome> {
+        let known = env!("CARGO_PKG_VERSION");
+        if self.version != known {
+            let told: String = self.version.chars().take(20).collect();
+            return Err(Error::Report(format!(
+                "it is of version {told:?}, this is version {known}; check it with that"
+            )));
+        }
         let request = self.request.clone().validate()?;
-        let again =
-            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user)?;
-        Ok(again == self.calibration)
+        let mechanism = request.mechanism.as_mechanism();
+        let again = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
+        let mut differences = self.calibration.differences(&again);
+        if self.key.insecure_test_key {
+            differences
+                .push("the release key was given by a test: nothing in this release is private".into());
+        }
+        Ok(CheckOutcome { differences })
+    }
+}
+
+/// What [`Report::check`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckOutcome {
+    /// One sentence per parameter that is not what the request calls for; empty if all is well.
+    pub differences: Vec<String>,
+}
+
+impl CheckOutcome {
+    /// Whether the report's numbers are exactly those that the request calls for.
+    pub fn is_ok(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanisms::MechanismSpec;
+    use crate::threshold::Threshold;
+
+    fn report() -> Report {
+        let request = Request::from_json(
+            r#"{"columns": {"user": "u", "items": ["i"]}, "max_items_per_user": 10, "with_weights": false,
+                "privacy": {"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6},
+                "mechanism": {"name": "sips", "rounds": 2, "ratio": 0.5}}"#,
+        )
+        .unwrap();
+        let calibration =
+            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user).unwrap();
+        let mut report = Report::new(request, calibration, &ReleaseKey::insecure_test([1; 32]));
+        report.key.insecure_test_key = false;
+        report
+    }
+
+    #[test]
+    fn an_honest_report_checks_after_a_round_trip() {
+        let report = Report::from_json(&report().to_json().unwrap()).unwrap();
+        assert_eq!(report.check().unwrap().differences, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_changed_number_is_named() {
+        let mut changed = report();
+        let threshold = changed.calibration.rounds[1].threshold;
+        changed.calibration.rounds[1].threshold = Threshold::from_units(threshold.units() - 1);
+        let outcome = changed.check().unwrap();
+        assert!(!outcome.is_ok() && outcome.differences[0].starts_with("round 2: threshold"), "{outcome:?}");
+
+        let mut fewer = report();
+        fewer.calibration.rounds.pop();
+        assert_eq!(fewer.check().unwrap().differences, ["1 rounds instead of 2"]);
+
+        let mut other = report();
+        other.request.mechanism = MechanismSpec::CountLaplace(crate::mechanisms::CountLaplace {});
+        assert!(!other.check().unwrap().is_ok());
+
+        let mut test_key = report();
+        test_key.key.insecure_test_key = true;
+        assert!(test_key.check().unwrap().differences[0].contains("nothing in this release is private"));
+    }
+
+    #[test]
+    fn unknown_versions_are_refused() {
+        let mut report = report();
+        report.version = "99.0.0".into();
+        assert!(matches!(report.check(), Err(Error::Report(text)) if text.contains("99.0.0")));
     }
 }

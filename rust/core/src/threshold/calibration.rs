@@ -1,8 +1,8 @@
 //! From delta to a threshold: the smallest integer at which an item that one user alone holds stays within delta.
 //!
-//! A user with t bounded items, all of them novel (held by nobody else), gives each the weight w_t. Each is released
-//! independently with probability tail(T - w_t), so some novel item is released with probability
-//! 1 - (1 - tail(T - w_t))^t. A user of k items of which t are novel gives them less, w_k <= w_t. The threshold holds
+//! A user with t bounded items, all of them novel (held by nobody else), gives each the weight `w_t`. Each is released
+//! independently with probability tail(T - `w_t`), so some novel item is released with probability
+//! 1 - (1 - tail(T - `w_t))^t`. A user of k items of which t are novel gives them less, `w_k` <= `w_t`. The threshold holds
 //! the maximum over t = 1..D0 at or below delta. Where the maximum lies is not assumed: ranges of t are bounded by their
 //! monotone corners and split until every range is certified.
 //!
@@ -29,6 +29,7 @@ const MOST_RANGES: u32 = 20_000;
 ///
 /// # Contract
 /// Encloses the probability.
+#[must_use]
 pub fn noise_tail(noise: Noise, units: i128) -> Interval {
     let weight = Interval::integer(units) * Interval::point(1.0 / UNIT as f64);
     match noise {
@@ -40,8 +41,9 @@ pub fn noise_tail(noise: Noise, units: i128) -> Interval {
 /// Whether no configuration of a user with at most `bound` items makes the release of a novel item likelier than `delta`.
 ///
 /// # Contract
-/// `true` is certified: max over t of 1 - (1 - P[w_t + N >= T])^t <= `delta` in real numbers. `false` says that it
+/// `true` is certified: max over t of 1 - (1 - P[`w_t` + N >= T])^t <= `delta` in real numbers. `false` says that it
 /// fails or could not be certified.
+#[must_use]
 pub fn novel_items_within(
     noise: Noise,
     weighting: Weighting,
@@ -166,7 +168,7 @@ fn normal_upper_quantile(q: f64) -> f64 {
             return z;
         }
     }
-    if z.is_finite() { z } else { root(|z| goal - libm::log(tail(z)), 0.0, 40.0) }
+    if z.is_finite() { z } else { root(|z| goal - libm::log(tail(z)), 0.0, 40.0, 1e-13) }
 }
 
 /// A number in `first..last` that halves the range on a logarithmic scale.

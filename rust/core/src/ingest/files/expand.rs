@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::reason::{io_failed, unreadable};
 use crate::ingest::FileFormat;
-use crate::{Error, Result};
+use crate::Result;
 
 /// The files that the paths and patterns name: each pattern's in sorted order, every file once.
 ///

@@ -95,7 +95,7 @@ pub fn calibrate_single_round(
     if single_round_holds(whole, weighting, bound, epsilon, delta) {
         return Ok(whole);
     }
-    let shares = [0.99, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.35];
+    let shares = [0.9999, 0.99, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.35];
     let best = shares
         .iter()
         .filter_map(|share| search_threshold(weighting, bound, epsilon, delta, *share).ok())
