@@ -44,10 +44,10 @@ pub(crate) fn convert_zcdp(
     Ok((converted.epsilon, converted.delta))
 }
 
-/// Whether a report's numbers are what its own request calibrates to.
+/// What of a report is not as its own request calls for, one sentence each; empty if all is well.
 #[pyfunction]
-pub(crate) fn check_report(report_json: &str) -> PyResult<bool> {
-    guarded(|| Report::from_json(report_json)?.check())
+pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
+    guarded(|| Ok(Report::from_json(report_json)?.check()?.differences))
 }
 
 /// Check the ranges of privacy parameters: epsilon, or epsilon and delta, or rho and delta.
