@@ -16,9 +16,16 @@ STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshol
 BESIDE = {"error", "random", "rounding", "accounting", "control", "request", "mechanisms", "parallel"}
 
 
+def shipped_code(path: Path) -> str:
+    """A source file without comments and without its unit tests, which stand at its end."""
+    return re.split(r"#\[cfg\(test\)\]\n(?:#\[.*\]\n)*mod \w+ \{", re.sub(r"//[^\n]*", "", path.read_text()))[
+        0
+    ]
+
+
 def uses(path: Path) -> set[str]:
     """Modules of the crate that a file names, its unit tests left out."""
-    code = re.sub(r"//[^\n]*", "", path.read_text()).split("#[cfg(test)]\nmod ")[0]
+    code = shipped_code(path)
     paths = set(re.findall(r"\bcrate::(\w+)", code))
     for group in re.findall(r"\bcrate::\{([^;]*)\};", code):
         paths |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
@@ -65,7 +72,7 @@ def test_no_unsafe_and_no_panic_in_the_crates() -> None:
     for path in (ROOT / "rust").glob("*/src/**/*.rs"):
         if path.stem == "testing":
             continue  # compiled for unit tests only
-        code = re.sub(r"//[^\n]*", "", path.read_text()).split("#[cfg(test)]\nmod ")[0]
+        code = shipped_code(path)
         assert not re.search(r"\bunsafe\b|\btodo!|\bunimplemented!|\.unwrap\(\)|\bdbg!", code), path
 
 

@@ -72,10 +72,11 @@ def patched(mutant: Mutant) -> str:
 
 def build(copy: Path) -> bool:
     """Build the extension and put it beside the copied Python package."""
-    target = SCRATCH / "target"
+    # The target folder of the repository itself: the dependencies are there already.
+    target = ROOT / "target"
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(target),
-        "RUSTFLAGS": "-Awarnings",
+        "PYO3_BUILD_EXTENSION_MODULE": "1",
         "PYO3_PYTHON": sys.executable,
     }
     command = ["cargo", "build", "--quiet", "-p", "dpsel-python"]
