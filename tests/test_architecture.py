@@ -12,6 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "rust" / "core" / "src"
 
 #: A stage may use the stages to its left, and those that stand beside all of them.
+#: Files that are compiled for unit tests only.
+UNIT_TESTS = {"testing", "tests"}
+
 STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "release"]
 BESIDE = {"error", "random", "rounding", "accounting", "control", "request", "mechanisms", "parallel"}
 
@@ -45,7 +48,7 @@ def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
     if stage == "noise":
         # The decision compares with a `Threshold`: the value, not the stage that finds it.
         allowed |= {"threshold"}
-    found = {name for path in files(stage) if path.stem != "testing" for name in uses(path)}
+    found = {name for path in files(stage) if path.stem not in UNIT_TESTS for name in uses(path)}
     assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
 
 
@@ -70,7 +73,7 @@ def test_only_random_opens_the_systems_generator() -> None:
 
 def test_no_unsafe_and_no_panic_in_the_crates() -> None:
     for path in (ROOT / "rust").glob("*/src/**/*.rs"):
-        if path.stem == "testing":
+        if path.stem in UNIT_TESTS:
             continue  # compiled for unit tests only
         code = shipped_code(path)
         assert not re.search(r"\bunsafe\b|\btodo!|\bunimplemented!|\.unwrap\(\)|\bdbg!", code), path

@@ -12,13 +12,17 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
-PROPERTIES = "tests/properties/test_invariants.py"
-CALIBRATION = "tests/properties/test_calibration.py"
+NOISE = "tests/statistical/test_noise.py"
+FREQUENCY = "tests/statistical/test_release_frequency.py"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One planted bug, and the tests of which at least one must fail."""
+    """One planted bug, and the tests of which at least one must fail.
+
+    A test is a file for pytest, or `cargo:` and a filter for the unit tests of the core: for what no
+    caller can see, because one integer unit of weight is a change of delta by a billionth.
+    """
 
     name: str
     file: str
@@ -150,10 +154,10 @@ MUTANTS = [
         (LAW2,),
     ),
     Mutant(
-        "text and binary are one kind",
+        "texts of different length are one item",
         CORE + "random/digest.rs",
-        "Binary = 3,",
-        "Binary = 9,",
+        "first[1..5].copy_from_slice(&length.to_le_bytes());",
+        "first[1..5].copy_from_slice(&(length & 0).to_le_bytes());",
         (REFERENCE,),
     ),
     Mutant(
@@ -162,5 +166,118 @@ MUTANTS = [
         "(value.cast_unsigned() << 8) | u128::from(kind as u8)",
         "(value.cast_unsigned() << 8) | u128::from(kind as u8 & 0)",
         ("tests/counterexamples/test_key_identity.py", REFERENCE),
+    ),
+    Mutant(
+        "sampler with half the noise",
+        CORE + "noise/decision.rs",
+        "let law = Law::new(noise);",
+        """let noise = match noise {
+            Noise::Gaussian { sigma } => Noise::Gaussian { sigma: sigma / 2.0 },
+            Noise::Laplace { scale } => Noise::Laplace { scale: scale / 2.0 },
+        };
+        let law = Law::new(noise);""",
+        (REFERENCE, NOISE),
+    ),
+    Mutant(
+        "decision with a threshold 1 % lower",
+        CORE + "noise/decision.rs",
+        "let law = Law::new(noise);",
+        """let threshold = Threshold::from_units(threshold.units() - threshold.units() / 100);
+        let law = Law::new(noise);""",
+        (REFERENCE, FREQUENCY),
+    ),
+    Mutant(
+        "above the threshold instead of at least",
+        CORE + "noise/decision.rs",
+        "i128::from(self.threshold.units()) - i128::from(weight)",
+        "i128::from(self.threshold.units()) - i128::from(weight) + 1",
+        ("cargo:noise::decision",),
+    ),
+    Mutant(
+        "calibrated scale halved",
+        CORE + "mechanisms/count_laplace.rs",
+        "div_up(f64::from(bound.get()), epsilon)",
+        "div_up(f64::from(bound.get()), 2.0 * epsilon)",
+        (LAW4,),
+    ),
+    Mutant(
+        "calibrated threshold 1 % lower",
+        CORE + "threshold/calibration.rs",
+        "Ok(Threshold::from_units(good))",
+        "Ok(Threshold::from_units(good - good / 100))",
+        (LAW4,),
+    ),
+    Mutant(
+        "calibrated threshold one unit lower",
+        CORE + "threshold/calibration.rs",
+        "Ok(Threshold::from_units(good))",
+        "Ok(Threshold::from_units(good - 1))",
+        (LAW4,),
+    ),
+    Mutant(
+        "threshold for one novel item only",
+        CORE + "threshold/calibration.rs",
+        "let d0 = bound.get();\n    if !certify(1, 1)",
+        "let d0 = bound.get().min(1);\n    if !certify(1, 1)",
+        (LAW4,),
+    ),
+    Mutant(
+        "delta not divided among the rounds",
+        CORE + "mechanisms/sips.rs",
+        "bound, mul_down(delta, *share))?",
+        "bound, delta)?",
+        (LAW4,),
+    ),
+    Mutant(
+        "rho not divided among the rounds",
+        CORE + "mechanisms/sips.rs",
+        "zcdp_sigma(mul_down(rho, share))",
+        "zcdp_sigma(mul_down(rho, share.max(1.0)))",
+        (LAW4,),
+    ),
+    Mutant(
+        "rounds composed as if each were alone",
+        CORE + "mechanisms/sips.rs",
+        "div_up(1.0, mul_down(mu, sqrt_down(share)))",
+        "div_up(1.0, mul_down(mu, sqrt_down(share.max(1.0))))",
+        (LAW4,),
+    ),
+    Mutant(
+        "sigma rounded down",
+        CORE + "mechanisms/requirements.rs",
+        "div_up(1.0, sqrt_down(mul_down(2.0, rho)))",
+        "div_up(1.0, sqrt_down(mul_down(2.0, rho))) * (1.0 - 4.0 * f64::EPSILON)",
+        (LAW4,),
+    ),
+    Mutant(
+        "conversion forgets the delta of the zCDP guarantee",
+        CORE + "accounting/conversion.rs",
+        "let total = slack + (Interval::ONE - slack) * d;",
+        "let total = (Interval::ONE - slack) * d;",
+        (TABLES,),
+    ),
+    Mutant(
+        "the report holds the number of released items",
+        CORE + "release/mod.rs",
+        "        Ok(Self { items, report })",
+        """        let mut report = report;
+        report.version.push_str(&format!("+{}", items.num_rows()));
+        Ok(Self { items, report })""",
+        (LAW5,),
+    ),
+    Mutant(
+        "items in the order of the table",
+        CORE + "release/mod.rs",
+        "let (items, order) = sorted(&vocabulary.schema().decode(keys)?)?;",
+        """let items = vocabulary.schema().decode(keys)?;
+        let order: Vec<u32> = (0..items.num_rows() as u32).chain(sorted(&items)?.1.into_iter().take(0)).collect();""",
+        (LAW5, LAW1),
+    ),
+    Mutant(
+        "weights beside the wrong items",
+        CORE + "release/mod.rs",
+        "order.iter().map(|&i| selected.items[i as usize].1 as f64",
+        "(0..order.len()).map(|i| selected.items[i].1 as f64",
+        (REFERENCE,),
     ),
 ]

@@ -70,17 +70,22 @@ def patched(mutant: Mutant) -> str:
     return text.replace(mutant.find, mutant.replace)
 
 
-def build(copy: Path) -> bool:
-    """Build the extension and put it beside the copied Python package."""
-    # The target folder of the repository itself: the dependencies are there already.
-    target = ROOT / "target"
-    environment = os.environ | {
-        "CARGO_TARGET_DIR": str(target),
+def cargo_environment() -> dict[str, str]:
+    """Build into the target folder of the repository itself, where the dependencies are already."""
+    return os.environ | {
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
         "PYO3_PYTHON": sys.executable,
     }
+
+
+def build(copy: Path) -> bool:
+    """Build the extension and put it beside the copied Python package."""
+    target = ROOT / "target"
     command = ["cargo", "build", "--quiet", "-p", "dpsel-python"]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
+    )
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
         return False
@@ -94,23 +99,41 @@ def build(copy: Path) -> bool:
     return True
 
 
-def tests_fail(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
-    """Whether the tests notice; and the first that did."""
+def unit_tests_fail(copy: Path, test_filter: str) -> bool:
+    """Whether a unit test of the core fails."""
+    command = ["cargo", "test", "--quiet", "-p", "dpsel-core", "--lib", test_filter]
+    done = subprocess.run(
+        command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode and "test result: FAILED" not in done.stdout:
+        raise BrokenRunError(f"the unit tests do not run: {done.stderr[-2000:]}")
+    return done.returncode != 0
+
+
+def tests_fail(copy: Path, tests: tuple[str, ...]) -> str | None:
+    """The first test that fails, or None."""
+    for test in tests:
+        if test.startswith("cargo:") and unit_tests_fail(copy, test.removeprefix("cargo:")):
+            return test
+    files = [test for test in tests if not test.startswith("cargo:")]
+    return pytest_fails(copy, files) if files else None
+
+
+def pytest_fails(copy: Path, files: list[str]) -> str | None:
+    """The first pytest test that fails, or None."""
     environment = os.environ | {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
     probe = [sys.executable, "-c", "import dpsel; print(dpsel.__file__)"]
     where = subprocess.run(probe, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not where.stdout.startswith(str(copy)):
-        raise BrokenRunError(
-            f"the patched package is not the one that is imported: {where.stdout}{where.stderr}"
-        )
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
+        raise BrokenRunError(f"the patched package is not what is imported: {where.stdout}{where.stderr}")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise BrokenRunError(
             f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}"
         )
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    return done.returncode == 1, failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
+    return failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else None
 
 
 def plant(copy: Path, mutant: Mutant) -> str | None:
@@ -120,8 +143,7 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     try:
         if not build(copy):
             raise BrokenRunError(f"{mutant.name}: does not compile")
-        caught, test = tests_fail(copy, mutant.tests)
-        return test if caught else None
+        return tests_fail(copy, mutant.tests)
     finally:
         path.write_text((ROOT / mutant.file).read_text())
 
@@ -158,8 +180,8 @@ def run(mutants: list[Mutant]) -> int:
     if not build(copy):
         raise BrokenRunError("the unpatched copy does not compile")
     every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
-    failed, test = tests_fail(copy, every_test)
-    if failed:
+    test = tests_fail(copy, every_test)
+    if test:
         raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
     survivors = []
     for mutant in mutants:
