@@ -36,6 +36,7 @@ COPIED = [
     "rust",
     "python",
     "tests",
+    "benches",
     "docs",
 ]
 
