@@ -161,10 +161,9 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
         ok: scales and thresholds are those of the guarantee
     """
     loaded = report if isinstance(report, Report) else Report.load(report)
-    if not _core.check_report(loaded.to_json()):
-        return CheckResult(ok=False, reason="the scales or thresholds are not those of the guarantee")
-    if loaded.is_insecure:
-        return CheckResult(ok=False, reason="made with insecure_test_key, so nothing is private")
+    differences = _core.check_report(loaded.to_json())
+    if differences:
+        return CheckResult(ok=False, reason="; ".join(differences))
     return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
 
 
