@@ -262,7 +262,7 @@ impl Items {
         match &column.values {
             Values::Words(words) => {
                 digest_words(&self.digester, column.kind, words, &mut self.digests);
-                sink.intern(&self.digests, &WordPayload(&words.words), &mut self.codes)
+                sink.intern(&self.digests, &WordPayload(&words.values), &mut self.codes)
             }
             Values::Small(c) => self.intern_bytes(column.kind, c, sink),
             Values::Large(c) => self.intern_bytes(column.kind, c, sink),
@@ -293,7 +293,7 @@ pub(super) fn digest_words(
     words: &super::columns::Words,
     out: &mut Vec<Digest>,
 ) {
-    let values = words.words.iter().copied();
+    let values = words.values.iter().copied();
     match (words.signed, words.scale) {
         (true, 1) => digester.integers(kind, values.map(|w| i128::from(w.cast_signed())), out),
         (true, _) => digester.integers(kind, values.map(|w| words.canonical(w)), out),

@@ -26,7 +26,12 @@ struct Recorder {
 }
 
 impl Sink for Recorder {
-    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>) -> Result<()> {
+    fn intern(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<ItemCode>,
+    ) -> Result<()> {
         for (row, &digest) in digests.iter().enumerate() {
             let next = u32::try_from(self.digests.len()).unwrap();
             let code = *self.codes.entry(digest).or_insert_with(|| {
@@ -59,7 +64,8 @@ fn columns(items: &[&str], ngrams: Option<NGrams>) -> Columns {
 fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Result<(Recorder, RecordBatch)> {
     let names = &["a", "b", "c"][..items.len()];
     let fields = [("u", &user)].into_iter().chain(names.iter().copied().zip(&items));
-    let schema = Schema::new(fields.map(|(n, c)| Field::new(n, c.data_type().clone(), true)).collect::<Vec<_>>());
+    let schema =
+        Schema::new(fields.map(|(n, c)| Field::new(n, c.data_type().clone(), true)).collect::<Vec<_>>());
     let (plan, _) = Plan::new(&schema, &columns(names, ngrams), "the input")?;
     let item_schema = plan.item_schema()?;
     let recorder = Recorder {
@@ -103,10 +109,8 @@ fn agree(representations: Vec<ArrayRef>) {
 fn integer_widths_agree() {
     let dictionary: DictionaryArray<UInt8Type> =
         DictionaryArray::new(UInt8Array::from(vec![2, 0, 0, 1]), Arc::new(Int16Array::from(vec![7, 100, 5])));
-    let runs = RunArray::<Int32Type>::try_new(
-        &Int32Array::from(vec![1, 3, 4]),
-        &UInt32Array::from(vec![5, 7, 100]),
-    );
+    let runs =
+        RunArray::<Int32Type>::try_new(&Int32Array::from(vec![1, 3, 4]), &UInt32Array::from(vec![5, 7, 100]));
     agree(vec![
         ints(&[5, 7, 7, 100]),
         Arc::new(Int8Array::from(vec![5, 7, 7, 100])),
@@ -258,10 +262,8 @@ fn ngrams_are_the_items() {
     let (recorder, decoded) = record(ints(&[1, 1, 2]), vec![texts.clone()], grams).unwrap();
     assert_eq!(decoded.column(0).as_ref(), &StringArray::from(vec!["a", "a b", "b"]));
     assert_eq!(recorder.rows.len(), 4);
-    let dictionary = arrow_cast::cast(&texts, &DataType::Dictionary(
-        Box::new(DataType::Int32),
-        Box::new(DataType::Utf8),
-    ));
+    let dictionary =
+        arrow_cast::cast(&texts, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)));
     let other = record(ints(&[1, 1, 2]), vec![dictionary.unwrap()], grams).unwrap().0;
     assert_eq!(other.rows, recorder.rows);
     assert!(matches!(record(ints(&[1]), vec![ints(&[1])], grams), Err(Error::Schema { .. })));
@@ -293,9 +295,14 @@ fn null_users_are_refused_with_their_row() {
 #[test]
 fn refused_types_name_the_column_and_the_fix() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
-    for (user, item, role) in [(ints(&[1]), floats.clone(), "item column 'a'"), (floats, ints(&[1]), "user column 'u'")] {
+    for (user, item, role) in
+        [(ints(&[1]), floats.clone(), "item column 'a'"), (floats, ints(&[1]), "user column 'u'")]
+    {
         let Err(error) = record(user, vec![item], None) else { panic!("a float was accepted") };
         let text = error.to_string();
-        assert!(text.contains(role) && text.contains("Float64") && text.contains("integer or string"), "{text}");
+        assert!(
+            text.contains(role) && text.contains("Float64") && text.contains("integer or string"),
+            "{text}"
+        );
     }
 }
