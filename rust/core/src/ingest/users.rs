@@ -58,13 +58,11 @@ impl UserEncoder {
         }
         self.starts.clear();
         self.digests.clear();
-        match dictionary_keys(&column) {
-            Some((keys, values)) => self.dictionary(&keys, values),
-            None => {
-                self.flat(&Flat::new(&column)?);
-                Ok(())
-            }
+        if let Some((keys, values)) = dictionary_keys(&column) {
+            return self.dictionary(&keys, values);
         }
+        self.flat(&Flat::new(&column)?);
+        Ok(())
     }
 
     /// The runs of the slice encoded last; `counts` says how many codes each row has (one if absent).
