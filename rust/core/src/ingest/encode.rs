@@ -17,8 +17,8 @@ use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey}
 use crate::request::NGrams;
 use crate::{Error, Result};
 
-/// Rows encoded at a time: digests, codes and columns of this many rows stay in the second-level cache.
-const ROWS: usize = 16 * 1024;
+/// Rows encoded at a time: few enough for the cache, enough that each shard of the interner is locked for many.
+const ROWS: usize = 32 * 1024;
 
 /// Where encoded rows go: a builder's worker, or a recorder in tests.
 pub(super) trait Sink {
