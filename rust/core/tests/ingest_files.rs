@@ -1,5 +1,8 @@
 //! Files of every format in, through the whole pipeline: the same rows give the same release whatever holds them.
 
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -220,7 +223,9 @@ fn csv_is_text_and_empty_fields_are_null() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("codes.csv");
     let mut text = String::from("\u{feff}item,user\r\n");
-    (0..USERS).for_each(|u| text += &format!("007,{u}\r\n,{u}\r\n7,{u}\r\n\"a,b\"\"c\",{u}\r\n"));
+    for u in 0..USERS {
+        write!(text, "007,{u}\r\n,{u}\r\n7,{u}\r\n\"a,b\"\"c\",{u}\r\n").unwrap();
+    }
     write_text_atomically(&path, &text).unwrap();
     let items = from_files(vec![path]);
     assert_eq!(items.column(0).as_ref(), &StringArray::from(vec!["007", "7", "a,b\"c"]));
@@ -300,8 +305,10 @@ fn late_type_changes_and_long_gaps_in_ndjson() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("late.ndjson");
     let nulls = "{\"user\": 1}\n".repeat(150);
-    let rows: String =
-        (0..USERS).map(|u| format!("{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}\n")).collect();
+    let mut rows = String::new();
+    for u in 0..USERS {
+        writeln!(rows, "{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}").unwrap();
+    }
     fs::write(&path, nulls + &rows).unwrap();
     assert_eq!(from_files(vec![path.clone()]).column(0).as_ref(), &StringArray::from(vec!["x"]));
     fs::write(&path, rows + "{\"user\": 1, \"item\": \"secret\"}\n").unwrap();

@@ -92,12 +92,12 @@ fn ints(values: &[i64]) -> ArrayRef {
 }
 
 /// All representations must give the rows of the first.
-fn agree(representations: Vec<ArrayRef>) {
+fn agree(representations: &[ArrayRef]) {
     let rows = i64::try_from(representations[0].len()).unwrap();
     let users = ints(&(0..rows).collect::<Vec<_>>());
     let expected = ok(users.clone(), vec![representations[0].clone()]).0.rows;
     let twice = |column: &ArrayRef| ok(users.clone(), vec![column.clone(), column.clone()]).0.rows;
-    for column in &representations {
+    for column in representations {
         assert_eq!(ok(users.clone(), vec![column.clone()]).0.rows, expected, "{}", column.data_type());
         assert_eq!(twice(column), twice(&representations[0]), "composite of {}", column.data_type());
         let as_user = |c: &ArrayRef| ok(c.clone(), vec![users.clone()]).0.rows;
@@ -111,7 +111,7 @@ fn integer_widths_agree() {
         DictionaryArray::new(UInt8Array::from(vec![2, 0, 0, 1]), Arc::new(Int16Array::from(vec![7, 100, 5])));
     let runs =
         RunArray::<Int32Type>::try_new(&Int32Array::from(vec![1, 3, 4]), &UInt32Array::from(vec![5, 7, 100]));
-    agree(vec![
+    agree(&[
         ints(&[5, 7, 7, 100]),
         Arc::new(Int8Array::from(vec![5, 7, 7, 100])),
         Arc::new(Int16Array::from(vec![5, 7, 7, 100])),
@@ -123,7 +123,7 @@ fn integer_widths_agree() {
         Arc::new(dictionary),
         Arc::new(runs.unwrap()),
     ]);
-    agree(vec![ints(&[-1, -128]), Arc::new(Int8Array::from(vec![-1, -128]))]);
+    agree(&[ints(&[-1, -128]), Arc::new(Int8Array::from(vec![-1, -128]))]);
 }
 
 #[test]
@@ -132,8 +132,10 @@ fn text_types_agree() {
     let dictionary: DictionaryArray<Int32Type> = values.into_iter().collect();
     let dictionary64: DictionaryArray<UInt64Type> = values.into_iter().collect();
     let mut runs = StringRunBuilder::<Int32Type>::new();
-    values.iter().for_each(|v| runs.append_value(v));
-    agree(vec![
+    for value in values {
+        runs.append_value(value);
+    }
+    agree(&[
         Arc::new(StringArray::from_iter_values(values)),
         Arc::new(LargeStringArray::from_iter_values(values)),
         Arc::new(StringViewArray::from_iter_values(values)),
@@ -146,7 +148,7 @@ fn text_types_agree() {
 #[test]
 fn binary_types_agree_and_differ_from_text() {
     let values: Vec<&[u8]> = vec![b"ab", b"\xff\x00", b"ab"];
-    agree(vec![
+    agree(&[
         Arc::new(BinaryArray::from_iter_values(&values)),
         Arc::new(LargeBinaryArray::from_iter_values(&values)),
         Arc::new(BinaryViewArray::from_iter_values(&values)),
@@ -160,11 +162,11 @@ fn binary_types_agree_and_differ_from_text() {
 
 #[test]
 fn dates_and_timestamps_agree_across_units() {
-    agree(vec![
+    agree(&[
         Arc::new(Date32Array::from(vec![3, -3])),
         Arc::new(Date64Array::from(vec![3 * 86_400_000, -3 * 86_400_000])),
     ]);
-    agree(vec![
+    agree(&[
         Arc::new(TimestampSecondArray::from(vec![9_000_000_000, -2])),
         Arc::new(TimestampMillisecondArray::from(vec![9_000_000_000_000, -2000])),
         Arc::new(TimestampMicrosecondArray::from(vec![9_000_000_000_000_000, -2_000_000])),
@@ -275,7 +277,9 @@ fn long_inputs_cross_slices_and_dictionary_batches() {
     let users: Vec<i64> = (0..n).map(|i| i / 7).collect();
     let names: Vec<String> = (0..n).map(|i| format!("item {}", (i * 7919) % 1000)).collect();
     let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
-    names.iter().for_each(|name| dictionary.append_value(name));
+    for name in &names {
+        dictionary.append_value(name);
+    }
     let plain = ok(ints(&users), vec![Arc::new(StringArray::from(names))]);
     let other = ok(ints(&users), vec![Arc::new(dictionary.finish())]);
     assert_eq!(plain.0.rows, other.0.rows);
