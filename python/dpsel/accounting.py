@@ -133,13 +133,13 @@ class ZCDP:
             >>> dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=4.96e-5).epsilon < 1.766
             True
         """
-        epsilon, delta = _core.convert_zcdp(
+        converted = _core.convert_zcdp(
             self.rho,
             self.delta,
             epsilon=None if epsilon is None else as_number("epsilon", epsilon),
             target_delta=None if delta is None else as_number("delta", delta),
         )
-        return ApproxDP(epsilon=epsilon, delta=delta)
+        return ApproxDP(epsilon=converted["epsilon"], delta=converted["delta"])
 
 
 Privacy: TypeAlias = PureDP | ApproxDP | ZCDP

@@ -23,6 +23,7 @@ pub mod control;
 pub mod error;
 pub mod ingest;
 pub mod mechanisms;
+mod memory;
 pub mod noise;
 mod parallel;
 pub mod pipeline;

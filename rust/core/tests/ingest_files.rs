@@ -1,5 +1,8 @@
 //! Files of every format in, through the whole pipeline: the same rows give the same release whatever holds them.
 
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -7,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Int32Array, Int64Array, LargeStringArray, ListArray, RecordBatch, RecordBatchIterator, StringArray,
-    UInt32Array, UInt64Array,
+    ArrayRef, Int32Array, Int64Array, LargeStringArray, ListArray, RecordBatch, RecordBatchIterator,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_ipc::CompressionType;
@@ -46,8 +49,11 @@ fn texts() -> RecordBatch {
 
 fn numbers(items: impl Fn(Vec<i64>) -> ArrayRef) -> RecordBatch {
     let (users, values): (Vec<_>, Vec<_>) = pairs().into_iter().unzip();
-    RecordBatch::try_from_iter([("user", Arc::new(Int64Array::from(users)) as ArrayRef), ("item", items(values))])
-        .unwrap()
+    RecordBatch::try_from_iter([
+        ("user", Arc::new(Int64Array::from(users)) as ArrayRef),
+        ("item", items(values)),
+    ])
+    .unwrap()
 }
 
 fn request(item: &str) -> Request {
@@ -82,7 +88,8 @@ fn parquet(batch: &RecordBatch, path: &Path, group: usize, dictionary: bool, com
         .set_dictionary_enabled(dictionary)
         .set_compression(compression)
         .build();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(batch).unwrap();
     writer.close().unwrap();
 }
@@ -94,7 +101,17 @@ fn every_format_gives_the_same_release() {
     let batch = texts();
     let expected = from_memory(&batch);
     assert_eq!(expected.num_rows(), usize::try_from(COMMON).unwrap());
-    for name in ["a.csv", "a.csv.gz", "a.csv.zst", "a.ndjson", "a.jsonl.gz", "a.ndjson.zst", "a.parquet", "a.arrow", "a.arrows"] {
+    for name in [
+        "a.csv",
+        "a.csv.gz",
+        "a.csv.zst",
+        "a.ndjson",
+        "a.jsonl.gz",
+        "a.ndjson.zst",
+        "a.parquet",
+        "a.arrow",
+        "a.arrows",
+    ] {
         write_table(&batch, &at(name)).unwrap();
         assert_eq!(from_files(vec![at(name)]), expected, "{name}");
     }
@@ -134,9 +151,14 @@ fn integer_widths_may_mix_and_come_out_widest() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let long = numbers(|v| Arc::new(Int64Array::from(v)));
-    let short = numbers(|v| Arc::new(Int32Array::from(v.iter().map(|&x| i32::try_from(x).unwrap()).collect::<Vec<_>>())));
-    let unsigned = numbers(|v| Arc::new(UInt32Array::from(v.iter().map(|&x| u32::try_from(x).unwrap()).collect::<Vec<_>>())));
-    let huge = numbers(|v| Arc::new(UInt64Array::from(v.iter().map(|&x| x.unsigned_abs()).collect::<Vec<_>>())));
+    let short = numbers(|v| {
+        Arc::new(Int32Array::from(v.iter().map(|&x| i32::try_from(x).unwrap()).collect::<Vec<_>>()))
+    });
+    let unsigned = numbers(|v| {
+        Arc::new(UInt32Array::from(v.iter().map(|&x| u32::try_from(x).unwrap()).collect::<Vec<_>>()))
+    });
+    let huge =
+        numbers(|v| Arc::new(UInt64Array::from(v.iter().map(|&x| x.unsigned_abs()).collect::<Vec<_>>())));
     write_table(&long, &at("long.parquet")).unwrap();
     write_table(&short, &at("short.parquet")).unwrap();
     write_table(&unsigned, &at("unsigned.parquet")).unwrap();
@@ -201,7 +223,9 @@ fn csv_is_text_and_empty_fields_are_null() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("codes.csv");
     let mut text = String::from("\u{feff}item,user\r\n");
-    (0..USERS).for_each(|u| text += &format!("007,{u}\r\n,{u}\r\n7,{u}\r\n\"a,b\"\"c\",{u}\r\n"));
+    for u in 0..USERS {
+        write!(text, "007,{u}\r\n,{u}\r\n7,{u}\r\n\"a,b\"\"c\",{u}\r\n").unwrap();
+    }
     write_text_atomically(&path, &text).unwrap();
     let items = from_files(vec![path]);
     assert_eq!(items.column(0).as_ref(), &StringArray::from(vec!["007", "7", "a,b\"c"]));
@@ -241,14 +265,26 @@ fn malformed_text_names_file_and_line() {
     let cases: &[(&str, &[u8], &str)] = &[
         ("fields.csv", b"user,item\nsecret,1\nsecret\n", "line 3"),
         ("more.csv", b"user,item\nsecret,1,2\n", "line 2"),
-        ("utf8.csv", b"user,item\na,b\nsecret\xff,1\n", "line 3 (quoted line breaks not counted) is not valid UTF-8"),
+        (
+            "utf8.csv",
+            b"user,item\na,b\nsecret\xff,1\n",
+            "line 3 (quoted line breaks not counted) is not valid UTF-8",
+        ),
         ("header.csv", b"secret,1\n2,3\n", "2 columns, none named 'item'"),
         ("twice.csv", b"user,item,item\n1,2,3\n", "several columns named 'item'"),
         ("empty.csv", b"", "the file is empty"),
         ("user.csv", b"user,item\n1,2\n,3\n", "user column 'user' is null in row 2"),
-        ("broken.ndjson", b"{\"user\": 1, \"item\": 2}\n{\"user\": \"secret\n", "line 2 is not a JSON object"),
+        (
+            "broken.ndjson",
+            b"{\"user\": 1, \"item\": 2}\n{\"user\": \"secret\n",
+            "line 2 is not a JSON object",
+        ),
         ("utf8.ndjson", b"{\"user\": 1, \"item\": \"secret\xff\"}\n", "line 1 is not valid UTF-8"),
-        ("type.ndjson", b"{\"user\": 1, \"item\": 2}\n\n{\"user\": 1, \"item\": \"secret\"}\n", "field 'item' in line 3"),
+        (
+            "type.ndjson",
+            b"{\"user\": 1, \"item\": 2}\n\n{\"user\": 1, \"item\": \"secret\"}\n",
+            "field 'item' in line 3",
+        ),
         ("float.ndjson", b"{\"user\": 1, \"item\": 2.5}\n", "Float64"),
         ("object.ndjson", b"{\"user\": 1, \"item\": {\"a\": 1}}\n", "name its fields"),
         ("missing.ndjson", b"{\"user\": 1, \"other\": \"secret\"}\n", "no record of"),
@@ -269,7 +305,10 @@ fn late_type_changes_and_long_gaps_in_ndjson() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("late.ndjson");
     let nulls = "{\"user\": 1}\n".repeat(150);
-    let rows: String = (0..USERS).map(|u| format!("{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}\n")).collect();
+    let mut rows = String::new();
+    for u in 0..USERS {
+        writeln!(rows, "{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}").unwrap();
+    }
     fs::write(&path, nulls + &rows).unwrap();
     assert_eq!(from_files(vec![path.clone()]).column(0).as_ref(), &StringArray::from(vec!["x"]));
     fs::write(&path, rows + "{\"user\": 1, \"item\": \"secret\"}\n").unwrap();

@@ -1,5 +1,8 @@
 //! Parameters, calibration and checking, without data.
 
+use std::collections::BTreeMap;
+
+use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
 use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips};
 use dpsel_core::release::Report;
@@ -32,7 +35,7 @@ pub(crate) fn convert_zcdp(
     delta: f64,
     epsilon: Option<f64>,
     target_delta: Option<f64>,
-) -> PyResult<(f64, f64)> {
+) -> PyResult<BTreeMap<&'static str, f64>> {
     let converted = guarded(|| match (epsilon, target_delta) {
         (Some(epsilon), None) => conversion::delta_of_zcdp(rho, delta, epsilon),
         (None, Some(target)) => conversion::epsilon_of_zcdp(rho, delta, target),
@@ -41,10 +44,11 @@ pub(crate) fn convert_zcdp(
             fix: "give exactly one of epsilon and delta; the other one is computed",
         }),
     })?;
-    Ok((converted.epsilon, converted.delta))
+    let Conversion { epsilon, delta, alpha } = converted;
+    Ok(BTreeMap::from([("epsilon", epsilon), ("delta", delta), ("alpha", alpha)]))
 }
 
-/// What of a report is not as its own request calls for, one sentence each; empty if all is well.
+/// Where a report differs from what its own request calls for: one sentence each, none if all is well.
 #[pyfunction]
 pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
     guarded(|| Ok(Report::from_json(report_json)?.check()?.differences))

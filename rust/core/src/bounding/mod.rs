@@ -65,7 +65,7 @@ impl BoundedContributions {
 
     /// Ranges of users with about equal numbers of rows, one per thread worth starting.
     pub(crate) fn user_ranges(&self, control: &Control) -> Vec<std::ops::Range<usize>> {
-        let threads = parallel::threads_for(self.contributions.items.len(), control);
+        let threads = parallel::threads_for(self.contributions.items.as_slice().len(), control);
         let mut first = 0;
         parallel::balanced_ends(&self.contributions.lens, threads)
             .into_iter()
@@ -74,9 +74,9 @@ impl BoundedContributions {
     }
 
     /// The kept items of a user.
-    pub(crate) fn kept_items(&self, user: usize) -> &[ItemCode] {
+    pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
         let start = self.contributions.starts[user];
-        &self.contributions.items[start..start + self.kept[user] as usize]
+        &self.contributions.items.as_slice()[start..start + self.kept[user] as usize]
     }
 
     fn for_each_part(&mut self, control: &Control, job: impl Fn(&mut Part<'_>) + Sync) {
@@ -89,7 +89,7 @@ impl BoundedContributions {
             priorities: &self.priorities,
             bound: self.bound as usize,
         };
-        let (mut items, mut lens, mut kept) = (&mut c.items[..], &mut c.lens[..], &mut self.kept[..]);
+        let (mut items, mut lens, mut kept) = (c.items.as_mut_slice(), &mut c.lens[..], &mut self.kept[..]);
         let mut first_item = 0;
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -126,7 +126,7 @@ struct Part<'a> {
     shared: Shared<'a>,
     first_user: usize,
     first_item: usize,
-    items: &'a mut [ItemCode],
+    items: &'a mut [u32],
     lens: &'a mut [u32],
     kept: &'a mut [u32],
 }
@@ -164,7 +164,7 @@ struct Scratch {
 struct User<'a> {
     shared: Shared<'a>,
     digest: Digest,
-    items: &'a mut [ItemCode],
+    items: &'a mut [u32],
     len: &'a mut u32,
     kept: &'a mut u32,
     scratch: &'a mut Scratch,
@@ -178,7 +178,7 @@ impl User<'_> {
         let mut kept = 0;
         for read in 0..self.items.len() {
             let item = self.items[read];
-            if !released.contains(item) {
+            if !released.contains(ItemCode(item)) {
                 self.items[write] = item;
                 write += 1;
                 kept += usize::from(read < kept_before);
@@ -201,7 +201,7 @@ impl User<'_> {
         }
         let Scratch { words, sorted } = &mut *self.scratch;
         words.clear();
-        words.extend(reserve.iter().map(|&item| self.shared.vocabulary.digest(item).0));
+        words.extend(reserve.iter().map(|&item| self.shared.vocabulary.digest(ItemCode(item)).0));
         self.shared.priorities.fill_for_user(self.digest, words);
         sorted.clear();
         sorted.extend_from_slice(words);

@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
-use super::interner::{InternScratch, Interner, Records, SHARDS, Shard, code};
+use super::interner::{InternScratch, Interner, Records, Shard, Sharding};
 use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, Vocabulary};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
+use crate::memory::Array;
 use crate::parallel;
 use crate::random::Digest;
 use crate::{Error, Result};
@@ -55,7 +56,7 @@ impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
 #[derive(Debug)]
 struct Chunk {
     users: UserCodes,
-    items: Vec<ItemCode>,
+    items: Vec<u32>,
 }
 
 /// The users of a chunk's rows: by run where users' rows stand together, else one by one.
@@ -99,16 +100,19 @@ pub struct ContributionsBuilder {
     users: Interner<RowCounts>,
     items: Interner<KeyStore>,
     chunks: Mutex<Vec<Chunk>>,
+    sharding: Sharding,
     control: Control,
 }
 
 impl ContributionsBuilder {
     /// An empty builder for item keys of one layout.
     pub fn new(layout: KeyLayout, control: &Control) -> Self {
+        let sharding = Sharding::for_threads(control.threads());
         Self {
-            users: Interner::new(RowCounts::default),
-            items: Interner::new(|| KeyStore::new(layout)),
+            users: Interner::new(sharding, RowCounts::default),
+            items: Interner::new(sharding, || KeyStore::new(layout)),
             chunks: Mutex::default(),
+            sharding,
             control: control.clone(),
         }
     }
@@ -128,7 +132,7 @@ impl ContributionsBuilder {
     /// # Errors
     /// Capacity or memory limit.
     pub fn finish(self, schema: ItemSchema) -> Result<Contributions> {
-        let vocabulary = Vocabulary { shards: self.items.into_shards()?, schema };
+        let vocabulary = Vocabulary { shards: self.items.into_shards()?, sharding: self.sharding, schema };
         let users = self.users.into_shards()?;
         let chunks = self.chunks.into_inner().map_err(|_| Error::Internal("a reading thread failed"))?;
         self.control.check()?;
@@ -182,7 +186,7 @@ impl Worker<'_> {
         } else {
             UserCodes::Runs(self.codes.iter().zip(runs).map(|(&user, run)| (user, run.rows)).collect())
         };
-        let chunk = Chunk { users, items: codes.to_vec() };
+        let chunk = Chunk { users, items: codes.iter().map(|code| code.0).collect() };
         let bytes = chunk.bytes() as u64;
         self.builder.chunks.lock().map_err(|_| Error::Internal("a reading thread failed"))?.push(chunk);
         self.builder.control.charge_memory(grown + bytes, READING)
@@ -196,7 +200,7 @@ fn group_rows(
     vocabulary: Vocabulary,
     control: &Control,
 ) -> Result<Contributions> {
-    let (digests, mut lens) = users_by_code(users);
+    let (digests, mut lens) = users_by_code(users, vocabulary.sharding);
     if lens.contains(&u32::MAX) {
         return Err(Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) - 1 });
     }
@@ -207,8 +211,8 @@ fn group_rows(
         rows += n as usize;
     }
     control.charge_memory((rows * 4 + lens.len() * 28) as u64, "grouping rows by user")?;
-    let mut items = vec![ItemCode::default(); rows];
-    let parts = split_users(&mut items, &mut lens, &starts, parallel::threads_for(rows, control));
+    let mut items = Array::zeroed(rows);
+    let parts = split_users(items.as_mut_slice(), &mut lens, &starts, parallel::threads_for(rows, control));
     parallel::map(parts, |mut part| {
         part.scatter(&chunks, &starts);
         part.deduplicate(&starts);
@@ -218,14 +222,14 @@ fn group_rows(
 }
 
 /// Digest and number of rows of every user code; codes that no user has get zero rows.
-fn users_by_code(shards: &[Shard<RowCounts>]) -> (Vec<Digest>, Vec<u32>) {
-    let longest = shards.iter().map(|s| s.digests.len()).max().unwrap_or(0);
-    let mut digests = vec![Digest::default(); longest * SHARDS];
-    let mut lens = vec![0; longest * SHARDS];
+fn users_by_code(shards: &[Shard<RowCounts>], sharding: Sharding) -> (Vec<Digest>, Vec<u32>) {
+    let longest = shards.iter().map(Shard::len).max().unwrap_or(0);
+    let mut digests = vec![Digest::default(); longest * sharding.shards()];
+    let mut lens = vec![0; longest * sharding.shards()];
     for (s, shard) in shards.iter().enumerate() {
-        for (local, (digest, rows)) in (0_u32..).zip(shard.digests.iter().zip(&shard.records.0)) {
-            let user = code(s, local) as usize;
-            digests[user] = *digest;
+        for (local, (digest, rows)) in (0_u32..).zip(shard.digests_from(0).zip(&shard.records.0)) {
+            let user = sharding.code(s, local) as usize;
+            digests[user] = digest;
             lens[user] = *rows;
         }
     }
@@ -237,11 +241,11 @@ struct UserRange<'a> {
     first_user: usize,
     first_item: usize,
     lens: &'a mut [u32],
-    items: &'a mut [ItemCode],
+    items: &'a mut [u32],
 }
 
 fn split_users<'a>(
-    mut items: &'a mut [ItemCode],
+    mut items: &'a mut [u32],
     mut lens: &'a mut [u32],
     starts: &[usize],
     parts: usize,
@@ -295,7 +299,7 @@ struct SeenItems {
 
 impl SeenItems {
     /// Move the first occurrence of each item to the front; returns how many there are.
-    fn keep_first(&mut self, items: &mut [ItemCode]) -> usize {
+    fn keep_first(&mut self, items: &mut [u32]) -> usize {
         if items.len() < 2 {
             return items.len();
         }
@@ -319,9 +323,9 @@ impl SeenItems {
         kept
     }
 
-    fn insert(&mut self, item: ItemCode, mask: usize) -> bool {
-        let entry = u64::from(self.epoch) << 32 | u64::from(item.0);
-        let mut at = (item.0.wrapping_mul(0x9e37_79b9) >> 7) as usize & mask;
+    fn insert(&mut self, item: u32, mask: usize) -> bool {
+        let entry = u64::from(self.epoch) << 32 | u64::from(item);
+        let mut at = (item.wrapping_mul(0x9e37_79b9) >> 7) as usize & mask;
         loop {
             let slot = self.slots[at];
             if slot == entry {
@@ -344,9 +348,9 @@ mod tests {
     fn first_occurrences_are_kept() {
         let mut seen = SeenItems::default();
         for n in [1_u32, 2, 7, 100, 3] {
-            let mut items: Vec<ItemCode> = (0..3 * n).map(|i| ItemCode(i % n * 64)).collect();
+            let mut items: Vec<u32> = (0..3 * n).map(|i| i % n * 64).collect();
             let kept = seen.keep_first(&mut items);
-            let expected: Vec<ItemCode> = (0..n).map(|i| ItemCode(i * 64)).collect();
+            let expected: Vec<u32> = (0..n).map(|i| i * 64).collect();
             assert_eq!(items[..kept], expected);
         }
     }

@@ -5,42 +5,65 @@
 
 use std::sync::Mutex;
 
+use crate::memory::{Array, Growing};
 use crate::random::Digest;
 use crate::{Error, Result};
 
-/// Number of shards: enough that threads seldom meet, few enough that a batch has many keys for each.
-pub(crate) const SHARDS: usize = 64;
-const SHARD_BITS: u32 = SHARDS.ilog2();
-/// Most keys of one shard, so that codes fit 32 bits.
-const SHARD_CAPACITY: usize = 1 << (32 - SHARD_BITS);
 /// Keys whose slots are touched ahead, so that their cache misses overlap.
 const AHEAD: usize = 32;
 
-/// A code is `local << SHARD_BITS | shard`; codes grow with the order of first appearance, so that frequent keys
-/// have small ones.
-pub(crate) fn code(shard: usize, local: u32) -> u32 {
-    local << SHARD_BITS | shard as u32
+/// How keys are divided among shards, and codes made of shard and local code.
+///
+/// A code is `local << bits | shard`; codes grow with the order of first appearance, so that frequent keys have small
+/// ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sharding {
+    bits: u32,
 }
 
-/// The shard of a code.
-pub(crate) fn shard_of_code(code: u32) -> usize {
-    code as usize % SHARDS
-}
+impl Sharding {
+    /// The most shards.
+    pub(crate) const MOST: usize = 256;
 
-/// The local code inside the shard.
-pub(crate) fn local_of_code(code: u32) -> usize {
-    (code >> SHARD_BITS) as usize
-}
+    /// Enough shards that threads seldom meet, few enough that a batch has many keys for each.
+    pub(crate) fn for_threads(threads: usize) -> Self {
+        Self { bits: (4 * threads).next_power_of_two().min(Self::MOST).ilog2() }
+    }
 
-fn shard_of_digest(digest: Digest) -> usize {
-    (digest.0 >> (128 - SHARD_BITS)) as usize
+    /// Number of shards.
+    pub(crate) fn shards(self) -> usize {
+        1 << self.bits
+    }
+
+    /// Most keys of one shard: codes fit 32 bits, and one is left so that `local + 1` fits a slot's 32 bits.
+    fn capacity(self) -> usize {
+        (1 << (32 - self.bits)) - 1
+    }
+
+    pub(crate) fn code(self, shard: usize, local: u32) -> u32 {
+        local << self.bits | shard as u32
+    }
+
+    /// The shard of a code.
+    pub(crate) fn shard_of_code(self, code: u32) -> usize {
+        code as usize & (self.shards() - 1)
+    }
+
+    /// The local code inside the shard.
+    pub(crate) fn local_of_code(self, code: u32) -> usize {
+        (code >> self.bits) as usize
+    }
+
+    fn shard_of_digest(self, digest: Digest) -> usize {
+        (digest.0 >> 120) as usize & (self.shards() - 1)
+    }
 }
 
 /// The keys of one shard, with a record of type `R` for each distinct key.
 #[derive(Debug)]
 pub(crate) struct Shard<R> {
-    slots: Vec<u64>,
-    pub(crate) digests: Vec<Digest>,
+    slots: Array<u64>,
+    digests: Growing<u128>,
     pub(crate) records: R,
 }
 
@@ -56,24 +79,36 @@ pub(crate) trait Records<Row> {
 
 impl<R> Shard<R> {
     fn new(records: R) -> Self {
-        Self { slots: vec![0; 64], digests: Vec::new(), records }
+        Self { slots: Array::zeroed(64), digests: Growing::default(), records }
     }
 
-    fn home(&self, digest: Digest) -> usize {
-        (digest.0 >> 32) as usize & (self.slots.len() - 1)
+    /// Digests in order of local codes, from one of them on.
+    pub(crate) fn digests_from(&self, local: usize) -> impl Iterator<Item = Digest> + '_ {
+        self.digests.as_slice().get(local..).unwrap_or_default().iter().copied().map(Digest)
+    }
+
+    /// The digest of a local code.
+    pub(crate) fn digest(&self, local: usize) -> Digest {
+        Digest(self.digests.as_slice()[local])
+    }
+
+    /// Number of keys.
+    pub(crate) fn len(&self) -> usize {
+        self.digests.len()
     }
 
     /// Read the slots and digests that a run of keys will need. The reads are independent of each other, so the
     /// processor overlaps their misses; the probing that follows finds them in cache.
     fn touch_ahead(&self, keys: &[(Digest, u32)]) {
+        let (slots, digests) = (self.slots.as_slice(), self.digests.as_slice());
         let mut seen = [0_u64; AHEAD];
         for (s, (digest, _)) in seen.iter_mut().zip(keys) {
-            *s = self.slots[self.home(*digest)];
+            *s = slots[home(*digest, slots.len())];
         }
         let mut mixed = 0;
         for (slot, (digest, _)) in seen.iter().zip(keys) {
-            if *slot != 0 && (slot >> 32) as u32 == digest.0 as u32 {
-                mixed ^= self.digests[(*slot as u32 - 1) as usize].0;
+            if *slot != 0 && tag(*slot) == digest.0 as u32 {
+                mixed ^= digests[local(*slot)];
             }
         }
         std::hint::black_box(mixed);
@@ -81,46 +116,45 @@ impl<R> Shard<R> {
 
     /// Where the digest is, or the free slot where it belongs.
     fn find(&self, digest: Digest) -> std::result::Result<u32, usize> {
-        let tag = digest.0 as u32;
-        let mut at = self.home(digest);
+        let (slots, digests) = (self.slots.as_slice(), self.digests.as_slice());
+        let mut at = home(digest, slots.len());
         loop {
-            let slot = self.slots[at];
+            let slot = slots[at];
             if slot == 0 {
                 return Err(at);
             }
-            let local = slot as u32 - 1;
-            if (slot >> 32) as u32 == tag && self.digests[local as usize] == digest {
-                return Ok(local);
+            if tag(slot) == digest.0 as u32 && digests[local(slot)] == digest.0 {
+                return Ok(local(slot) as u32);
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = (at + 1) & (slots.len() - 1);
         }
     }
 
-    fn insert(&mut self, at: usize, digest: Digest) -> Result<u32> {
+    fn insert(&mut self, at: usize, digest: Digest, capacity: usize) -> Result<u32> {
         let local = self.digests.len();
-        // One code is kept free so that `local + 1` fits a slot's 32 bits.
-        if local + 1 >= SHARD_CAPACITY {
+        if local >= capacity {
             return Err(Error::Capacity { what: "distinct keys", limit: 1 << 32 });
         }
-        self.digests.push(digest);
-        self.slots[at] = u64::from(digest.0 as u32) << 32 | (local as u64 + 1);
-        if self.digests.len() * 4 >= self.slots.len() * 3 {
+        self.digests.push(digest.0);
+        self.slots.as_mut_slice()[at] = slot(digest.0, local);
+        if self.digests.len() * 4 >= self.slots.as_slice().len() * 3 {
             self.grow();
         }
         Ok(local as u32)
     }
 
     fn grow(&mut self) {
-        let size = self.slots.len() * 2;
+        let size = self.slots.as_slice().len() * 2;
         // Freed before the larger table is made: the slots can be rebuilt from the digests.
-        self.slots = Vec::new();
-        self.slots = vec![0; size];
-        for (local, digest) in self.digests.iter().enumerate() {
-            let mut at = self.home(*digest);
-            while self.slots[at] != 0 {
+        self.slots = Array::default();
+        self.slots = Array::zeroed(size);
+        let slots = self.slots.as_mut_slice();
+        for (local, digest) in self.digests.as_slice().iter().enumerate() {
+            let mut at = home(Digest(*digest), size);
+            while slots[at] != 0 {
                 at = (at + 1) & (size - 1);
             }
-            self.slots[at] = u64::from(digest.0 as u32) << 32 | (local as u64 + 1);
+            slots[at] = slot(*digest, local);
         }
     }
 
@@ -128,14 +162,33 @@ impl<R> Shard<R> {
     where
         R: Records<Row>,
     {
-        self.slots.capacity() * 8 + self.digests.capacity() * 16 + self.records.bytes()
+        self.slots.bytes() + self.digests.bytes() + self.records.bytes()
     }
+}
+
+/// The first slot to look at: bits that neither the tag nor the shard uses.
+fn home(digest: Digest, slots: usize) -> usize {
+    (digest.0 >> 32) as usize & (slots - 1)
+}
+
+/// 32 bits of the digest above the local code plus one; zero is a free slot.
+fn slot(digest: u128, local: usize) -> u64 {
+    u64::from(digest as u32) << 32 | (local as u64 + 1)
+}
+
+fn tag(slot: u64) -> u32 {
+    (slot >> 32) as u32
+}
+
+fn local(slot: u64) -> usize {
+    (slot as u32 - 1) as usize
 }
 
 /// All shards.
 #[derive(Debug)]
 pub(crate) struct Interner<R> {
     shards: Vec<Mutex<Shard<R>>>,
+    sharding: Sharding,
 }
 
 /// One thread's scratch space for [`Interner::intern`].
@@ -146,8 +199,9 @@ pub(crate) struct InternScratch {
 }
 
 impl<R> Interner<R> {
-    pub(crate) fn new(records: impl Fn() -> R) -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::new(Shard::new(records()))).collect() }
+    pub(crate) fn new(sharding: Sharding, records: impl Fn() -> R) -> Self {
+        let shards = (0..sharding.shards()).map(|_| Mutex::new(Shard::new(records()))).collect();
+        Self { shards, sharding }
     }
 
     pub(crate) fn into_shards(self) -> Result<Vec<Shard<R>>> {
@@ -155,7 +209,7 @@ impl<R> Interner<R> {
             .into_iter()
             .map(|shard| {
                 let mut shard = shard.into_inner().map_err(|_| POISONED)?;
-                shard.slots = Vec::new();
+                shard.slots = Array::default();
                 Ok(shard)
             })
             .collect()
@@ -172,10 +226,10 @@ impl<R> Interner<R> {
     where
         R: Records<Row>,
     {
-        let ends = group_by_shard(digests, &mut scratch.grouped);
+        let ends = group_by_shard(digests, self.sharding, &mut scratch.grouped);
         let mut grown = 0;
         let mut start = 0;
-        for (s, &end) in ends.iter().enumerate() {
+        for (s, end) in ends.into_iter().enumerate().take(self.sharding.shards()) {
             let keys = &scratch.grouped[start..end];
             start = end;
             if keys.is_empty() {
@@ -191,11 +245,11 @@ impl<R> Interner<R> {
                         Ok(local) => local,
                         Err(at) => {
                             shard.records.append(row(r));
-                            shard.insert(at, digest)?
+                            shard.insert(at, digest, self.sharding.capacity())?
                         }
                     };
                     shard.records.touch(local as usize, row(r));
-                    codes[r] = code(s, local);
+                    codes[r] = self.sharding.code(s, local);
                 }
             }
             grown += (shard.bytes::<Row>() - before) as u64;
@@ -207,12 +261,16 @@ impl<R> Interner<R> {
 const POISONED: Error = Error::Internal("a reading thread failed");
 
 /// Counting sort of (digest, row) by shard; returns where each shard ends.
-fn group_by_shard(digests: &[Digest], grouped: &mut Vec<(Digest, u32)>) -> [usize; SHARDS] {
-    let mut ends = [0_usize; SHARDS];
+fn group_by_shard(
+    digests: &[Digest],
+    sharding: Sharding,
+    grouped: &mut Vec<(Digest, u32)>,
+) -> [usize; Sharding::MOST] {
+    let mut ends = [0_usize; Sharding::MOST];
     for d in digests {
-        ends[shard_of_digest(*d)] += 1;
+        ends[sharding.shard_of_digest(*d)] += 1;
     }
-    let mut cursor = [0_usize; SHARDS];
+    let mut cursor = [0_usize; Sharding::MOST];
     let mut sum = 0;
     for (c, e) in cursor.iter_mut().zip(&mut ends) {
         *c = sum;
@@ -222,7 +280,7 @@ fn group_by_shard(digests: &[Digest], grouped: &mut Vec<(Digest, u32)>) -> [usiz
     grouped.clear();
     grouped.resize(digests.len(), (Digest::default(), 0));
     for (row, d) in (0_u32..).zip(digests) {
-        let c = &mut cursor[shard_of_digest(*d)];
+        let c = &mut cursor[sharding.shard_of_digest(*d)];
         grouped[*c] = (*d, row);
         *c += 1;
     }
@@ -255,7 +313,7 @@ mod tests {
 
     #[test]
     fn equal_digests_get_equal_codes_and_all_are_counted() {
-        let interner = Interner::new(Counts::default);
+        let interner = Interner::new(Sharding::for_threads(2), Counts::default);
         let mut seen = std::collections::BTreeMap::new();
         let mut scratch = InternScratch::default();
         for batch in 0..20_u128 {
@@ -272,15 +330,16 @@ mod tests {
         assert_eq!(codes.len(), seen.len());
         let shards = interner.into_shards().unwrap();
         for (d, (code, count)) in seen {
-            let shard = &shards[shard_of_code(code)];
-            assert_eq!(shard.digests[local_of_code(code)], d);
-            assert_eq!(shard.records.0[local_of_code(code)], count);
+            let sharding = Sharding::for_threads(2);
+            let (shard, local) = (&shards[sharding.shard_of_code(code)], sharding.local_of_code(code));
+            assert_eq!(shard.digest(local), d);
+            assert_eq!(shard.records.0[local], count);
         }
     }
 
     #[test]
     fn threads_agree_on_codes() {
-        let interner = Interner::new(Counts::default);
+        let interner = Interner::new(Sharding::for_threads(2), Counts::default);
         let digests: Vec<_> = (0..5000).map(digest).collect();
         let all = crate::parallel::map(vec![0, 1, 2, 3], |_| {
             let mut codes = vec![0; digests.len()];

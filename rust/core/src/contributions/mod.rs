@@ -11,7 +11,9 @@ pub use keys::{KeyLayout, KeyStore, Payload};
 
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
-use interner::{SHARDS, Shard, local_of_code, shard_of_code};
+use interner::{Shard, Sharding};
+
+use crate::memory::Array;
 
 /// Dense code of an item. Which item gets which code depends on timing; nothing released depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -32,7 +34,7 @@ pub struct Contributions {
     /// `items[starts[u]..][..lens[u]]` are the user's items, in no particular order.
     pub(crate) starts: Vec<usize>,
     pub(crate) lens: Vec<u32>,
-    pub(crate) items: Vec<ItemCode>,
+    pub(crate) items: Array<u32>,
     pub(crate) vocabulary: Vocabulary,
 }
 
@@ -40,40 +42,41 @@ pub struct Contributions {
 #[derive(Debug)]
 pub struct Vocabulary {
     shards: Vec<Shard<KeyStore>>,
+    sharding: Sharding,
     schema: ItemSchema,
 }
 
 impl Vocabulary {
     /// All codes are below this.
     pub(crate) fn code_bound(&self) -> usize {
-        self.shards.iter().map(|s| s.digests.len()).max().unwrap_or(0) * SHARDS
+        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
     }
 
     /// The digest of an item.
     pub(crate) fn digest(&self, item: ItemCode) -> Digest {
-        self.shards[shard_of_code(item.0)].digests[local_of_code(item.0)]
+        self.shards[self.sharding.shard_of_code(item.0)].digest(self.sharding.local_of_code(item.0))
     }
 
-    /// Digests of the codes from `first` (a multiple of the number of shards) on; codes without an item are
+    /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
+    pub(crate) const STRIDE: usize = Sharding::MOST;
+
+    /// Digests of the codes from `first` (a multiple of [`Vocabulary::STRIDE`]) on; codes without an item are
     /// filled with zero.
     pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
-        debug_assert!(first.is_multiple_of(SHARDS) && digests.len().is_multiple_of(SHARDS));
-        let local = first / SHARDS;
+        debug_assert!(first.is_multiple_of(Self::STRIDE));
+        let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());
         for (s, shard) in self.shards.iter().enumerate() {
-            let known = shard.digests.get(local..).unwrap_or_default();
-            let mut known = known.iter().copied();
-            for slot in digests[s..].iter_mut().step_by(SHARDS) {
+            let mut known = shard.digests_from(local);
+            for slot in digests.iter_mut().skip(s).step_by(shards) {
                 *slot = known.next().unwrap_or_default();
             }
         }
     }
 
-    /// Codes in one call of [`Vocabulary::gather_digests`] should be a multiple of this.
-    pub(crate) const STRIDE: usize = SHARDS;
-
     /// Where the key of an item is stored.
     pub(crate) fn key(&self, item: ItemCode) -> (&KeyStore, usize) {
-        (&self.shards[shard_of_code(item.0)].records, local_of_code(item.0))
+        let shard = &self.shards[self.sharding.shard_of_code(item.0)];
+        (&shard.records, self.sharding.local_of_code(item.0))
     }
 
     /// The types of the item columns.

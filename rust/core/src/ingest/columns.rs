@@ -81,7 +81,7 @@ pub(super) enum Values {
 /// Integer-like values as 64-bit words.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
-    pub(super) words: ScalarBuffer<u64>,
+    pub(super) values: ScalarBuffer<u64>,
     pub(super) signed: bool,
     /// Multiplier from a word to the canonical value.
     pub(super) scale: i64,
@@ -119,7 +119,7 @@ impl Flat {
 
 fn words(array: &dyn Array) -> Option<Words> {
     let data_type = array.data_type();
-    let words = match data_type {
+    let values = match data_type {
         DataType::Int8 => widen_signed::<Int8Type>(array),
         DataType::Int16 => widen_signed::<Int16Type>(array),
         DataType::Int32 => widen_signed::<Int32Type>(array),
@@ -144,7 +144,7 @@ fn words(array: &dyn Array) -> Option<Words> {
         _ => return None,
     };
     let signed = !data_type.is_unsigned_integer();
-    Some(Words { words, signed, scale: scale(data_type) })
+    Some(Words { values, signed, scale: scale(data_type) })
 }
 
 /// 64-bit values as they are, without a copy.
@@ -193,6 +193,10 @@ where
     };
     Some((keys, dictionary.values().clone()))
 }
+
+/// The parts of a view: its length, and with it the first four bytes.
+const LENGTH: u128 = 0xffff_ffff;
+const LENGTH_AND_PREFIX: u128 = 0xffff_ffff_ffff_ffff;
 
 /// Bytes by row, for code that is compiled once per layout.
 pub(super) trait ByteColumn {
@@ -247,7 +251,8 @@ impl ByteColumn for BinaryViewArray {
     #[inline]
     fn same(&self, a: usize, b: usize) -> bool {
         let (left, right) = (self.views()[a], self.views()[b]);
-        left == right || (left as u64 == right as u64 && left as u32 > 12 && self.value(a) == self.value(b))
+        let alike = (left ^ right) & LENGTH_AND_PREFIX == 0 && left & LENGTH > 12;
+        left == right || (alike && self.value(a) == self.value(b))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn encode(columns: &[Flat], rows: usize, out: &mut Packed) {
 
 fn push_component(column: &Flat, row: usize, out: &mut Vec<u8>) {
     match &column.values {
-        Values::Words(words) => push_integer(column.kind, words.canonical(words.words[row]), out),
+        Values::Words(words) => push_integer(column.kind, words.canonical(words.values[row]), out),
         Values::Small(bytes) => push_bytes(column.kind, bytes.get(row), out),
         Values::Large(bytes) => push_bytes(column.kind, bytes.get(row), out),
         Values::Views(bytes) => push_bytes(column.kind, bytes.get(row), out),
@@ -45,10 +45,10 @@ pub(super) fn push_bytes(kind: KeyKind, value: &[u8], out: &mut Vec<u8>) {
     out.push(kind as u8);
     let mut length = value.len();
     while length >= 0x80 {
-        out.push((length & 0x7f) as u8 | 0x80);
+        out.push(length.to_le_bytes()[0] | 0x80);
         length >>= 7;
     }
-    out.push(length as u8);
+    out.push(length.to_le_bytes()[0]);
     out.extend_from_slice(value);
 }
 

@@ -17,8 +17,8 @@ use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey}
 use crate::request::NGrams;
 use crate::{Error, Result};
 
-/// Rows encoded at a time: digests, codes and columns of this many rows stay in the second-level cache.
-const ROWS: usize = 16 * 1024;
+/// Rows encoded at a time: few enough for the cache, enough that each shard of the interner is locked for many.
+const ROWS: usize = 32 * 1024;
 
 /// Where encoded rows go: a builder's worker, or a recorder in tests.
 pub(super) trait Sink {
@@ -262,7 +262,7 @@ impl Items {
         match &column.values {
             Values::Words(words) => {
                 digest_words(&self.digester, column.kind, words, &mut self.digests);
-                sink.intern(&self.digests, &WordPayload(&words.words), &mut self.codes)
+                sink.intern(&self.digests, &WordPayload(&words.values), &mut self.codes)
             }
             Values::Small(c) => self.intern_bytes(column.kind, c, sink),
             Values::Large(c) => self.intern_bytes(column.kind, c, sink),
@@ -293,7 +293,7 @@ pub(super) fn digest_words(
     words: &super::columns::Words,
     out: &mut Vec<Digest>,
 ) {
-    let values = words.words.iter().copied();
+    let values = words.values.iter().copied();
     match (words.signed, words.scale) {
         (true, 1) => digester.integers(kind, values.map(|w| i128::from(w.cast_signed())), out),
         (true, _) => digester.integers(kind, values.map(|w| words.canonical(w)), out),

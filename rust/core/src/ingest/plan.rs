@@ -36,13 +36,13 @@ impl Plan {
         let user = schema.field(positions.user);
         let user_type = value_type(user.data_type());
         if key_kind(user_type).is_none() {
-            return Err(refused("user", user.name(), user_type));
+            return Err(refused("user", user.name(), user_type, source));
         }
         let single = positions.items.len() == 1;
         let items = positions
             .items
             .iter()
-            .map(|&at| item_type(schema.field(at), single, columns.ngrams))
+            .map(|&at| item_type(schema.field(at), single, columns.ngrams, source))
             .collect::<Result<_>>()?;
         let user = (user.name().clone(), user_type.clone());
         Ok((Self { user, items, ngrams: columns.ngrams }, positions))
@@ -150,22 +150,29 @@ pub(super) fn element_type(data_type: &DataType) -> Option<&DataType> {
     }
 }
 
-fn item_type(field: &Field, single: bool, ngrams: Option<NGrams>) -> Result<(String, DataType)> {
+fn item_type(
+    field: &Field,
+    single: bool,
+    ngrams: Option<NGrams>,
+    source: &str,
+) -> Result<(String, DataType)> {
     let name = field.name();
     let data_type = match element_type(value_type(field.data_type())) {
         Some(_) if !single => {
             return Err(Error::Schema {
-                what: format!("item column '{name}' is a list, but there are several item columns"),
+                what: format!(
+                    "item column '{name}' of {source} is a list, but there are several item columns"
+                ),
                 fix: "a list can only be the single item column; unnest it first".into(),
             });
         }
         Some(element) => value_type(element),
         None => value_type(field.data_type()),
     };
-    let kind = key_kind(data_type).ok_or_else(|| refused("item", name, data_type))?;
+    let kind = key_kind(data_type).ok_or_else(|| refused("item", name, data_type, source))?;
     if ngrams.is_some() && kind != KeyKind::Text && data_type != &DataType::Null {
         return Err(Error::Schema {
-            what: format!("ngrams= needs text, but item column '{name}' has type {data_type}"),
+            what: format!("ngrams= needs text, but item column '{name}' of {source} has type {data_type}"),
             fix: "name a text column, or leave ngrams= out".into(),
         });
     }
@@ -173,7 +180,7 @@ fn item_type(field: &Field, single: bool, ngrams: Option<NGrams>) -> Result<(Str
 }
 
 /// The error for a column type that cannot identify a user or an item.
-pub(super) fn refused(role: &str, name: &str, data_type: &DataType) -> Error {
+pub(super) fn refused(role: &str, name: &str, data_type: &DataType, source: &str) -> Error {
     let fix = match data_type {
         t if t.is_floating() => {
             "floating-point numbers have no exact equality; cast the column to integer or string".to_owned()
@@ -186,7 +193,7 @@ pub(super) fn refused(role: &str, name: &str, data_type: &DataType) -> Error {
             .to_owned(),
     };
     Error::Schema {
-        what: format!("{role} column '{name}' has type {data_type}, which is not supported"),
+        what: format!("{role} column '{name}' of {source} has type {data_type}, which is not supported"),
         fix,
     }
 }

@@ -40,7 +40,7 @@ impl ItemSchema {
         for (name, data_type) in columns {
             let plain = value_type(data_type);
             if key_kind(plain).is_none() {
-                return Err(super::plan::refused("item", name, plain));
+                return Err(super::plan::refused("item", name, plain, super::stream::NAME));
             }
             fields.push(Field::new(name, plain.clone(), true));
         }
@@ -48,11 +48,13 @@ impl ItemSchema {
     }
 
     /// The item columns' Arrow schema: names and types as they came in, dictionaries replaced by their values.
+    #[must_use]
     pub fn arrow_schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 
     /// How keys of this schema are stored.
+    #[must_use]
     pub fn layout(&self) -> KeyLayout {
         match self.schema.fields().as_ref() {
             [field] if !is_bytes(field.data_type()) => KeyLayout::Words,
@@ -155,10 +157,16 @@ fn from_words(data_type: &DataType, words: &[u64]) -> Result<ArrayRef> {
             let days: Vec<i64> = days.collect::<Option<_>>().ok_or(CORRUPT)?;
             Arc::new(PrimitiveArray::<Date64Type>::from(days))
         }
-        DataType::Timestamp(TimeUnit::Second, zone) => instants::<TimestampSecondType>(words, zone),
-        DataType::Timestamp(TimeUnit::Millisecond, zone) => instants::<TimestampMillisecondType>(words, zone),
-        DataType::Timestamp(TimeUnit::Microsecond, zone) => instants::<TimestampMicrosecondType>(words, zone),
-        DataType::Timestamp(TimeUnit::Nanosecond, zone) => instants::<TimestampNanosecondType>(words, zone),
+        DataType::Timestamp(TimeUnit::Second, zone) => instants::<TimestampSecondType>(words, zone.as_ref()),
+        DataType::Timestamp(TimeUnit::Millisecond, zone) => {
+            instants::<TimestampMillisecondType>(words, zone.as_ref())
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            instants::<TimestampMicrosecondType>(words, zone.as_ref())
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            instants::<TimestampNanosecondType>(words, zone.as_ref())
+        }
         DataType::Boolean => Arc::new(words.iter().map(|w| Some(*w != 0)).collect::<BooleanArray>()),
         DataType::Null => Arc::new(NullArray::new(words.len())),
         _ => return Err(CORRUPT),
@@ -174,9 +182,9 @@ where
     Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
 }
 
-fn instants<T: ArrowTimestampType>(words: &[u64], zone: &Option<Arc<str>>) -> ArrayRef {
+fn instants<T: ArrowTimestampType>(words: &[u64], zone: Option<&Arc<str>>) -> ArrayRef {
     let values = words.iter().map(|w| w.cast_signed());
-    Arc::new(PrimitiveArray::<T>::from_iter_values(values).with_timezone_opt(zone.clone()))
+    Arc::new(PrimitiveArray::<T>::from_iter_values(values).with_timezone_opt(zone.cloned()))
 }
 
 fn from_bytes(data_type: &DataType, values: &[&[u8]]) -> Result<ArrayRef> {

@@ -26,7 +26,12 @@ struct Recorder {
 }
 
 impl Sink for Recorder {
-    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>) -> Result<()> {
+    fn intern(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<ItemCode>,
+    ) -> Result<()> {
         for (row, &digest) in digests.iter().enumerate() {
             let next = u32::try_from(self.digests.len()).unwrap();
             let code = *self.codes.entry(digest).or_insert_with(|| {
@@ -59,7 +64,8 @@ fn columns(items: &[&str], ngrams: Option<NGrams>) -> Columns {
 fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Result<(Recorder, RecordBatch)> {
     let names = &["a", "b", "c"][..items.len()];
     let fields = [("u", &user)].into_iter().chain(names.iter().copied().zip(&items));
-    let schema = Schema::new(fields.map(|(n, c)| Field::new(n, c.data_type().clone(), true)).collect::<Vec<_>>());
+    let schema =
+        Schema::new(fields.map(|(n, c)| Field::new(n, c.data_type().clone(), true)).collect::<Vec<_>>());
     let (plan, _) = Plan::new(&schema, &columns(names, ngrams), "the input")?;
     let item_schema = plan.item_schema()?;
     let recorder = Recorder {
@@ -86,12 +92,12 @@ fn ints(values: &[i64]) -> ArrayRef {
 }
 
 /// All representations must give the rows of the first.
-fn agree(representations: Vec<ArrayRef>) {
+fn agree(representations: &[ArrayRef]) {
     let rows = i64::try_from(representations[0].len()).unwrap();
     let users = ints(&(0..rows).collect::<Vec<_>>());
     let expected = ok(users.clone(), vec![representations[0].clone()]).0.rows;
     let twice = |column: &ArrayRef| ok(users.clone(), vec![column.clone(), column.clone()]).0.rows;
-    for column in &representations {
+    for column in representations {
         assert_eq!(ok(users.clone(), vec![column.clone()]).0.rows, expected, "{}", column.data_type());
         assert_eq!(twice(column), twice(&representations[0]), "composite of {}", column.data_type());
         let as_user = |c: &ArrayRef| ok(c.clone(), vec![users.clone()]).0.rows;
@@ -103,11 +109,9 @@ fn agree(representations: Vec<ArrayRef>) {
 fn integer_widths_agree() {
     let dictionary: DictionaryArray<UInt8Type> =
         DictionaryArray::new(UInt8Array::from(vec![2, 0, 0, 1]), Arc::new(Int16Array::from(vec![7, 100, 5])));
-    let runs = RunArray::<Int32Type>::try_new(
-        &Int32Array::from(vec![1, 3, 4]),
-        &UInt32Array::from(vec![5, 7, 100]),
-    );
-    agree(vec![
+    let runs =
+        RunArray::<Int32Type>::try_new(&Int32Array::from(vec![1, 3, 4]), &UInt32Array::from(vec![5, 7, 100]));
+    agree(&[
         ints(&[5, 7, 7, 100]),
         Arc::new(Int8Array::from(vec![5, 7, 7, 100])),
         Arc::new(Int16Array::from(vec![5, 7, 7, 100])),
@@ -119,7 +123,7 @@ fn integer_widths_agree() {
         Arc::new(dictionary),
         Arc::new(runs.unwrap()),
     ]);
-    agree(vec![ints(&[-1, -128]), Arc::new(Int8Array::from(vec![-1, -128]))]);
+    agree(&[ints(&[-1, -128]), Arc::new(Int8Array::from(vec![-1, -128]))]);
 }
 
 #[test]
@@ -128,8 +132,10 @@ fn text_types_agree() {
     let dictionary: DictionaryArray<Int32Type> = values.into_iter().collect();
     let dictionary64: DictionaryArray<UInt64Type> = values.into_iter().collect();
     let mut runs = StringRunBuilder::<Int32Type>::new();
-    values.iter().for_each(|v| runs.append_value(v));
-    agree(vec![
+    for value in values {
+        runs.append_value(value);
+    }
+    agree(&[
         Arc::new(StringArray::from_iter_values(values)),
         Arc::new(LargeStringArray::from_iter_values(values)),
         Arc::new(StringViewArray::from_iter_values(values)),
@@ -142,7 +148,7 @@ fn text_types_agree() {
 #[test]
 fn binary_types_agree_and_differ_from_text() {
     let values: Vec<&[u8]> = vec![b"ab", b"\xff\x00", b"ab"];
-    agree(vec![
+    agree(&[
         Arc::new(BinaryArray::from_iter_values(&values)),
         Arc::new(LargeBinaryArray::from_iter_values(&values)),
         Arc::new(BinaryViewArray::from_iter_values(&values)),
@@ -156,11 +162,11 @@ fn binary_types_agree_and_differ_from_text() {
 
 #[test]
 fn dates_and_timestamps_agree_across_units() {
-    agree(vec![
+    agree(&[
         Arc::new(Date32Array::from(vec![3, -3])),
         Arc::new(Date64Array::from(vec![3 * 86_400_000, -3 * 86_400_000])),
     ]);
-    agree(vec![
+    agree(&[
         Arc::new(TimestampSecondArray::from(vec![9_000_000_000, -2])),
         Arc::new(TimestampMillisecondArray::from(vec![9_000_000_000_000, -2000])),
         Arc::new(TimestampMicrosecondArray::from(vec![9_000_000_000_000_000, -2_000_000])),
@@ -258,10 +264,8 @@ fn ngrams_are_the_items() {
     let (recorder, decoded) = record(ints(&[1, 1, 2]), vec![texts.clone()], grams).unwrap();
     assert_eq!(decoded.column(0).as_ref(), &StringArray::from(vec!["a", "a b", "b"]));
     assert_eq!(recorder.rows.len(), 4);
-    let dictionary = arrow_cast::cast(&texts, &DataType::Dictionary(
-        Box::new(DataType::Int32),
-        Box::new(DataType::Utf8),
-    ));
+    let dictionary =
+        arrow_cast::cast(&texts, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)));
     let other = record(ints(&[1, 1, 2]), vec![dictionary.unwrap()], grams).unwrap().0;
     assert_eq!(other.rows, recorder.rows);
     assert!(matches!(record(ints(&[1]), vec![ints(&[1])], grams), Err(Error::Schema { .. })));
@@ -273,7 +277,9 @@ fn long_inputs_cross_slices_and_dictionary_batches() {
     let users: Vec<i64> = (0..n).map(|i| i / 7).collect();
     let names: Vec<String> = (0..n).map(|i| format!("item {}", (i * 7919) % 1000)).collect();
     let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
-    names.iter().for_each(|name| dictionary.append_value(name));
+    for name in &names {
+        dictionary.append_value(name);
+    }
     let plain = ok(ints(&users), vec![Arc::new(StringArray::from(names))]);
     let other = ok(ints(&users), vec![Arc::new(dictionary.finish())]);
     assert_eq!(plain.0.rows, other.0.rows);
@@ -293,9 +299,14 @@ fn null_users_are_refused_with_their_row() {
 #[test]
 fn refused_types_name_the_column_and_the_fix() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
-    for (user, item, role) in [(ints(&[1]), floats.clone(), "item column 'a'"), (floats, ints(&[1]), "user column 'u'")] {
+    for (user, item, role) in
+        [(ints(&[1]), floats.clone(), "item column 'a'"), (floats, ints(&[1]), "user column 'u'")]
+    {
         let Err(error) = record(user, vec![item], None) else { panic!("a float was accepted") };
         let text = error.to_string();
-        assert!(text.contains(role) && text.contains("Float64") && text.contains("integer or string"), "{text}");
+        assert!(
+            text.contains(role) && text.contains("Float64") && text.contains("integer or string"),
+            "{text}"
+        );
     }
 }

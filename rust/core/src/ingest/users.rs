@@ -58,10 +58,11 @@ impl UserEncoder {
         }
         self.starts.clear();
         self.digests.clear();
-        match dictionary_keys(&column) {
-            Some((keys, values)) => self.dictionary(&keys, values),
-            None => self.flat(&Flat::new(&column)?),
+        if let Some((keys, values)) = dictionary_keys(&column) {
+            return self.dictionary(&keys, values);
         }
+        self.flat(&Flat::new(&column)?);
+        Ok(())
     }
 
     /// The runs of the slice encoded last; `counts` says how many codes each row has (one if absent).
@@ -81,12 +82,12 @@ impl UserEncoder {
         Ok(&self.runs)
     }
 
-    fn flat(&mut self, column: &Flat) -> Result<()> {
+    fn flat(&mut self, column: &Flat) {
         match &column.values {
             Values::Words(words) => {
-                word_starts(&words.words, &mut self.starts);
-                let at_starts = self.starts.iter().map(|&at| words.words[at as usize]).collect();
-                let at_starts = Words { words: at_starts, ..words.clone() };
+                word_starts(&words.values, &mut self.starts);
+                let at_starts = self.starts.iter().map(|&at| words.values[at as usize]).collect();
+                let at_starts = Words { values: at_starts, ..words.clone() };
                 digest_words(&self.digester, column.kind, &at_starts, &mut self.digests);
             }
             Values::Small(c) => self.bytes(column.kind, c),
@@ -94,13 +95,12 @@ impl UserEncoder {
             Values::Views(c) => self.bytes(column.kind, c),
             Values::Fixed(c) => self.bytes(column.kind, c),
         }
-        Ok(())
     }
 
     fn bytes(&mut self, kind: KeyKind, column: &impl ByteColumn) {
-        for row in 0..column.rows() {
+        for (at, row) in (0_u32..).zip(0..column.rows()) {
             if row == 0 || !column.same(row - 1, row) {
-                self.starts.push(row as u32);
+                self.starts.push(at);
             }
         }
         let values = self.starts.iter().map(|&at| column.get(at as usize));
@@ -165,9 +165,9 @@ fn word_starts<T: PartialEq>(words: &[T], starts: &mut Vec<u32>) {
         return;
     }
     starts.push(0);
-    for (row, pair) in words.windows(2).enumerate() {
+    for (at, pair) in (1_u32..).zip(words.windows(2)) {
         if pair[0] != pair[1] {
-            starts.push(row as u32 + 1);
+            starts.push(at);
         }
     }
 }

@@ -83,8 +83,7 @@ impl Report {
         let again = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
         let mut differences = self.calibration.differences(&again);
         if self.key.insecure_test_key {
-            differences
-                .push("the release key was given by a test: nothing in this release is private".into());
+            differences.push("made with insecure_test_key, so nothing is private".into());
         }
         Ok(CheckOutcome { differences })
     }

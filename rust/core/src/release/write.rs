@@ -67,7 +67,12 @@ pub fn write_table(table: &RecordBatch, path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::File`] with `name` as its path.
-pub fn write_table_to(table: &RecordBatch, format: OutputFormat, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
+pub fn write_table_to(
+    table: &RecordBatch,
+    format: OutputFormat,
+    out: &mut (dyn Write + Send),
+    name: &str,
+) -> Result<()> {
     fill(out, |out| write_format(table, format, out)).map_err(|e| failed("write", Path::new(name), &e))
 }
 
@@ -103,7 +108,9 @@ fn format_of(path: &Path) -> Result<(OutputFormat, Compression)> {
         (Some("csv"), c) => Ok((OutputFormat::Csv, c)),
         (Some("ndjson" | "jsonl"), c) => Ok((OutputFormat::NdJson, c)),
         (Some("parquet" | "pq"), Compression::None) => Ok((OutputFormat::Parquet, Compression::None)),
-        (Some("arrow" | "feather" | "ipc"), Compression::None) => Ok((OutputFormat::IpcFile, Compression::None)),
+        (Some("arrow" | "feather" | "ipc"), Compression::None) => {
+            Ok((OutputFormat::IpcFile, Compression::None))
+        }
         (Some("arrows"), Compression::None) => Ok((OutputFormat::IpcStream, Compression::None)),
         _ => Err(refused(
             path,
@@ -314,22 +321,30 @@ mod tests {
         let path = folder.path().join("a.csv");
         write_text_atomically(&path, "old").unwrap();
         let inner = Field::new("x", DataType::Int64, true);
-        let nested = StructArray::from(vec![(Arc::new(inner), Arc::new(Int64Array::from(vec![7])) as ArrayRef)]);
+        let nested =
+            StructArray::from(vec![(Arc::new(inner), Arc::new(Int64Array::from(vec![7])) as ArrayRef)]);
         assert!(matches!(write_table(&table(Arc::new(nested)), &path), Err(Error::File { .. })));
-        assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["a.csv".into()], "old".into()));
+        assert_eq!(
+            (names(folder.path()), fs::read_to_string(&path).unwrap()),
+            (vec!["a.csv".into()], "old".into())
+        );
         let failed = replace(&path, |out| {
             out.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
         assert!(failed.is_err());
-        assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["a.csv".into()], "old".into()));
+        assert_eq!(
+            (names(folder.path()), fs::read_to_string(&path).unwrap()),
+            (vec!["a.csv".into()], "old".into())
+        );
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_full_device_gives_the_system_reason() {
         let mut full = File::options().write(true).open("/dev/full").unwrap();
-        for format in [OutputFormat::Csv, OutputFormat::NdJson, OutputFormat::Parquet, OutputFormat::IpcFile] {
+        for format in [OutputFormat::Csv, OutputFormat::NdJson, OutputFormat::Parquet, OutputFormat::IpcFile]
+        {
             let error = write_table_to(&ints(), format, &mut full, "full").unwrap_err().to_string();
             assert!(error.contains("No space left"), "{format:?}: {error}");
         }
@@ -353,7 +368,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("a.csv"), folder.path().join("link.csv"));
         write_text_atomically(&path, "old").unwrap();
-        assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o044, 0, "readable as other new files are");
+        assert_ne!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o044,
+            0,
+            "readable as other new files are"
+        );
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         write_text_atomically(&link, "new").unwrap();

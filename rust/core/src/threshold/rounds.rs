@@ -6,14 +6,14 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::control::Control;
-use crate::mechanisms::{Calibration, Round};
+use crate::mechanisms::Calibration;
 use crate::noise::NoisyThreshold;
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
-const BLOCK: usize = 16 * Vocabulary::STRIDE;
+const BLOCK: usize = 4 * Vocabulary::STRIDE;
 
 /// The items selected by all rounds.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Decision<'_> {
     /// An item without weight is held by nobody in this round and is never released: the proofs count only
     /// noise on items that somebody holds.
     fn decide_all(&self, control: &Control) -> Vec<(ItemCode, i64)> {
-        let codes = self.histogram.len();
+        let codes = self.histogram.weights().len();
         let threads = parallel::threads_for(codes, control);
         let step = codes.div_ceil(threads).next_multiple_of(BLOCK).max(BLOCK);
         let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
@@ -103,8 +103,8 @@ impl Decision<'_> {
         let (digests, words) = (&mut digests[..codes.len()], &mut words[..codes.len()]);
         self.vocabulary.gather_digests(codes.start, digests);
         self.words.fill(digests, words);
-        for (code, &word) in codes.zip(words.iter()) {
-            let weight = self.histogram.weight(code);
+        let weights = &self.histogram.weights()[codes.clone()];
+        for ((code, &weight), &word) in codes.zip(weights).zip(words.iter()) {
             if weight > 0 && self.rule.releases(weight, word) {
                 let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
                 found.push((ItemCode(code as u32), noisy));

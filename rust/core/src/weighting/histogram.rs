@@ -1,11 +1,13 @@
 //! The weighted histogram of one round.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::Weighting;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::control::Control;
+use crate::memory::Array;
 use crate::parallel;
 
 /// Codes below this are summed privately by each thread: codes grow with first appearance, so the frequent items, for
@@ -17,23 +19,18 @@ const TABLE: u32 = 1 << 12;
 /// Sum of the weights of each item code, in integer units.
 #[derive(Debug)]
 pub struct WeightHistogram {
-    weights: Vec<AtomicU64>,
+    weights: Array<u64>,
 }
 
 impl WeightHistogram {
     /// All weights zero.
     pub(crate) fn new(code_bound: usize) -> Self {
-        Self { weights: (0..code_bound).map(|_| AtomicU64::new(0)).collect() }
+        Self { weights: Array::zeroed(code_bound) }
     }
 
-    /// Weight of an item code.
-    pub(crate) fn weight(&self, code: usize) -> u64 {
-        self.weights[code].load(Relaxed)
-    }
-
-    /// Number of codes.
-    pub(crate) fn len(&self) -> usize {
-        self.weights.len()
+    /// Weights by item code.
+    pub(crate) fn weights(&self) -> &[u64] {
+        self.weights.as_slice()
     }
 
     /// Set to the weights of one round: every user gives its weight to each of its kept items.
@@ -48,56 +45,55 @@ impl WeightHistogram {
         weighting: Weighting,
         control: &Control,
     ) -> Result<()> {
-        for w in &mut self.weights {
-            *w.get_mut() = 0;
-        }
+        self.weights.as_mut_slice().fill(0);
         let table: Vec<u64> = (0..=TABLE.min(contributions.bound())).map(|k| weighting.weight(k)).collect();
         let weight = |k: usize| table.get(k).copied().unwrap_or_else(|| weighting.weight(k as u32));
         let ranges = contributions.user_ranges(control);
         if let [users] = ranges.as_slice() {
-            self.add_alone(contributions, users.clone(), weight);
+            add_alone(self.weights.as_mut_slice(), contributions, users.clone(), weight);
         } else {
-            parallel::map(ranges, |users| self.add_shared(contributions, users, &weight));
+            let weights = self.weights.as_atomics();
+            parallel::map(ranges, |users| add_shared(weights, contributions, users, &weight));
         }
         control.check()
     }
+}
 
-    fn add_alone(
-        &mut self,
-        contributions: &BoundedContributions,
-        users: std::ops::Range<usize>,
-        weight: impl Fn(usize) -> u64,
-    ) {
-        for user in users {
-            let items = contributions.kept_items(user);
-            let w = weight(items.len());
-            for item in items {
-                *self.weights[item.index()].get_mut() += w;
+fn add_alone(
+    weights: &mut [u64],
+    contributions: &BoundedContributions,
+    users: Range<usize>,
+    weight: impl Fn(usize) -> u64,
+) {
+    for user in users {
+        let items = contributions.kept_items(user);
+        let w = weight(items.len());
+        for &item in items {
+            weights[item as usize] += w;
+        }
+    }
+}
+
+fn add_shared(
+    weights: &[AtomicU64],
+    contributions: &BoundedContributions,
+    users: Range<usize>,
+    weight: &impl Fn(usize) -> u64,
+) {
+    let mut private = vec![0_u64; PRIVATE_CODES.min(weights.len())];
+    for user in users {
+        let items = contributions.kept_items(user);
+        let w = weight(items.len());
+        for &item in items {
+            match private.get_mut(item as usize) {
+                Some(sum) => *sum += w,
+                None => _ = weights[item as usize].fetch_add(w, Relaxed),
             }
         }
     }
-
-    fn add_shared(
-        &self,
-        contributions: &BoundedContributions,
-        users: std::ops::Range<usize>,
-        weight: &impl Fn(usize) -> u64,
-    ) {
-        let mut private = vec![0_u64; PRIVATE_CODES.min(self.weights.len())];
-        for user in users {
-            let items = contributions.kept_items(user);
-            let w = weight(items.len());
-            for item in items {
-                match private.get_mut(item.index()) {
-                    Some(sum) => *sum += w,
-                    None => _ = self.weights[item.index()].fetch_add(w, Relaxed),
-                }
-            }
-        }
-        for (total, sum) in self.weights.iter().zip(private) {
-            if sum > 0 {
-                total.fetch_add(sum, Relaxed);
-            }
+    for (total, sum) in weights.iter().zip(private) {
+        if sum > 0 {
+            total.fetch_add(sum, Relaxed);
         }
     }
 }

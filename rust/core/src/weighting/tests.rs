@@ -29,7 +29,12 @@ fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<D
     histogram.weigh(bounded, weighting, &Control::default()).unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
-    digests.into_iter().enumerate().map(|(c, d)| (d, histogram.weight(c))).filter(|(_, w)| *w > 0).collect()
+    digests
+        .into_iter()
+        .enumerate()
+        .map(|(c, d)| (d, histogram.weights()[c]))
+        .filter(|(_, w)| *w > 0)
+        .collect()
 }
 
 fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
@@ -134,9 +139,13 @@ fn threads_do_not_matter() {
             let b = BoundedContributions::new(c, L0Bound::new(20).unwrap(), &key(), &control).unwrap();
             let mut histogram = WeightHistogram::new(b.vocabulary().code_bound());
             histogram.weigh(&b, Weighting::EqualL2, &control).unwrap();
-            let mut digests = vec![Digest::default(); histogram.len()];
+            let mut digests = vec![Digest::default(); histogram.weights().len()];
             b.vocabulary().gather_digests(0, &mut digests);
-            digests.into_iter().enumerate().map(|(c, d)| (d, histogram.weight(c))).collect::<BTreeMap<_, _>>()
+            digests
+                .into_iter()
+                .enumerate()
+                .map(|(c, d)| (d, histogram.weights()[c]))
+                .collect::<BTreeMap<_, _>>()
         })
         .collect();
     assert!(sums.windows(2).all(|w| w[0] == w[1]));

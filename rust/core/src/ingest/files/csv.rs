@@ -8,7 +8,7 @@ use arrow_csv::reader::Format;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::Opened;
-use super::reason::{arrow_failed, guarded, unreadable};
+use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::{Text, size};
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions};
@@ -50,10 +50,13 @@ pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
 }
 
 fn header(path: &Path) -> Result<Vec<String>> {
-    const HEADER: &str = "its header line cannot be read; it must be valid UTF-8";
+    const HEADER: &str = "its header line cannot be read: malformed, cut off, or not UTF-8";
+    let mut text = Text::open(path)?;
+    // The first bytes are asked for here because arrow-csv forgets the kind of an I/O error.
+    text.reader.fill_buf().map_err(|e| io_failed(path, &e))?;
     let (schema, _) = Format::default()
         .with_header(true)
-        .infer_schema(Text::open(path)?.reader, Some(0))
+        .infer_schema(text.reader, Some(0))
         .map_err(|e| arrow_failed(path, &e, HEADER))?;
     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
     if names.is_empty() {
@@ -98,9 +101,9 @@ fn fill(
 ) -> Result<Option<arrow_array::RecordBatch>, ArrowError> {
     loop {
         let buffer = text.reader.fill_buf()?;
-        let decoded = decoder.decode(buffer)?;
-        text.reader.consume(decoded);
-        if decoded == 0 || decoder.capacity() == 0 {
+        let bytes = decoder.decode(buffer)?;
+        text.reader.consume(bytes);
+        if bytes == 0 || decoder.capacity() == 0 {
             return decoder.flush();
         }
     }

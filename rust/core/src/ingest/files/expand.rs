@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::reason::{io_failed, unreadable};
-use crate::ingest::FileFormat;
 use crate::Result;
+use crate::ingest::FileFormat;
 
 /// The files that the paths and patterns name: each pattern's in sorted order, every file once.
 ///

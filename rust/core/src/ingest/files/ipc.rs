@@ -34,7 +34,7 @@ struct Batches {
     schema: SchemaRef,
     /// Number of batches, if the file says.
     total: Option<u64>,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+    reader: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
 }
 
 /// Read the schema.
@@ -76,13 +76,13 @@ fn file_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result
     Ok(Batches {
         schema: reader.schema(),
         total: Some(reader.num_batches() as u64),
-        batches: Box::new(reader),
+        reader: Box::new(reader),
     })
 }
 
 fn stream_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result<Batches, ArrowError> {
     let reader = StreamReader::try_new(file, projection)?;
-    Ok(Batches { schema: reader.schema(), total: None, batches: Box::new(reader) })
+    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader) })
 }
 
 impl Task for IpcFile {
@@ -91,7 +91,7 @@ impl Task for IpcFile {
         let mut reader = guarded(&path, || batches(&path, Some(positions.ascending())))?;
         let positions = positions.projected();
         let (mut first_row, mut count, mut worked) = (0, 0, 0);
-        while let Some(batch) = guarded(&path, || Ok(reader.batches.next()))? {
+        while let Some(batch) = guarded(&path, || Ok(reader.reader.next()))? {
             let batch = batch.map_err(|e| arrow_failed(&path, &e, MALFORMED))?;
             count += 1;
             let mut work = reader.total.map_or(0, |total| bytes * count / total.max(1) - worked);

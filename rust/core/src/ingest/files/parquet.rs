@@ -53,12 +53,12 @@ struct Part {
 pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
     let file = File::open(path).map_err(|e| io_failed(path, &e))?;
-    let plain =
+    let footer =
         ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| failed(path, &e, FOOTER))?;
     let source: Arc<str> = path.display().to_string().into();
-    let (plan, positions) = Plan::new(plain.schema(), columns, &source)?;
-    let mask = ProjectionMask::roots(plain.parquet_schema(), positions.ascending());
-    let metadata = faster(&plain, &positions).unwrap_or(plain);
+    let (plan, positions) = Plan::new(footer.schema(), columns, &source)?;
+    let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    let metadata = faster(&footer, &positions).unwrap_or(footer);
     let shared = Shared { path: path.to_owned(), source, metadata, mask, positions: positions.projected() };
     let (tasks, bytes) = parts(&Arc::new(shared));
     Ok(Opened { plan, bytes, tasks })
@@ -98,11 +98,8 @@ fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowRea
     let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
     for at in positions.ascending() {
         let root = ProjectionMask::roots(plain.parquet_schema(), [at]);
-        let dictionary = plain
-            .metadata()
-            .row_groups()
-            .iter()
-            .all(|group| needed(group, &root).all(|chunk| only_dictionary(chunk)));
+        let dictionary =
+            plain.metadata().row_groups().iter().all(|group| needed(group, &root).all(only_dictionary));
         let field = fields.get_mut(at)?;
         *field = Arc::new(field.as_ref().clone().with_data_type(faster_type(field.data_type(), dictionary)));
     }

@@ -70,7 +70,7 @@ fn infer(path: &Path, source: &Arc<str>, names: &[String]) -> Result<Vec<DataTyp
     if count == 0 {
         return Err(unreadable(path, "the file is empty; it must hold one JSON object per line"));
     }
-    let named = types.into_iter().zip(names).map(|(seen, name)| {
+    let found = types.into_iter().zip(names).map(|(seen, name)| {
         seen.ok_or_else(|| Error::Schema {
             what: format!("no record of {source} has a field '{name}'"),
             fix: format!(
@@ -79,7 +79,7 @@ fn infer(path: &Path, source: &Arc<str>, names: &[String]) -> Result<Vec<DataTyp
             ),
         })
     });
-    named.collect()
+    found.collect()
 }
 
 impl Task for NdJsonFile {

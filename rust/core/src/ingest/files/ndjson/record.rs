@@ -45,14 +45,13 @@ impl<'de> Visitor<'de> for Needed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
         let mut record = Record { values: vec![None; self.names.len()], names: Vec::new() };
         while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-            match self.names.iter().position(|needed| *needed == name) {
-                Some(at) => record.values[at] = Some(map.next_value()?),
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                    if self.list {
-                        record.names.push(name.into_owned());
-                    }
-                }
+            if let Some(at) = self.names.iter().position(|needed| *needed == name) {
+                record.values[at] = Some(map.next_value()?);
+                continue;
+            }
+            map.next_value::<IgnoredAny>()?;
+            if self.list {
+                record.names.push(name.into_owned());
             }
         }
         Ok(record)
