@@ -49,10 +49,10 @@ MUTANTS = [
         (REFERENCE, LAW3),
     ),
     Mutant(
-        "weight of a user with one item more",
+        "weight of a user with one item less",
         CORE + "weighting/histogram.rs",
-        "let items = contributions.kept_items(user);\n            let w = weight(items.len());\n            for item in items {\n                *",
-        "let items = contributions.kept_items(user);\n            let w = weight((items.len() - 1).max(1));\n            for item in items {\n                *",
+        "let weight = |k: usize| table.get(k).copied()",
+        "let weight = |k: usize| table.get((k - 1).max(1)).copied()",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         "released items stay in the sets",
         CORE + "bounding/mod.rs",
-        "if !released.contains(item) {",
-        "if !released.contains(item) || true {",
+        "if !released.contains(ItemCode(item)) {",
+        "if !released.contains(ItemCode(item)) || true {",
         (REFERENCE, LAW5),
     ),
     Mutant(
@@ -135,8 +135,8 @@ MUTANTS = [
     Mutant(
         "threads lose updates of shared items",
         CORE + "weighting/histogram.rs",
-        "for (total, sum) in self.weights.iter().zip(private) {\n            if sum > 0 {",
-        "for (total, sum) in self.weights.iter().zip(private) {\n            if total.load(Relaxed) == 0 {",
+        "        if sum > 0 {\n            total.fetch_add",
+        "        if sum > 0 && total.load(Relaxed) == 0 {\n            total.fetch_add",
         (LAW1,),
     ),
     Mutant(

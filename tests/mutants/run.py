@@ -61,9 +61,9 @@ def copy_repository() -> Path:
     return copy
 
 
-def patched(mutant: Mutant) -> str:
+def patched(folder: Path, mutant: Mutant) -> str:
     """The mutated text of the file."""
-    text = (ROOT / mutant.file).read_text()
+    text = (folder / mutant.file).read_text()
     if text.count(mutant.find) != 1:
         raise BrokenRunError(
             f"{mutant.name}: its anchor occurs {text.count(mutant.find)} times in {mutant.file}"
@@ -140,13 +140,14 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
 def plant(copy: Path, mutant: Mutant) -> str | None:
     """Run one mutant; the test that caught it, or None."""
     path = copy / mutant.file
-    path.write_text(patched(mutant))
+    original = path.read_text()
+    path.write_text(patched(copy, mutant))
     try:
         if not build(copy):
             raise BrokenRunError(f"{mutant.name}: does not compile")
         return tests_fail(copy, mutant.tests)
     finally:
-        path.write_text((ROOT / mutant.file).read_text())
+        path.write_text(original)
 
 
 def chosen(arguments: argparse.Namespace) -> list[Mutant]:
@@ -168,7 +169,7 @@ def main() -> int:
     mutants = chosen(arguments)
     try:
         for mutant in mutants:
-            patched(mutant)
+            patched(ROOT, mutant)
         return 0 if arguments.check else run(mutants)
     except BrokenRunError as problem:
         print(problem, file=sys.stderr)
