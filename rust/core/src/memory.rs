@@ -7,12 +7,16 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// Size of a huge page; mappings are whole numbers of them.
+#[cfg(target_os = "linux")]
+const HUGE_PAGE: usize = 2 << 20;
 /// Bytes from which an array gets its own mapping.
 #[cfg(target_os = "linux")]
-const MAPPED: usize = 4 << 20;
+const MAPPED: usize = HUGE_PAGE / 2;
 
 /// Plain integers: any bits are a value.
 pub(crate) trait Element: FromBytes + IntoBytes + Immutable + KnownLayout + Clone + Default {}
+impl Element for u8 {}
 impl Element for u32 {}
 impl Element for u64 {}
 impl Element for u128 {}
@@ -25,35 +29,42 @@ pub(crate) struct Array<T>(Store<T>);
 enum Store<T> {
     Heap(Vec<T>),
     #[cfg(target_os = "linux")]
-    Mapped(memmap2::MmapMut),
+    Mapped {
+        map: memmap2::MmapMut,
+        bytes: usize,
+    },
 }
 
 impl<T: Element> Array<T> {
     /// `len` zeros.
     pub(crate) fn zeroed(len: usize) -> Self {
         #[cfg(target_os = "linux")]
-        if let Some(map) = map_huge(len.saturating_mul(size_of::<T>())) {
-            return Self(Store::Mapped(map));
+        if let Some(bytes) = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes >= MAPPED)
+            && let Some(map) = map_huge(bytes)
+        {
+            return Self(Store::Mapped { map, bytes });
         }
         Self(Store::Heap(vec![T::default(); len]))
     }
 
     /// The elements.
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
         match &self.0 {
             Store::Heap(vec) => vec,
             // A mapping starts at a page and has a whole number of elements, so the view always exists.
             #[cfg(target_os = "linux")]
-            Store::Mapped(map) => <[T]>::ref_from_bytes(map).unwrap_or_default(),
+            Store::Mapped { map, bytes } => <[T]>::ref_from_bytes(&map[..*bytes]).unwrap_or_default(),
         }
     }
 
     /// The elements, to change.
+    #[inline]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         match &mut self.0 {
             Store::Heap(vec) => vec,
             #[cfg(target_os = "linux")]
-            Store::Mapped(map) => <[T]>::mut_from_bytes(map).unwrap_or_default(),
+            Store::Mapped { map, bytes } => <[T]>::mut_from_bytes(&mut map[..*bytes]).unwrap_or_default(),
         }
     }
 
@@ -77,13 +88,10 @@ impl<T: Element> Default for Array<T> {
     }
 }
 
-/// A mapping of zeros for which huge pages were asked; `None` for small sizes or if the system refuses.
+/// A mapping of at least `bytes` zeros for which huge pages were asked; `None` if the system refuses.
 #[cfg(target_os = "linux")]
 fn map_huge(bytes: usize) -> Option<memmap2::MmapMut> {
-    if bytes < MAPPED {
-        return None;
-    }
-    let map = memmap2::MmapMut::map_anon(bytes).ok()?;
+    let map = memmap2::MmapMut::map_anon(bytes.checked_next_multiple_of(HUGE_PAGE)?).ok()?;
     // A kernel without huge pages gives small ones: slower, not wrong.
     let _ = map.advise(memmap2::Advice::HugePage);
     Some(map)
@@ -98,20 +106,41 @@ pub(crate) struct Growing<T> {
 
 impl<T: Element> Growing<T> {
     /// The elements so far.
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.array.as_slice()[..self.len]
     }
 
+    /// The elements so far, to change.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.array.as_mut_slice()[..self.len]
+    }
+
     /// Add an element.
     pub(crate) fn push(&mut self, value: T) {
-        let capacity = self.array.as_slice().len();
-        if self.len == capacity {
-            let mut larger = Array::zeroed((capacity * 2).max(64));
-            larger.as_mut_slice()[..capacity].clone_from_slice(self.array.as_slice());
-            self.array = larger;
+        if self.len == self.array.as_slice().len() {
+            self.reserve(1);
         }
         self.array.as_mut_slice()[self.len] = value;
         self.len += 1;
+    }
+
+    /// Add several elements.
+    pub(crate) fn extend_from_slice(&mut self, values: &[T]) {
+        self.reserve(values.len());
+        self.array.as_mut_slice()[self.len..][..values.len()].clone_from_slice(values);
+        self.len += values.len();
+    }
+
+    /// Make room for `more` elements, at least doubling when there is none.
+    fn reserve(&mut self, more: usize) {
+        let (capacity, needed) = (self.array.as_slice().len(), self.len + more);
+        if needed > capacity {
+            let mut larger = Array::zeroed(needed.max(capacity * 2).max(64));
+            larger.as_mut_slice()[..self.len].clone_from_slice(self.as_slice());
+            self.array = larger;
+        }
     }
 
     /// Number of elements.

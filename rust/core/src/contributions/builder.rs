@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 
-use super::interner::{InternScratch, Interner, Records, Shard, Sharding};
+use super::interner::{Interner, Records, Shard, Sharding};
 use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, Vocabulary};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
-use crate::memory::Array;
+use crate::memory::{Array, Growing};
 use crate::parallel;
 use crate::random::Digest;
 use crate::{Error, Result};
@@ -22,20 +22,14 @@ pub struct UserRun {
     pub rows: u32,
 }
 
-/// Number of rows of each user of a shard.
-#[derive(Debug, Default)]
-struct RowCounts(Vec<u32>);
+/// Nothing is kept of a user but its digest.
+#[derive(Debug)]
+struct NoRecord;
 
-impl Records<u32> for RowCounts {
-    fn append(&mut self, _rows: u32) {
-        self.0.push(0);
-    }
-    fn touch(&mut self, local: usize, rows: u32) {
-        // Saturation is caught by `group_rows`, where a user of 2^32 rows is refused.
-        self.0[local] = self.0[local].saturating_add(rows);
-    }
+impl Records<()> for NoRecord {
+    fn append(&mut self, _row: ()) {}
     fn bytes(&self) -> usize {
-        self.0.capacity() * 4
+        0
     }
 }
 
@@ -46,50 +40,45 @@ impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
     fn append(&mut self, row: PayloadRow<'_, P>) {
         row.0.append_to(row.1, self);
     }
-    fn touch(&mut self, _local: usize, _row: PayloadRow<'_, P>) {}
     fn bytes(&self) -> usize {
         self.heap_bytes()
     }
 }
 
-/// Encoded rows of one batch.
-#[derive(Debug)]
-struct Chunk {
-    users: UserCodes,
-    items: Vec<u32>,
-}
+/// Rows of a thread's open chunk at which it is handed over.
+const CHUNK_ROWS: usize = 1 << 20;
 
-/// The users of a chunk's rows: by run where users' rows stand together, else one by one.
-#[derive(Debug)]
-enum UserCodes {
-    Runs(Vec<(u32, u32)>),
-    Rows(Vec<u32>),
+/// Encoded rows of some batches.
+#[derive(Debug, Default)]
+struct Chunk {
+    /// User codes: of each run of rows where `lens` has their lengths, else of each row.
+    users: Growing<u32>,
+    lens: Growing<u32>,
+    items: Growing<u32>,
 }
 
 impl Chunk {
     fn bytes(&self) -> usize {
-        let users = match &self.users {
-            UserCodes::Runs(runs) => runs.len() * 8,
-            UserCodes::Rows(rows) => rows.len() * 4,
-        };
-        users + self.items.len() * 4
+        self.users.bytes() + self.lens.bytes() + self.items.bytes()
+    }
+
+    /// Whether every row names its user, which is shorter where users' rows do not stand together.
+    fn is_by_row(&self) -> bool {
+        self.lens.len() == 0
     }
 
     /// Call `f(user code, first row, number of rows)` for every run.
     fn for_each_run(&self, mut f: impl FnMut(u32, usize, usize)) {
-        match &self.users {
-            UserCodes::Runs(runs) => {
-                let mut row = 0;
-                for &(user, n) in runs {
-                    f(user, row, n as usize);
-                    row += n as usize;
-                }
+        if self.is_by_row() {
+            for (row, &user) in self.users.as_slice().iter().enumerate() {
+                f(user, row, 1);
             }
-            UserCodes::Rows(users) => {
-                for (row, &user) in users.iter().enumerate() {
-                    f(user, row, 1);
-                }
-            }
+            return;
+        }
+        let mut row = 0;
+        for (&user, &rows) in self.users.as_slice().iter().zip(self.lens.as_slice()) {
+            f(user, row, rows as usize);
+            row += rows as usize;
         }
     }
 }
@@ -97,7 +86,7 @@ impl Chunk {
 /// Shared by the threads that read; each makes its own [`Worker`].
 #[derive(Debug)]
 pub struct ContributionsBuilder {
-    users: Interner<RowCounts>,
+    users: Interner<NoRecord>,
     items: Interner<KeyStore>,
     chunks: Mutex<Vec<Chunk>>,
     sharding: Sharding,
@@ -109,7 +98,7 @@ impl ContributionsBuilder {
     pub fn new(layout: KeyLayout, control: &Control) -> Self {
         let sharding = Sharding::for_threads(control.threads());
         Self {
-            users: Interner::new(sharding, RowCounts::default),
+            users: Interner::new(sharding, || NoRecord),
             items: Interner::new(sharding, || KeyStore::new(layout)),
             chunks: Mutex::default(),
             sharding,
@@ -119,12 +108,7 @@ impl ContributionsBuilder {
 
     /// A handle for one thread.
     pub fn worker(&self) -> Worker<'_> {
-        Worker {
-            builder: self,
-            scratch: InternScratch::default(),
-            user_digests: Vec::new(),
-            codes: Vec::new(),
-        }
+        Worker { builder: self, open: Chunk::default(), user_digests: Vec::new(), codes: Vec::new() }
     }
 
     /// Group all rows by user, without duplicates.
@@ -144,7 +128,7 @@ impl ContributionsBuilder {
 #[derive(Debug)]
 pub struct Worker<'a> {
     builder: &'a ContributionsBuilder,
-    scratch: InternScratch,
+    open: Chunk,
     user_digests: Vec<Digest>,
     codes: Vec<u32>,
 }
@@ -164,7 +148,7 @@ impl Worker<'_> {
         self.codes.clear();
         self.codes.resize(digests.len(), 0);
         let row = |r| PayloadRow(payload, r);
-        let grown = self.builder.items.intern(digests, row, &mut self.scratch, &mut self.codes)?;
+        let grown = self.builder.items.intern(digests, row, &mut self.codes)?;
         codes.extend(self.codes.iter().copied().map(ItemCode));
         self.builder.control.charge_memory(grown, READING)
     }
@@ -179,31 +163,51 @@ impl Worker<'_> {
         self.user_digests.extend(runs.iter().map(|run| run.user));
         self.codes.clear();
         self.codes.resize(runs.len(), 0);
-        let row = |r: usize| runs[r].rows;
-        let grown = self.builder.users.intern(&self.user_digests, row, &mut self.scratch, &mut self.codes)?;
-        let users = if runs.iter().all(|run| run.rows == 1) {
-            UserCodes::Rows(self.codes.clone())
-        } else {
-            UserCodes::Runs(self.codes.iter().zip(runs).map(|(&user, run)| (user, run.rows)).collect())
-        };
-        let chunk = Chunk { users, items: codes.iter().map(|code| code.0).collect() };
-        let bytes = chunk.bytes() as u64;
-        self.builder.chunks.lock().map_err(|_| Error::Internal("a reading thread failed"))?.push(chunk);
+        let grown = self.builder.users.intern(&self.user_digests, |_| (), &mut self.codes)?;
+        let by_row = runs.iter().all(|run| run.rows == 1);
+        if by_row != self.open.is_by_row() || self.open.items.len() + codes.len() > CHUNK_ROWS {
+            self.hand_over();
+        }
+        let before = self.open.bytes();
+        self.open.users.extend_from_slice(&self.codes);
+        if !by_row {
+            self.codes.clear();
+            self.codes.extend(runs.iter().map(|run| run.rows));
+            self.open.lens.extend_from_slice(&self.codes);
+        }
+        self.codes.clear();
+        self.codes.extend(codes.iter().map(|code| code.0));
+        self.open.items.extend_from_slice(&self.codes);
+        let bytes = (self.open.bytes() - before) as u64;
         self.builder.control.charge_memory(grown + bytes, READING)
+    }
+
+    fn hand_over(&mut self) {
+        let chunk = std::mem::take(&mut self.open);
+        // A poisoned lock is not lost: `finish` fails on it.
+        if chunk.users.len() > 0
+            && let Ok(mut chunks) = self.builder.chunks.lock()
+        {
+            chunks.push(chunk);
+        }
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.hand_over();
     }
 }
 
 /// Scatter the chunks' rows to their users and drop duplicates. Each thread owns a range of users.
 fn group_rows(
-    users: &[Shard<RowCounts>],
+    users: &[Shard<NoRecord>],
     chunks: Vec<Chunk>,
     vocabulary: Vocabulary,
     control: &Control,
 ) -> Result<Contributions> {
-    let (digests, mut lens) = users_by_code(users, vocabulary.sharding);
-    if lens.contains(&u32::MAX) {
-        return Err(Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) - 1 });
-    }
+    let digests = users_by_code(users, vocabulary.sharding);
+    let mut lens = count_rows(&chunks, digests.len(), control)?;
     let mut starts = Vec::with_capacity(lens.len());
     let mut rows = 0_usize;
     for &n in &lens {
@@ -221,19 +225,46 @@ fn group_rows(
     Ok(Contributions { users: digests, starts, lens, items, vocabulary })
 }
 
-/// Digest and number of rows of every user code; codes that no user has get zero rows.
-fn users_by_code(shards: &[Shard<RowCounts>], sharding: Sharding) -> (Vec<Digest>, Vec<u32>) {
+/// Digest of every user code; codes that no user has get zero.
+fn users_by_code(shards: &[Shard<NoRecord>], sharding: Sharding) -> Vec<Digest> {
     let longest = shards.iter().map(Shard::len).max().unwrap_or(0);
     let mut digests = vec![Digest::default(); longest * sharding.shards()];
-    let mut lens = vec![0; longest * sharding.shards()];
     for (s, shard) in shards.iter().enumerate() {
-        for (local, (digest, rows)) in (0_u32..).zip(shard.digests_from(0).zip(&shard.records.0)) {
-            let user = sharding.code(s, local) as usize;
-            digests[user] = digest;
-            lens[user] = *rows;
+        for (local, digest) in (0_u32..).zip(shard.digests_from(0)) {
+            digests[sharding.code(s, local) as usize] = digest;
         }
     }
-    (digests, lens)
+    digests
+}
+
+/// Number of rows of every user code, duplicates included.
+fn count_rows(chunks: &[Chunk], users: usize, control: &Control) -> Result<Vec<u32>> {
+    const LIMIT: Error = Error::Capacity { what: "rows of one user", limit: u32::MAX as u64 };
+    let rows = chunks.iter().map(|chunk| chunk.items.len()).sum();
+    let threads = parallel::threads_for(rows, control);
+    let parts: Vec<_> = chunks.chunks(chunks.len().div_ceil(threads).max(1)).collect();
+    let counts = parallel::map(parts, |part| {
+        let mut counts = vec![0_u32; users];
+        let mut overflow = false;
+        for chunk in part {
+            chunk.for_each_run(|user, _, rows| {
+                let count = &mut counts[user as usize];
+                *count = count.checked_add(rows as u32).unwrap_or_else(|| {
+                    overflow = true;
+                    u32::MAX
+                });
+            });
+        }
+        if overflow { Err(LIMIT) } else { Ok(counts) }
+    });
+    let mut counts = counts.into_iter().collect::<Result<Vec<_>>>()?.into_iter();
+    let mut total = counts.next().unwrap_or_else(|| vec![0; users]);
+    for part in counts {
+        for (sum, count) in total.iter_mut().zip(part) {
+            *sum = sum.checked_add(count).ok_or(LIMIT)?;
+        }
+    }
+    Ok(total)
 }
 
 /// A contiguous range of users and their part of the item array.
@@ -268,13 +299,18 @@ impl UserRange<'_> {
         let users = self.first_user..self.first_user + self.lens.len();
         let mut cursors: Vec<usize> = starts[users].iter().map(|s| s - self.first_item).collect();
         for chunk in chunks {
+            let items = chunk.items.as_slice();
             chunk.for_each_run(|user, row, rows| {
                 let Some(cursor) =
                     (user as usize).checked_sub(self.first_user).and_then(|local| cursors.get_mut(local))
                 else {
                     return;
                 };
-                self.items[*cursor..*cursor + rows].copy_from_slice(&chunk.items[row..row + rows]);
+                match rows {
+                    // Rows in random order come one by one: a copy of one word is not worth a call.
+                    1 => self.items[*cursor] = items[row],
+                    _ => self.items[*cursor..*cursor + rows].copy_from_slice(&items[row..row + rows]),
+                }
                 *cursor += rows;
             });
         }

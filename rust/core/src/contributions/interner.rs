@@ -11,6 +11,8 @@ use crate::{Error, Result};
 
 /// Keys whose slots are touched ahead, so that their cache misses overlap.
 const AHEAD: usize = 32;
+/// Keys ordered by shard at a time: few enough to stay in the first-level caches, enough for every shard to get some.
+const BLOCK: usize = 8192;
 
 /// How keys are divided among shards, and codes made of shard and local code.
 ///
@@ -71,8 +73,6 @@ pub(crate) struct Shard<R> {
 pub(crate) trait Records<Row> {
     /// A key was seen for the first time: append its record.
     fn append(&mut self, row: Row);
-    /// A key was seen (also right after `append`).
-    fn touch(&mut self, local: usize, row: Row);
     /// Bytes held.
     fn bytes(&self) -> usize;
 }
@@ -87,9 +87,9 @@ impl<R> Shard<R> {
         self.digests.as_slice().get(local..).unwrap_or_default().iter().copied().map(Digest)
     }
 
-    /// The digest of a local code.
-    pub(crate) fn digest(&self, local: usize) -> Digest {
-        Digest(self.digests.as_slice()[local])
+    /// Digests in order of local codes.
+    pub(crate) fn digests(&self) -> &[u128] {
+        self.digests.as_slice()
     }
 
     /// Number of keys.
@@ -99,15 +99,15 @@ impl<R> Shard<R> {
 
     /// Read the slots and digests that a run of keys will need. The reads are independent of each other, so the
     /// processor overlaps their misses; the probing that follows finds them in cache.
-    fn touch_ahead(&self, keys: &[(Digest, u32)]) {
+    fn touch_ahead(&self, keys: &[Digest], rows: &[u16]) {
         let (slots, digests) = (self.slots.as_slice(), self.digests.as_slice());
         let mut seen = [0_u64; AHEAD];
-        for (s, (digest, _)) in seen.iter_mut().zip(keys) {
-            *s = slots[home(*digest, slots.len())];
+        for (s, row) in seen.iter_mut().zip(rows) {
+            *s = slots[home(keys[usize::from(*row)], slots.len())];
         }
         let mut mixed = 0;
-        for (slot, (digest, _)) in seen.iter().zip(keys) {
-            if *slot != 0 && tag(*slot) == digest.0 as u32 {
+        for (slot, row) in seen.iter().zip(rows) {
+            if *slot != 0 && tag(*slot) == keys[usize::from(*row)].0 as u32 {
                 mixed ^= digests[local(*slot)];
             }
         }
@@ -191,13 +191,6 @@ pub(crate) struct Interner<R> {
     sharding: Sharding,
 }
 
-/// One thread's scratch space for [`Interner::intern`].
-#[derive(Debug, Default)]
-pub(crate) struct InternScratch {
-    /// (digest, row) of a batch, grouped by shard.
-    grouped: Vec<(Digest, u32)>,
-}
-
 impl<R> Interner<R> {
     pub(crate) fn new(sharding: Sharding, records: impl Fn() -> R) -> Self {
         let shards = (0..sharding.shards()).map(|_| Mutex::new(Shard::new(records()))).collect();
@@ -215,94 +208,101 @@ impl<R> Interner<R> {
             .collect()
     }
 
-    /// Write the code of each digest to the same place of `codes`; returns the growth in bytes.
+    /// Write the code of each digest to the same place of `codes`; returns the growth in bytes. `row` gives the
+    /// record of a key by its place.
     pub(crate) fn intern<Row>(
         &self,
         digests: &[Digest],
         row: impl Fn(usize) -> Row,
-        scratch: &mut InternScratch,
         codes: &mut [u32],
     ) -> Result<u64>
     where
         R: Records<Row>,
     {
-        let ends = group_by_shard(digests, self.sharding, &mut scratch.grouped);
         let mut grown = 0;
-        let mut start = 0;
-        for (s, end) in ends.into_iter().enumerate().take(self.sharding.shards()) {
-            let keys = &scratch.grouped[start..end];
-            start = end;
-            if keys.is_empty() {
-                continue;
-            }
-            let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
-            let before = shard.bytes::<Row>();
-            for ahead in keys.chunks(AHEAD) {
-                shard.touch_ahead(ahead);
-                for &(digest, r) in ahead {
-                    let r = r as usize;
-                    let local = match shard.find(digest) {
-                        Ok(local) => local,
-                        Err(at) => {
-                            shard.records.append(row(r));
-                            shard.insert(at, digest, self.sharding.capacity())?
-                        }
-                    };
-                    shard.records.touch(local as usize, row(r));
-                    codes[r] = self.sharding.code(s, local);
+        for (block, (keys, codes)) in digests.chunks(BLOCK).zip(codes.chunks_mut(BLOCK)).enumerate() {
+            let (order, ends) = order_by_shard(keys, self.sharding);
+            let mut start = 0;
+            for (s, &end) in ends.iter().enumerate().take(self.sharding.shards()) {
+                let rows = &order[start..usize::from(end)];
+                start = usize::from(end);
+                if !rows.is_empty() {
+                    grown += self.intern_in_shard(s, keys, rows, |r| row(block * BLOCK + r), codes)?;
                 }
             }
-            grown += (shard.bytes::<Row>() - before) as u64;
         }
         Ok(grown)
+    }
+
+    fn intern_in_shard<Row>(
+        &self,
+        s: usize,
+        keys: &[Digest],
+        rows: &[u16],
+        row: impl Fn(usize) -> Row,
+        codes: &mut [u32],
+    ) -> Result<u64>
+    where
+        R: Records<Row>,
+    {
+        let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
+        let before = shard.bytes::<Row>();
+        for ahead in rows.chunks(AHEAD) {
+            shard.touch_ahead(keys, ahead);
+            for &r in ahead {
+                let r = usize::from(r);
+                let local = match shard.find(keys[r]) {
+                    Ok(local) => local,
+                    Err(at) => {
+                        shard.records.append(row(r));
+                        shard.insert(at, keys[r], self.sharding.capacity())?
+                    }
+                };
+                codes[r] = self.sharding.code(s, local);
+            }
+        }
+        Ok((shard.bytes::<Row>() - before) as u64)
     }
 }
 
 const POISONED: Error = Error::Internal("a reading thread failed");
 
-/// Counting sort of (digest, row) by shard; returns where each shard ends.
-fn group_by_shard(
-    digests: &[Digest],
-    sharding: Sharding,
-    grouped: &mut Vec<(Digest, u32)>,
-) -> [usize; Sharding::MOST] {
-    let mut ends = [0_usize; Sharding::MOST];
-    for d in digests {
-        ends[sharding.shard_of_digest(*d)] += 1;
+/// The rows of a block in order of their shards, and where each shard ends.
+fn order_by_shard(keys: &[Digest], sharding: Sharding) -> ([u16; BLOCK], [u16; Sharding::MOST]) {
+    let mut ends = [0_u16; Sharding::MOST];
+    for key in keys {
+        ends[sharding.shard_of_digest(*key)] += 1;
     }
-    let mut cursor = [0_usize; Sharding::MOST];
+    let mut cursor = [0_u16; Sharding::MOST];
     let mut sum = 0;
     for (c, e) in cursor.iter_mut().zip(&mut ends) {
         *c = sum;
         sum += *e;
         *e = sum;
     }
-    grouped.clear();
-    grouped.resize(digests.len(), (Digest::default(), 0));
-    for (row, d) in (0_u32..).zip(digests) {
-        let c = &mut cursor[sharding.shard_of_digest(*d)];
-        grouped[*c] = (*d, row);
+    let mut order = [0; BLOCK];
+    for (row, key) in (0_u16..).zip(keys) {
+        let c = &mut cursor[sharding.shard_of_digest(*key)];
+        order[usize::from(*c)] = row;
         *c += 1;
     }
-    ends
+    (order, ends)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Remembers the place of the first row of each key.
     #[derive(Debug, Default)]
-    struct Counts(Vec<u32>);
+    struct Firsts(Vec<usize>);
 
-    impl Records<u32> for Counts {
-        fn append(&mut self, _row: u32) {
-            self.0.push(0);
-        }
-        fn touch(&mut self, local: usize, row: u32) {
-            self.0[local] += row;
+    impl Records<usize> for Firsts {
+        fn append(&mut self, row: usize) {
+            self.0.push(row);
         }
         fn bytes(&self) -> usize {
-            self.0.capacity() * 4
+            self.0.capacity() * 8
         }
     }
 
@@ -312,38 +312,36 @@ mod tests {
     }
 
     #[test]
-    fn equal_digests_get_equal_codes_and_all_are_counted() {
-        let interner = Interner::new(Sharding::for_threads(2), Counts::default);
+    fn equal_digests_get_equal_codes_and_their_own_record() {
+        let sharding = Sharding::for_threads(2);
+        let interner = Interner::new(sharding, Firsts::default);
         let mut seen = std::collections::BTreeMap::new();
-        let mut scratch = InternScratch::default();
-        for batch in 0..20_u128 {
-            let digests: Vec<_> = (0..500).map(|i| digest(batch * 37 + i)).collect();
+        for batch in 0..20_usize {
+            let digests: Vec<_> = (0..9000).map(|i| digest((batch * 37 + i) as u128)).collect();
             let mut codes = vec![0; digests.len()];
-            interner.intern(&digests, |_| 1, &mut scratch, &mut codes).unwrap();
-            for (d, c) in digests.iter().zip(codes) {
-                let entry = seen.entry(*d).or_insert((c, 0));
-                assert_eq!(entry.0, c);
-                entry.1 += 1;
+            interner.intern(&digests, |row| batch * 10_000 + row, &mut codes).unwrap();
+            for (row, (d, c)) in digests.iter().zip(codes).enumerate() {
+                let first = seen.entry(*d).or_insert((c, batch * 10_000 + row));
+                assert_eq!(first.0, c);
             }
         }
         let codes: std::collections::BTreeSet<_> = seen.values().map(|v| v.0).collect();
         assert_eq!(codes.len(), seen.len());
         let shards = interner.into_shards().unwrap();
-        for (d, (code, count)) in seen {
-            let sharding = Sharding::for_threads(2);
+        for (d, (code, first)) in seen {
             let (shard, local) = (&shards[sharding.shard_of_code(code)], sharding.local_of_code(code));
-            assert_eq!(shard.digest(local), d);
-            assert_eq!(shard.records.0[local], count);
+            assert_eq!(shard.digests()[local], d.0);
+            assert_eq!(shard.records.0[local], first);
         }
     }
 
     #[test]
     fn threads_agree_on_codes() {
-        let interner = Interner::new(Sharding::for_threads(2), Counts::default);
+        let interner = Interner::new(Sharding::for_threads(2), Firsts::default);
         let digests: Vec<_> = (0..5000).map(digest).collect();
         let all = crate::parallel::map(vec![0, 1, 2, 3], |_| {
             let mut codes = vec![0; digests.len()];
-            interner.intern(&digests, |_| 1, &mut InternScratch::default(), &mut codes).unwrap();
+            interner.intern(&digests, |row| row, &mut codes).unwrap();
             codes
         });
         assert!(all.windows(2).all(|w| w[0] == w[1]));

@@ -1,5 +1,7 @@
 //! Item keys as they came in, kept once per distinct item so that released items can be returned.
 
+use crate::memory::Growing;
+
 /// How item keys are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyLayout {
@@ -13,14 +15,20 @@ pub enum KeyLayout {
 #[derive(Debug)]
 pub enum KeyStore {
     /// One word per key.
-    Words(Vec<u64>),
-    /// Concatenated bytes; `ends[i]` is where key i ends.
-    Bytes {
-        /// All keys.
-        data: Vec<u8>,
-        /// End of each key.
-        ends: Vec<u64>,
-    },
+    Words(Words),
+    /// Concatenated bytes.
+    Bytes(Bytes),
+}
+
+/// Word keys.
+#[derive(Debug, Default)]
+pub struct Words(Growing<u64>);
+
+/// Byte keys: `ends[i]` is where key i ends in `data`.
+#[derive(Debug, Default)]
+pub struct Bytes {
+    data: Growing<u8>,
+    ends: Growing<u64>,
 }
 
 /// The keys of one batch, from which the keys of new items are copied.
@@ -33,21 +41,21 @@ impl KeyStore {
     /// An empty store.
     pub fn new(layout: KeyLayout) -> Self {
         match layout {
-            KeyLayout::Words => Self::Words(Vec::new()),
-            KeyLayout::Bytes => Self::Bytes { data: Vec::new(), ends: Vec::new() },
+            KeyLayout::Words => Self::Words(Words::default()),
+            KeyLayout::Bytes => Self::Bytes(Bytes::default()),
         }
     }
 
     /// Append a word key; ignored by a byte store.
     pub fn push_word(&mut self, word: u64) {
-        if let Self::Words(words) = self {
+        if let Self::Words(Words(words)) = self {
             words.push(word);
         }
     }
 
     /// Append a byte key; ignored by a word store.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
-        if let Self::Bytes { data, ends } = self {
+        if let Self::Bytes(Bytes { data, ends }) = self {
             data.extend_from_slice(bytes);
             ends.push(data.len() as u64);
         }
@@ -56,16 +64,16 @@ impl KeyStore {
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Self::Words(words) => words.capacity() * 8,
-            Self::Bytes { data, ends } => data.capacity() + ends.capacity() * 8,
+            Self::Words(Words(words)) => words.bytes(),
+            Self::Bytes(Bytes { data, ends }) => data.bytes() + ends.bytes(),
         }
     }
 
     /// The word key at a position.
     pub fn word(&self, position: usize) -> Option<u64> {
         match self {
-            Self::Words(words) => words.get(position).copied(),
-            Self::Bytes { .. } => None,
+            Self::Words(Words(words)) => words.as_slice().get(position).copied(),
+            Self::Bytes(_) => None,
         }
     }
 
@@ -73,7 +81,8 @@ impl KeyStore {
     pub fn bytes(&self, position: usize) -> Option<&[u8]> {
         match self {
             Self::Words(_) => None,
-            Self::Bytes { data, ends } => {
+            Self::Bytes(Bytes { data, ends }) => {
+                let (data, ends) = (data.as_slice(), ends.as_slice());
                 let end = usize::try_from(*ends.get(position)?).ok()?;
                 let start = match position.checked_sub(1) {
                     Some(before) => usize::try_from(ends[before]).ok()?,

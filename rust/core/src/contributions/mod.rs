@@ -46,15 +46,30 @@ pub struct Vocabulary {
     schema: ItemSchema,
 }
 
+/// The digests of all items, looked up by code.
+#[derive(Debug)]
+pub(crate) struct Digests<'a> {
+    shards: Vec<&'a [u128]>,
+    sharding: Sharding,
+}
+
+impl Digests<'_> {
+    /// The digest of an item.
+    #[inline]
+    pub(crate) fn get(&self, item: ItemCode) -> Digest {
+        Digest(self.shards[self.sharding.shard_of_code(item.0)][self.sharding.local_of_code(item.0)])
+    }
+}
+
 impl Vocabulary {
     /// All codes are below this.
     pub(crate) fn code_bound(&self) -> usize {
         self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
     }
 
-    /// The digest of an item.
-    pub(crate) fn digest(&self, item: ItemCode) -> Digest {
-        self.shards[self.sharding.shard_of_code(item.0)].digest(self.sharding.local_of_code(item.0))
+    /// The digests of all items, for random access.
+    pub(crate) fn digests(&self) -> Digests<'_> {
+        Digests { shards: self.shards.iter().map(Shard::digests).collect(), sharding: self.sharding }
     }
 
     /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
