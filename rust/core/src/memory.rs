@@ -111,12 +111,6 @@ impl<T: Element> Growing<T> {
         &self.array.as_slice()[..self.len]
     }
 
-    /// The elements so far, to change.
-    #[inline]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.array.as_mut_slice()[..self.len]
-    }
-
     /// Add an element.
     pub(crate) fn push(&mut self, value: T) {
         if self.len == self.array.as_slice().len() {

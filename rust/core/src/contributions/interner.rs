@@ -3,14 +3,17 @@
 //! A key is its 128-bit keyed digest: equal digests are equal keys (`random::Digest`), so no key bytes are
 //! compared. The slots of a shard hold 32 bits of the digest and a local code; a hit is confirmed on the whole digest.
 
+use std::hint::black_box;
 use std::sync::Mutex;
 
 use crate::memory::{Array, Growing};
 use crate::random::Digest;
 use crate::{Error, Result};
 
-/// Keys whose slots are touched ahead, so that their cache misses overlap.
-const AHEAD: usize = 32;
+/// Keys looked up together, so that their cache misses overlap.
+const AHEAD: usize = 64;
+/// Says that a key was not found where it should be; no local code is as large.
+const NOT_SEEN: u32 = u32::MAX;
 /// Keys ordered by shard at a time: few enough to stay in the first-level caches, enough for every shard to get some.
 const BLOCK: usize = 8192;
 
@@ -38,7 +41,7 @@ impl Sharding {
     }
 
     /// Most keys of one shard: codes fit 32 bits, and one is left so that `local + 1` fits a slot's 32 bits.
-    fn capacity(self) -> usize {
+    pub(crate) fn capacity(self) -> usize {
         (1 << (32 - self.bits)) - 1
     }
 
@@ -61,10 +64,18 @@ impl Sharding {
     }
 }
 
+/// Slots of a bucket: eight tags and eight local codes fill one cache line.
+const SLOTS: usize = 8;
+/// Words of a bucket.
+const WORDS: usize = 2 * SLOTS;
+
 /// The keys of one shard, with a record of type `R` for each distinct key.
+///
+/// A key belongs into the bucket its digest names, or the next one with a free slot. A slot holds 32 bits of the digest,
+/// its tag, and the local code plus one; zero is free. Buckets fill from their first slot on.
 #[derive(Debug)]
 pub(crate) struct Shard<R> {
-    slots: Array<u64>,
+    buckets: Array<u32>,
     digests: Growing<u128>,
     pub(crate) records: R,
 }
@@ -78,8 +89,8 @@ pub(crate) trait Records<Row> {
 }
 
 impl<R> Shard<R> {
-    fn new(records: R) -> Self {
-        Self { slots: Array::zeroed(64), digests: Growing::default(), records }
+    pub(crate) fn new(records: R) -> Self {
+        Self { buckets: Array::default(), digests: Growing::default(), records }
     }
 
     /// Digests in order of local codes, from one of them on.
@@ -97,36 +108,72 @@ impl<R> Shard<R> {
         self.digests.len()
     }
 
-    /// Read the slots and digests that a run of keys will need. The reads are independent of each other, so the
-    /// processor overlaps their misses; the probing that follows finds them in cache.
-    fn touch_ahead(&self, keys: &[Digest], rows: &[u16]) {
-        let (slots, digests) = (self.slots.as_slice(), self.digests.as_slice());
-        let mut seen = [0_u64; AHEAD];
-        for (s, row) in seen.iter_mut().zip(rows) {
-            *s = slots[home(keys[usize::from(*row)], slots.len())];
+    /// The local codes of up to [`AHEAD`] keys that are in their own buckets; [`NOT_SEEN`] for the others.
+    ///
+    /// Memory is first read in two short loops that do nothing else. No branch depends on what is read and few
+    /// instructions lie between the reads, so the processor has many of them under way at once; the loops that follow
+    /// find everything in cache.
+    fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
+        let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
+        let Some(last) = digests.len().checked_sub(1) else {
+            return found.fill(NOT_SEEN);
+        };
+        let mut homes = [0; AHEAD];
+        for (h, key) in homes.iter_mut().zip(keys) {
+            *h = home(*key, buckets.len());
         }
-        let mut mixed = 0;
-        for (slot, row) in seen.iter().zip(rows) {
-            if *slot != 0 && tag(*slot) == keys[usize::from(*row)].0 as u32 {
-                mixed ^= digests[local(*slot)];
+        black_box(homes[..keys.len()].iter().fold(0, |mixed, h| mixed ^ buckets[h * WORDS]));
+        for ((f, key), h) in found.iter_mut().zip(keys).zip(homes) {
+            *f = candidate(bucket(buckets, h), tag(*key)).wrapping_sub(1).min(last as u32);
+        }
+        black_box(found[..keys.len()].iter().fold(0, |mixed, f| mixed ^ digests[*f as usize]));
+        for (f, key) in found.iter_mut().zip(keys) {
+            if digests[*f as usize] != key.0 {
+                *f = NOT_SEEN;
             }
         }
-        std::hint::black_box(mixed);
     }
 
-    /// Where the digest is, or the free slot where it belongs.
+    /// Write the local code of each key to the same place of `locals`; `row` gives the record of a new key by its
+    /// place.
+    pub(crate) fn intern<Row>(
+        &mut self,
+        keys: &[Digest],
+        row: impl Fn(usize) -> Row,
+        capacity: usize,
+        locals: &mut [u32],
+    ) -> Result<()>
+    where
+        R: Records<Row>,
+    {
+        let mut found = [NOT_SEEN; AHEAD];
+        for (chunk, (keys, locals)) in keys.chunks(AHEAD).zip(locals.chunks_mut(AHEAD)).enumerate() {
+            self.look_up(keys, &mut found);
+            for (i, (&key, local)) in keys.iter().zip(locals).enumerate() {
+                *local = match found[i] {
+                    NOT_SEEN => self.add(key, || row(chunk * AHEAD + i), capacity)?,
+                    seen => seen,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The local code of a digest, or the free word where its code plus one belongs.
     fn find(&self, digest: Digest) -> std::result::Result<u32, usize> {
-        let (slots, digests) = (self.slots.as_slice(), self.digests.as_slice());
-        let mut at = home(digest, slots.len());
+        let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
+        let mut at = home(digest, buckets.len());
         loop {
-            let slot = slots[at];
-            if slot == 0 {
-                return Err(at);
+            let (tags, locals) = bucket(buckets, at).split_at(SLOTS);
+            for (slot, (t, local)) in tags.iter().zip(locals).enumerate() {
+                if *local == 0 {
+                    return Err(at * WORDS + slot);
+                }
+                if *t == tag(digest) && digests[*local as usize - 1] == digest.0 {
+                    return Ok(*local - 1);
+                }
             }
-            if tag(slot) == digest.0 as u32 && digests[local(slot)] == digest.0 {
-                return Ok(local(slot) as u32);
-            }
-            at = (at + 1) & (slots.len() - 1);
+            at = (at + 1) & (buckets.len() / WORDS - 1);
         }
     }
 
@@ -136,52 +183,87 @@ impl<R> Shard<R> {
             return Err(Error::Capacity { what: "distinct keys", limit: 1 << 32 });
         }
         self.digests.push(digest.0);
-        self.slots.as_mut_slice()[at] = slot(digest.0, local);
-        if self.digests.len() * 4 >= self.slots.as_slice().len() * 3 {
+        set(self.buckets.as_mut_slice(), at, digest, local);
+        if self.digests.len() * WORDS * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
             self.grow();
         }
         Ok(local as u32)
     }
 
     fn grow(&mut self) {
-        let size = self.slots.as_slice().len() * 2;
+        let size = (self.buckets.as_slice().len() * 2).max(4 * WORDS);
         // Freed before the larger table is made: the slots can be rebuilt from the digests.
-        self.slots = Array::default();
-        self.slots = Array::zeroed(size);
-        let slots = self.slots.as_mut_slice();
-        for (local, digest) in self.digests.as_slice().iter().enumerate() {
-            let mut at = home(Digest(*digest), size);
-            while slots[at] != 0 {
-                at = (at + 1) & (size - 1);
-            }
-            slots[at] = slot(*digest, local);
+        self.buckets = Array::default();
+        self.buckets = Array::zeroed(size);
+        let buckets = self.buckets.as_mut_slice();
+        for (local, &digest) in self.digests.as_slice().iter().enumerate() {
+            let mut at = home(Digest(digest), size);
+            let free = loop {
+                if let Some(slot) = bucket(buckets, at)[SLOTS..].iter().position(|local| *local == 0) {
+                    break at * WORDS + slot;
+                }
+                at = (at + 1) & (size / WORDS - 1);
+            };
+            set(buckets, free, Digest(digest), local);
         }
     }
 
-    fn bytes<Row>(&self) -> usize
+    /// The local code of a key that may be new.
+    fn add<Row>(&mut self, key: Digest, row: impl FnOnce() -> Row, capacity: usize) -> Result<u32>
     where
         R: Records<Row>,
     {
-        self.slots.bytes() + self.digests.bytes() + self.records.bytes()
+        if self.buckets.as_slice().is_empty() {
+            self.grow();
+        }
+        match self.find(key) {
+            Ok(local) => Ok(local),
+            Err(at) => {
+                self.records.append(row());
+                self.insert(at, key, capacity)
+            }
+        }
+    }
+
+    /// Free what only interning needs.
+    pub(crate) fn close(&mut self) {
+        self.buckets = Array::default();
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes<Row>(&self) -> usize
+    where
+        R: Records<Row>,
+    {
+        self.buckets.bytes() + self.digests.bytes() + self.records.bytes()
     }
 }
 
-/// The first slot to look at: bits that neither the tag nor the shard uses.
-fn home(digest: Digest, slots: usize) -> usize {
-    (digest.0 >> 32) as usize & (slots - 1)
+/// The bucket to look at first: bits that neither the tag nor the shard uses.
+fn home(digest: Digest, words: usize) -> usize {
+    (digest.0 >> 32) as usize & (words / WORDS - 1)
 }
 
-/// 32 bits of the digest above the local code plus one; zero is a free slot.
-fn slot(digest: u128, local: usize) -> u64 {
-    u64::from(digest as u32) << 32 | (local as u64 + 1)
+/// 32 bits of the digest.
+fn tag(digest: Digest) -> u32 {
+    digest.0 as u32
 }
 
-fn tag(slot: u64) -> u32 {
-    (slot >> 32) as u32
+fn bucket(buckets: &[u32], at: usize) -> &[u32] {
+    &buckets[at * WORDS..][..WORDS]
 }
 
-fn local(slot: u64) -> usize {
-    (slot as u32 - 1) as usize
+/// The local code plus one of the first slot with this tag, 0 if there is none.
+fn candidate(bucket: &[u32], tag: u32) -> u32 {
+    let (tags, locals) = bucket.split_at(SLOTS);
+    let matches = tags.iter().enumerate().fold(0_u32, |mask, (slot, t)| mask | u32::from(*t == tag) << slot);
+    let slot = matches.trailing_zeros() as usize % SLOTS;
+    if matches == 0 { 0 } else { locals[slot] }
+}
+
+fn set(buckets: &mut [u32], at: usize, digest: Digest, local: usize) {
+    buckets[at] = tag(digest);
+    buckets[at + SLOTS] = local as u32 + 1;
 }
 
 /// All shards.
@@ -202,14 +284,14 @@ impl<R> Interner<R> {
             .into_iter()
             .map(|shard| {
                 let mut shard = shard.into_inner().map_err(|_| POISONED)?;
-                shard.slots = Array::default();
+                shard.close();
                 Ok(shard)
             })
             .collect()
     }
 
     /// Write the code of each digest to the same place of `codes`; returns the growth in bytes. `row` gives the
-    /// record of a key by its place.
+    /// record of a new key by its place.
     pub(crate) fn intern<Row>(
         &self,
         digests: &[Digest],
@@ -220,48 +302,39 @@ impl<R> Interner<R> {
         R: Records<Row>,
     {
         let mut grown = 0;
+        let mut grouped = vec![Digest::default(); BLOCK.min(digests.len())];
+        let mut locals = vec![0; grouped.len()];
         for (block, (keys, codes)) in digests.chunks(BLOCK).zip(codes.chunks_mut(BLOCK)).enumerate() {
             let (order, ends) = order_by_shard(keys, self.sharding);
+            for (key, at) in grouped.iter_mut().zip(&order).take(keys.len()) {
+                *key = keys[usize::from(*at)];
+            }
             let mut start = 0;
-            for (s, &end) in ends.iter().enumerate().take(self.sharding.shards()) {
-                let rows = &order[start..usize::from(end)];
-                start = usize::from(end);
-                if !rows.is_empty() {
-                    grown += self.intern_in_shard(s, keys, rows, |r| row(block * BLOCK + r), codes)?;
+            for (s, end) in ends.iter().map(|end| usize::from(*end)).enumerate().take(self.sharding.shards())
+            {
+                let part = start..end;
+                start = end;
+                if part.is_empty() {
+                    continue;
+                }
+                let places = &order[part.clone()];
+                let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
+                let before = shard.bytes::<Row>();
+                let record = |i: usize| row(block * BLOCK + usize::from(places[i]));
+                shard.intern(
+                    &grouped[part.clone()],
+                    record,
+                    self.sharding.capacity(),
+                    &mut locals[part.clone()],
+                )?;
+                grown += (shard.bytes::<Row>() - before) as u64;
+                drop(shard);
+                for (at, local) in places.iter().zip(&locals[part]) {
+                    codes[usize::from(*at)] = self.sharding.code(s, *local);
                 }
             }
         }
         Ok(grown)
-    }
-
-    fn intern_in_shard<Row>(
-        &self,
-        s: usize,
-        keys: &[Digest],
-        rows: &[u16],
-        row: impl Fn(usize) -> Row,
-        codes: &mut [u32],
-    ) -> Result<u64>
-    where
-        R: Records<Row>,
-    {
-        let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
-        let before = shard.bytes::<Row>();
-        for ahead in rows.chunks(AHEAD) {
-            shard.touch_ahead(keys, ahead);
-            for &r in ahead {
-                let r = usize::from(r);
-                let local = match shard.find(keys[r]) {
-                    Ok(local) => local,
-                    Err(at) => {
-                        shard.records.append(row(r));
-                        shard.insert(at, keys[r], self.sharding.capacity())?
-                    }
-                };
-                codes[r] = self.sharding.code(s, local);
-            }
-        }
-        Ok((shard.bytes::<Row>() - before) as u64)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Contributions: each user's set of distinct items, densely coded.
 
 mod builder;
+mod chunk;
+mod grouping;
 mod interner;
 mod keys;
 #[cfg(test)]
@@ -29,7 +31,7 @@ impl ItemCode {
 /// Distinct (user, item) pairs grouped by user, not yet bounded: they can not be weighed.
 #[derive(Debug)]
 pub struct Contributions {
-    /// Digest of each user code; codes that no user has have no items.
+    /// Digest of each user.
     pub(crate) users: Vec<Digest>,
     /// `items[starts[u]..][..lens[u]]` are the user's items, in no particular order.
     pub(crate) starts: Vec<usize>,
