@@ -15,11 +15,11 @@ import textwrap
 import time
 from pathlib import Path
 
-import dpsel
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import dpsel
 from reference import mechanisms as reference
 from support import KEY, items_of, released, rounds_of, select, table, units_of
 
@@ -227,7 +227,7 @@ def test_lazy_frames_are_refused_with_the_fix_or_collected() -> None:
     try:
         assert items_of(run(lazy)) == items_of(run(GOOD))
     except dpsel.DpselError as error:
-        assert "collect()" in str(error)
+        assert "collect()" in str(error)  # noqa: PT017
 
 
 def test_a_source_that_fails_in_the_middle() -> None:
@@ -297,9 +297,9 @@ def test_damaged_parquet(tmp_path) -> None:
         try:
             run(path)
         except dpsel.DpselError as error:
-            assert SECRET not in str(error)
-            assert "panic" not in str(error)
-            assert "damaged.parquet" in str(error)
+            assert SECRET not in str(error)  # noqa: PT017
+            assert "panic" not in str(error)  # noqa: PT017
+            assert "damaged.parquet" in str(error)  # noqa: PT017
 
 
 CSV_FAULTS = {
@@ -388,7 +388,7 @@ def test_unreadable_file(tmp_path) -> None:
 
 
 def command(*arguments: object, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
+    return subprocess.run(  # noqa: PLW1510
         [sys.executable, "-m", "dpsel.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -483,7 +483,7 @@ def full_disk(tmp_path):
     ):
         pytest.skip("mounting a small tmpfs is not allowed here; /dev/full is tested instead")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", folder], check=True)  # noqa: S607
 
 
 def _many_items(path: Path) -> None:
@@ -506,7 +506,7 @@ def test_full_disk_leaves_nothing_behind(full_disk, tmp_path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_full_standard_output(source) -> None:
-    with open("/dev/full", "w") as full:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
         done = subprocess.run(
             [sys.executable, "-m", "dpsel.cli", *map(str, job(source))],
             stdout=full,
@@ -536,7 +536,7 @@ ENDLESS = """
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         sys.exit(77)
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is not sent to a child there")
