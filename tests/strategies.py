@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import dpsel
 import pyarrow as pa
 from hypothesis import strategies as st
-from typing import TYPE_CHECKING
+
+import dpsel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -36,7 +37,8 @@ def _text(i: int) -> str:
 
 
 def _when(i: int) -> dt.datetime:
-    return dt.datetime(1969, 12, 30) + dt.timedelta(hours=7 * i, microseconds=i)
+    start = dt.datetime(1969, 12, 30)  # noqa: DTZ001 - columns without a zone are meant
+    return start + dt.timedelta(hours=7 * i, microseconds=i)
 
 
 KEY_TYPES = [

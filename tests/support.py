@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-import dpsel
 import pyarrow as pa
 
+import dpsel
 from reference.mechanisms import Round
 from reference.noise import UNIT
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
