@@ -225,9 +225,13 @@ def test_lazy_frames_are_refused_with_the_fix_or_collected() -> None:
 
     lazy = pl.from_arrow(GOOD).lazy()
     try:
-        assert items_of(run(lazy)) == items_of(run(GOOD))
+        result = run(lazy)
     except dpsel.DpselError as error:
-        assert "collect()" in str(error)  # noqa: PT017
+        result, refusal = None, str(error)
+    if result is None:
+        assert "collect()" in refusal
+    else:
+        assert items_of(result) == items_of(run(GOOD))
 
 
 def test_a_source_that_fails_in_the_middle() -> None:
@@ -290,6 +294,7 @@ def test_damaged_parquet(tmp_path) -> None:
     """Flipped bytes in the pages: an error, or the rows as they stand; no panic."""
     path = tmp_path / "damaged.parquet"
     whole = bytearray(_parquet(path))
+    refusals = []
     for position in range(4, len(whole) - 8, max(1, len(whole) // 60)):
         broken = whole.copy()
         broken[position] ^= 0xFF
@@ -297,9 +302,12 @@ def test_damaged_parquet(tmp_path) -> None:
         try:
             run(path)
         except dpsel.DpselError as error:
-            assert SECRET not in str(error)  # noqa: PT017
-            assert "panic" not in str(error)  # noqa: PT017
-            assert "damaged.parquet" in str(error)  # noqa: PT017
+            refusals.append(str(error))
+    assert refusals
+    for refusal in refusals:
+        assert SECRET not in refusal
+        assert "panic" not in refusal
+        assert "damaged.parquet" in refusal
 
 
 CSV_FAULTS = {
@@ -393,6 +401,7 @@ def command(*arguments: object, **options) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
         timeout=120,
+        check=False,
         **options,
     )
 
@@ -474,16 +483,17 @@ def full_disk(tmp_path):
     """A file system of 16 KiB, if this user may mount one."""
     folder = tmp_path / "full"
     folder.mkdir()
-    mount = shutil.which("mount")
+    mount, umount = shutil.which("mount"), shutil.which("umount")
     if (
         not mount
+        or not umount
         or subprocess.run(
             [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, check=False
         ).returncode
     ):
         pytest.skip("mounting a small tmpfs is not allowed here; /dev/full is tested instead")
     yield folder
-    subprocess.run(["umount", folder], check=True)  # noqa: S607
+    subprocess.run([umount, folder], check=True)
 
 
 def _many_items(path: Path) -> None:
@@ -506,7 +516,7 @@ def test_full_disk_leaves_nothing_behind(full_disk, tmp_path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_full_standard_output(source) -> None:
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "dpsel.cli", *map(str, job(source))],
             stdout=full,
@@ -531,7 +541,8 @@ ENDLESS = """
             yield (n, n)
     try:
         dpsel.select_partitions(
-            pairs(), privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3, mechanism=dpsel.Sips(),
+            pairs(), privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            max_items_per_user=3, mechanism=dpsel.Sips(),
         )
     except KeyboardInterrupt:
         print("interrupted", flush=True)

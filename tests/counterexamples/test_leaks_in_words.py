@@ -66,7 +66,8 @@ def test_no_temporary_file_is_left_or_made(tmp_path) -> None:
     script = f"""
         import dpsel
         rows = [(u, "{SECRET}" + str(u % 500)) for u in range(20000)]
-        dpsel.select_partitions(rows, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-9),
+        privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-9)
+        dpsel.select_partitions(rows, user="user", item="item", privacy=privacy,
                                 max_items_per_user=4, mechanism=dpsel.Sips())
     """  # noqa: E501
     environment = os.environ | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)}

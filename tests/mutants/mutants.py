@@ -80,7 +80,8 @@ MUTANTS = [
         "largest priorities kept",
         CORE + "bounding/mod.rs",
         "self.shared.priorities.fill_for_user(self.digest, words);",
-        "self.shared.priorities.fill_for_user(self.digest, words);\n        for w in words.iter_mut() { *w = !*w; }",  # noqa: E501
+        "self.shared.priorities.fill_for_user(self.digest, words);\n"
+        "        for w in words.iter_mut() { *w = !*w; }",
         (REFERENCE,),
     ),
     Mutant(
@@ -270,7 +271,8 @@ MUTANTS = [
         CORE + "release/mod.rs",
         "let (items, order) = sorted(&vocabulary.schema().decode(keys)?)?;",
         """let items = vocabulary.schema().decode(keys)?;
-        let order: Vec<u32> = (0..items.num_rows() as u32).chain(sorted(&items)?.1.into_iter().take(0)).collect();""",  # noqa: E501
+        let unsorted = 0..items.num_rows() as u32;
+        let order: Vec<u32> = unsorted.chain(sorted(&items)?.1.into_iter().take(0)).collect();""",
         (LAW5, LAW1),
     ),
     Mutant(

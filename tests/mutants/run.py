@@ -154,7 +154,7 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
     mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower()]
     if arguments.sample:
         # Another sample every day, the same for everybody on one day.
-        mutants = random.Random(dt.date.today().toordinal()).sample(  # noqa: DTZ011
+        mutants = random.Random(dt.datetime.now(tz=dt.UTC).date().toordinal()).sample(
             mutants, min(arguments.sample, len(mutants))
         )
     return mutants

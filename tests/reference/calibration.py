@@ -1,17 +1,20 @@
-"""Noise scales, thresholds and conversions in 60-digit arithmetic, written from the formulas, slowly and obviously.
+"""Noise scales, thresholds and conversions in 60-digit arithmetic, written from the formulas, slowly.
 
-Nothing here is shared with the Rust code. Formulas: Balle and Wang 2018 (Gaussian noise), Dong, Roth and Su 2022
-(composition), Swanberg, Desfontaines and Haney 2023 (Algorithms 2 and 3, Corollary 9), and
+Nothing here is shared with the Rust code. Formulas: Balle and Wang 2018 (Gaussian noise), Dong, Roth and Su
+2022 (composition), Swanberg, Desfontaines and Haney 2023 (Algorithms 2 and 3, Corollary 9), and
 docs/algorithms/accounting.md for one thresholded round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache
 from math import isqrt
+from typing import TYPE_CHECKING
 
 from mpmath import erfc, exp, expm1, log, log1p, mp, mpf, sqrt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 mp.dps = 60
 
@@ -81,6 +84,7 @@ def user_sizes(bound: int) -> Iterator[int]:
 
 def novel_release(noise: dict, weighting: str, bound: int, threshold: int) -> mpf:
     """The largest probability that some item of one user alone is released."""
+
     def at(t: int) -> mpf:
         return -expm1(t * log1p(-noise_tail(noise, threshold - weight(weighting, t))))
 
@@ -117,7 +121,7 @@ def composed_delta(calibration: dict, bound: int, epsilon: float) -> mpf:
 
 
 def zcdp_delta(rho: float, delta: float, epsilon: float) -> tuple[mpf, mpf]:
-    """(delta, alpha) of Corollary 9: the derivative of the logarithm in alpha is increasing; find its zero."""
+    """(delta, alpha) of Corollary 9: the logarithm's derivative in alpha increases; find its zero."""
     rho, epsilon = mpf(rho), mpf(epsilon)
 
     def slope(gap: mpf) -> mpf:

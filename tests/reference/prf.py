@@ -33,7 +33,7 @@ def commitment(key: bytes) -> str:
 
 @cache
 def _encryptor(key: bytes):
-    return Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - the block cipher itself
+    return Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - single blocks: the permutation itself
 
 
 def aes(key: bytes, word: int) -> int:
@@ -42,7 +42,7 @@ def aes(key: bytes, word: int) -> int:
     return int.from_bytes(block, "little")
 
 
-def kind_and_value(value: object) -> tuple[int, int | bytes]:  # noqa: PLR0911 - one per kind
+def kind_and_value(value: object) -> tuple[int, int | bytes]:  # noqa: PLR0911 - one line per type
     """The type tag of a Python value, and the integer or bytes that are encoded with it."""
     match value:
         case bool():

@@ -42,6 +42,7 @@ impl Progress {
 
 impl Control {
     /// `threads` workers at most; `None` uses every core that is there.
+    #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
         let threads =
             threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
@@ -49,11 +50,13 @@ impl Control {
     }
 
     /// Number of worker threads to use.
+    #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.get()
     }
 
     /// The shared counters.
+    #[must_use]
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }

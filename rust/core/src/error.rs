@@ -117,6 +117,7 @@ pub enum Error {
 
 impl Error {
     /// A parameter outside its range.
+    #[expect(clippy::needless_pass_by_value, reason = "callers give numbers and fresh strings")]
     pub fn parameter(name: &'static str, rule: &'static str, got: impl ToString, fix: &'static str) -> Self {
         Self::InvalidParameter { name, rule, got: got.to_string(), fix }
     }

@@ -97,6 +97,7 @@ impl L0Bound {
     }
 
     /// The bound.
+    #[must_use]
     pub fn get(self) -> u32 {
         self.0
     }

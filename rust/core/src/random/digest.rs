@@ -62,6 +62,7 @@ pub struct Digester {
 
 impl Digester {
     /// The digester of items or of users.
+    #[must_use]
     pub fn new(key: &ReleaseKey, purpose: Purpose) -> Self {
         Self { cipher: Aes256::new(&key.subkey(purpose, 0).into()), long_key: key.subkey(purpose, 1) }
     }

@@ -42,11 +42,13 @@ impl ReleaseKey {
     }
 
     /// A key known to the caller: reproducible, hence **not private**. The report is stamped with it.
+    #[must_use]
     pub fn insecure_test(bytes: [u8; 32]) -> Self {
         Self { bytes, insecure_test: true }
     }
 
     /// Whether the key was given by a test instead of the system.
+    #[must_use]
     pub fn is_insecure_test(&self) -> bool {
         self.insecure_test
     }
@@ -60,6 +62,7 @@ impl ReleaseKey {
     }
 
     /// A hex string that binds the release to its key and reveals nothing about it.
+    #[must_use]
     pub fn commitment(&self) -> String {
         blake3::Hash::from_bytes(self.subkey(Purpose::Commitment, 0)).to_hex().to_string()
     }

@@ -147,7 +147,10 @@ mod tests {
 
         let mut test_key = report();
         test_key.key.insecure_test_key = true;
-        assert!(test_key.check().unwrap().differences[0].contains("nothing in this release is private"));
+        assert_eq!(
+            test_key.check().unwrap().differences,
+            ["made with insecure_test_key, so nothing is private"]
+        );
     }
 
     #[test]
