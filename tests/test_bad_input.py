@@ -396,7 +396,7 @@ def test_unreadable_file(tmp_path) -> None:
 
 
 def command(*arguments: object, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(  # noqa: PLW1510
+    return subprocess.run(
         [sys.executable, "-m", "dpsel.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -547,7 +547,7 @@ ENDLESS = """
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         sys.exit(77)
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is not sent to a child there")

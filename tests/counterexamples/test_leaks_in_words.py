@@ -69,7 +69,7 @@ def test_no_temporary_file_is_left_or_made(tmp_path) -> None:
         privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-9)
         dpsel.select_partitions(rows, user="user", item="item", privacy=privacy,
                                 max_items_per_user=4, mechanism=dpsel.Sips())
-    """  # noqa: E501
+    """
     environment = os.environ | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], env=environment, cwd=tmp_path, check=True)
     assert list(tmp_path.rglob("*")) == []

@@ -14,6 +14,9 @@ const HUGE_PAGE: usize = 2 << 20;
 #[cfg(target_os = "linux")]
 const MAPPED: usize = HUGE_PAGE / 2;
 
+/// Bytes from which a growing array reserves more than it needs next.
+const RESERVE_FROM: usize = 512 << 10;
+
 /// Plain integers: any bits are a value.
 pub(crate) trait Element: FromBytes + IntoBytes + Immutable + KnownLayout + Clone + Default {}
 impl Element for u8 {}
@@ -111,6 +114,12 @@ impl<T: Element> Growing<T> {
         &self.array.as_slice()[..self.len]
     }
 
+    /// The elements so far, to change.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.array.as_mut_slice()[..self.len]
+    }
+
     /// Add an element.
     pub(crate) fn push(&mut self, value: T) {
         if self.len == self.array.as_slice().len() {
@@ -127,11 +136,18 @@ impl<T: Element> Growing<T> {
         self.len += values.len();
     }
 
-    /// Make room for `more` elements, at least doubling when there is none.
+    /// Forget the elements, keep the memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Make room for `more` elements. Pages that are not touched cost nothing, and fresh ones are dear: so small arrays
+    /// double, and large ones reserve eight times as much.
     fn reserve(&mut self, more: usize) {
         let (capacity, needed) = (self.array.as_slice().len(), self.len + more);
         if needed > capacity {
-            let mut larger = Array::zeroed(needed.max(capacity * 2).max(64));
+            let factor = if self.array.bytes() >= RESERVE_FROM { 8 } else { 2 };
+            let mut larger = Array::zeroed(needed.max(capacity * factor).max(64));
             larger.as_mut_slice()[..self.len].clone_from_slice(self.as_slice());
             self.array = larger;
         }

@@ -126,13 +126,14 @@ impl Part<'_> {
     fn each_user(&mut self, mut job: impl FnMut(Digest, &mut [u32], &Digests<'_>) -> usize) {
         for ((&user, start), len) in self.users.iter().zip(self.starts).zip(self.lens.iter_mut()) {
             let items = &mut self.items[start - self.first_item..][..*len as usize];
-            *len = job(user, items, self.digests) as u32;
+            *len = u32::try_from(job(user, items, self.digests)).unwrap_or(*len);
         }
     }
 }
 
 /// Order items by PRF(key, "bound", user, item). Ties need equal leading 96 bits: for a user of n items they
 /// happen with probability below n^2 / 2^97, and then the choice between the two depends on their codes.
+#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the item's code")]
 fn sort_by_priority(
     user: Digest,
     items: &mut [u32],

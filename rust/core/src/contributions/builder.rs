@@ -49,6 +49,7 @@ pub struct ContributionsBuilder {
 
 impl ContributionsBuilder {
     /// An empty builder for item keys of one layout.
+    #[must_use]
     pub fn new(layout: KeyLayout, control: &Control) -> Self {
         let sharding = Sharding::for_threads(control.threads());
         Self {
@@ -85,7 +86,7 @@ impl ContributionsBuilder {
         });
         let users = users.collect::<Result<Vec<_>>>()?;
         self.control.check()?;
-        group_rows(&users, chunks, vocabulary, &self.control)
+        group_rows(&users, &chunks, vocabulary, &self.control)
     }
 }
 
@@ -143,7 +144,7 @@ impl Worker<'_> {
     }
 
     fn close_chunk(&mut self) -> Result<()> {
-        let (chunk, grown) = std::mem::take(&mut self.open).close(&self.builder.users)?;
+        let (chunk, grown) = self.open.close(&self.builder.users)?;
         self.builder.control.charge_memory(grown + chunk.bytes() as u64, READING)?;
         if let Ok(chunks) = &mut *self.builder.closed.lock().map_err(|_| POISONED)? {
             chunks.push(chunk);

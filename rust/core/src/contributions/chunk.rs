@@ -38,6 +38,8 @@ pub(super) struct OpenChunk {
     /// Rows of each run; empty where every run is one row.
     lens: Growing<u32>,
     items: Growing<u32>,
+    /// Scratch: the users grouped by shard.
+    grouped: Growing<u128>,
 }
 
 impl OpenChunk {
@@ -62,36 +64,33 @@ impl OpenChunk {
         self.lens.as_slice().get(run).map_or(1, |n| *n as usize)
     }
 
-    /// Group the rows by user shard and intern the users; also returns the growth of the shards in bytes.
+    /// Group the rows by user shard, intern the users and start anew; also returns the growth of the shards in bytes.
     ///
     /// # Errors
     /// Capacity; [`Error::Internal`] if another thread panicked.
-    pub(super) fn close(self, shards: &[Mutex<UserShard>]) -> Result<(Chunk, u64)> {
-        let users = self.users.as_slice();
+    pub(super) fn close(&mut self, shards: &[Mutex<UserShard>]) -> Result<(Chunk, u64)> {
         let (run_starts, row_starts) = self.shard_starts();
-        let mut grouped = Array::<u128>::zeroed(users.len());
+        let mut users = Array::<u32>::zeroed(self.users.len());
         let mut lens = Array::<u32>::zeroed(self.lens.len());
         let mut items = Array::<u32>::zeroed(self.rows());
-        self.scatter(
-            run_starts,
-            row_starts,
-            grouped.as_mut_slice(),
-            lens.as_mut_slice(),
-            items.as_mut_slice(),
-        );
-        let mut locals = Array::<u32>::zeroed(users.len());
+        self.scatter(run_starts, row_starts, lens.as_mut_slice(), items.as_mut_slice());
         let mut grown = 0;
+        let mut keys = Vec::new();
         for (shard, runs) in shards.iter().zip(run_starts.windows(2).map(|w| w[0]..w[1])) {
             if runs.is_empty() {
                 continue;
             }
-            let keys: Vec<Digest> = grouped.as_slice()[runs.clone()].iter().copied().map(Digest).collect();
+            keys.clear();
+            keys.extend(self.grouped.as_slice()[runs.clone()].iter().copied().map(Digest));
             let mut shard = shard.lock().map_err(|_| Error::Internal("a reading thread failed"))?;
             let before = shard.bytes::<()>();
-            shard.intern(&keys, |_| (), SHARD_CAPACITY, &mut locals.as_mut_slice()[runs])?;
+            shard.intern(&keys, |_| (), SHARD_CAPACITY, &mut users.as_mut_slice()[runs])?;
             grown += (shard.bytes::<()>() - before) as u64;
         }
-        Ok((Chunk { run_starts, row_starts, users: locals, lens, items }, grown))
+        self.users.clear();
+        self.lens.clear();
+        self.items.clear();
+        Ok((Chunk { run_starts, row_starts, users, lens, items }, grown))
     }
 
     /// Where each shard's runs and rows start once they are grouped.
@@ -109,27 +108,23 @@ impl OpenChunk {
         (runs, rows)
     }
 
-    fn scatter(
-        &self,
-        mut run_at: Starts,
-        mut row_at: Starts,
-        users: &mut [u128],
-        lens: &mut [u32],
-        items: &mut [u32],
-    ) {
-        let source = self.items.as_slice();
+    /// Copy users to `grouped`, lengths and rows to the arguments, each to its shard's place.
+    fn scatter(&mut self, mut run_at: Starts, mut row_at: Starts, lens: &mut [u32], items: &mut [u32]) {
+        self.grouped.clear();
+        self.grouped.extend_from_slice(self.users.as_slice());
+        let (source, grouped) = (self.items.as_slice(), self.grouped.as_mut_slice());
         let mut row = 0;
         for (run, &user) in self.users.as_slice().iter().enumerate() {
             let s = shard_of(user);
-            let len = self.run_len(run);
-            users[run_at[s]] = user;
+            let len = self.lens.as_slice().get(run).map_or(1, |n| *n as usize);
+            grouped[run_at[s]] = user;
             match len {
                 // Rows in random order come one by one: a copy of one word is not worth a call.
                 1 => items[row_at[s]] = source[row],
                 _ => items[row_at[s]..][..len].copy_from_slice(&source[row..row + len]),
             }
-            if let Some(slot) = lens.get_mut(run_at[s]) {
-                *slot = len as u32;
+            if let Some(n) = self.lens.as_slice().get(run) {
+                lens[run_at[s]] = *n;
             }
             run_at[s] += 1;
             row_at[s] += len;

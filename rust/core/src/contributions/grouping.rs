@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// Capacity or memory limit.
 pub(super) fn group_rows(
     shards: &[UserShard],
-    chunks: Vec<Chunk>,
+    chunks: &[Chunk],
     vocabulary: Vocabulary,
     control: &Control,
 ) -> Result<Contributions> {
@@ -32,7 +32,7 @@ pub(super) fn group_rows(
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
     let parts = split(shards, &rows, threads, &mut starts, &mut lens, items.as_mut_slice());
-    let done = parallel::map(parts, |part| part.group(shards, &rows, &chunks));
+    let done = parallel::map(parts, |part| part.group(shards, &rows, chunks));
     done.into_iter().collect::<Result<()>>()?;
     control.release_memory(chunks.iter().map(|c| c.bytes() as u64).sum());
     Ok(Contributions { users, starts, lens, items, vocabulary })
@@ -89,7 +89,7 @@ impl Part<'_> {
             let (shard_items, rest_items) = items.split_at_mut(rows[s]);
             group_shard(s, chunks, shard_starts, shard_lens, shard_items)?;
             for (start, len) in shard_starts.iter_mut().zip(shard_lens) {
-                *len = seen.keep_first(&mut shard_items[*start..][..*len as usize]) as u32;
+                *len = seen.keep_first(&mut shard_items[*start..][..*len as usize]);
                 *start += first_row;
             }
             first_row += rows[s];
@@ -141,9 +141,9 @@ struct SeenItems {
 
 impl SeenItems {
     /// Move the first occurrence of each item to the front; returns how many there are.
-    fn keep_first(&mut self, items: &mut [u32]) -> usize {
+    fn keep_first(&mut self, items: &mut [u32]) -> u32 {
         if items.len() < 2 {
-            return items.len();
+            return u32::from(!items.is_empty());
         }
         let size = (items.len() * 2).next_power_of_two();
         if self.slots.len() < size {
@@ -158,7 +158,7 @@ impl SeenItems {
         for i in 0..items.len() {
             let item = items[i];
             if self.insert(item, size - 1) {
-                items[kept] = item;
+                items[kept as usize] = item;
                 kept += 1;
             }
         }
@@ -193,7 +193,7 @@ mod tests {
             let mut items: Vec<u32> = (0..3 * n).map(|i| i % n * 64).collect();
             let kept = seen.keep_first(&mut items);
             let expected: Vec<u32> = (0..n).map(|i| i * 64).collect();
-            assert_eq!(items[..kept], expected);
+            assert_eq!(items[..kept as usize], expected);
         }
     }
 }

@@ -45,6 +45,8 @@ impl Sharding {
         (1 << (32 - self.bits)) - 1
     }
 
+    /// The code of a local code of a shard.
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most 256 shards")]
     pub(crate) fn code(self, shard: usize, local: u32) -> u32 {
         local << self.bits | shard as u32
     }
@@ -113,6 +115,7 @@ impl<R> Shard<R> {
     /// Memory is first read in two short loops that do nothing else. No branch depends on what is read and few
     /// instructions lie between the reads, so the processor has many of them under way at once; the loops that follow
     /// find everything in cache.
+    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
         let Some(last) = digests.len().checked_sub(1) else {
@@ -177,6 +180,7 @@ impl<R> Shard<R> {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn insert(&mut self, at: usize, digest: Digest, capacity: usize) -> Result<u32> {
         let local = self.digests.len();
         if local >= capacity {
@@ -245,6 +249,7 @@ fn home(digest: Digest, words: usize) -> usize {
 }
 
 /// 32 bits of the digest.
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
 fn tag(digest: Digest) -> u32 {
     digest.0 as u32
 }
@@ -261,6 +266,7 @@ fn candidate(bucket: &[u32], tag: u32) -> u32 {
     if matches == 0 { 0 } else { locals[slot] }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
 fn set(buckets: &mut [u32], at: usize, digest: Digest, local: usize) {
     buckets[at] = tag(digest);
     buckets[at + SLOTS] = local as u32 + 1;
@@ -381,7 +387,7 @@ mod tests {
 
     /// Well-mixed digests of small numbers, some sharing tag bits on purpose.
     fn digest(n: u128) -> Digest {
-        Digest((n % 997).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) & !0xffff_ffff | n % 3)
+        Digest((n % 997).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) & !0xffff_ffff | (n % 3))
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub trait Payload {
 
 impl KeyStore {
     /// An empty store.
+    #[must_use]
     pub fn new(layout: KeyLayout) -> Self {
         match layout {
             KeyLayout::Words => Self::Words(Words::default()),
@@ -62,6 +63,7 @@ impl KeyStore {
     }
 
     /// Bytes held on the heap.
+    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         match self {
             Self::Words(Words(words)) => words.bytes(),
@@ -70,6 +72,7 @@ impl KeyStore {
     }
 
     /// The word key at a position.
+    #[must_use]
     pub fn word(&self, position: usize) -> Option<u64> {
         match self {
             Self::Words(Words(words)) => words.as_slice().get(position).copied(),
@@ -78,6 +81,7 @@ impl KeyStore {
     }
 
     /// The byte key at a position.
+    #[must_use]
     pub fn bytes(&self, position: usize) -> Option<&[u8]> {
         match self {
             Self::Words(_) => None,

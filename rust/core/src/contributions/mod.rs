@@ -22,6 +22,12 @@ use crate::memory::Array;
 pub struct ItemCode(pub(crate) u32);
 
 impl ItemCode {
+    /// The code at a position of arrays indexed by item.
+    #[expect(clippy::cast_possible_truncation, reason = "codes fit 32 bits by construction")]
+    pub(crate) fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+
     /// Position in arrays indexed by item.
     pub(crate) fn index(self) -> usize {
         self.0 as usize

@@ -18,11 +18,13 @@ pub struct Words(Aes256);
 
 impl Words {
     /// The function for one purpose and round.
+    #[must_use]
     pub fn new(key: &ReleaseKey, purpose: Purpose, round: u32) -> Self {
         Self(Aes256::new(&key.subkey(purpose, round).into()))
     }
 
     /// The word of one digest.
+    #[must_use]
     pub fn word(&self, digest: Digest) -> u128 {
         encrypt_one(&self.0, digest.0)
     }
@@ -51,6 +53,7 @@ pub struct PairWords(Aes256);
 
 impl PairWords {
     /// The function for one purpose.
+    #[must_use]
     pub fn new(key: &ReleaseKey, purpose: Purpose) -> Self {
         Self(Aes256::new(&key.subkey(purpose, 0).into()))
     }

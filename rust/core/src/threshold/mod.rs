@@ -16,14 +16,17 @@ pub struct Threshold(i64);
 
 impl Threshold {
     /// Wrap integer units.
+    #[must_use]
     pub fn from_units(units: i64) -> Self {
         Self(units)
     }
     /// In integer units.
+    #[must_use]
     pub fn units(self) -> i64 {
         self.0
     }
     /// In units of weight, for people.
+    #[must_use]
     pub fn value(self) -> f64 {
         self.0 as f64 / UNIT as f64
     }

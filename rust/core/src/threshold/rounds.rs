@@ -107,7 +107,7 @@ impl Decision<'_> {
         for ((code, &weight), &word) in codes.zip(weights).zip(words.iter()) {
             if weight > 0 && self.rule.releases(weight, word) {
                 let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
-                found.push((ItemCode(code as u32), noisy));
+                found.push((ItemCode::from_index(code), noisy));
             }
         }
     }

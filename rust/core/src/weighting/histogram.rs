@@ -47,7 +47,9 @@ impl WeightHistogram {
     ) -> Result<()> {
         self.weights.as_mut_slice().fill(0);
         let table: Vec<u64> = (0..=TABLE.min(contributions.bound())).map(|k| weighting.weight(k)).collect();
-        let weight = |k: usize| table.get(k).copied().unwrap_or_else(|| weighting.weight(k as u32));
+        let weight = |k: usize| {
+            table.get(k).copied().unwrap_or_else(|| weighting.weight(u32::try_from(k).unwrap_or(u32::MAX)))
+        };
         let ranges = contributions.user_ranges(control);
         if let [users] = ranges.as_slice() {
             add_alone(self.weights.as_mut_slice(), contributions, users.clone(), weight);

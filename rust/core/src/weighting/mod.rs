@@ -28,6 +28,7 @@ pub enum Weighting {
 
 impl Weighting {
     /// The weight of each of `k >= 1` items, in integer units, rounded down.
+    #[must_use]
     pub fn weight(self, k: u32) -> u64 {
         let k = u64::from(k.max(1));
         match self {

@@ -44,7 +44,7 @@ fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
     let mut set = ItemSet::new(codes);
     for item in released {
         if let Some(code) = digests.iter().position(|d| *d == item_digest(*item, &key())) {
-            set.insert(crate::contributions::ItemCode(code as u32));
+            set.insert(crate::contributions::ItemCode::from_index(code));
         }
     }
     bounded.remove(&set, &Control::default()).unwrap();
