@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "weight of a user with one item less",
         CORE + "weighting/histogram.rs",
-        "let weight = |k: usize| table.get(k).copied()",
-        "let weight = |k: usize| table.get((k - 1).max(1)).copied()",
+        "table.get(k).copied()",
+        "table.get(k.saturating_sub(1).max(1)).copied()",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -65,37 +65,36 @@ MUTANTS = [
     Mutant(
         "sampling by position instead of priority",
         CORE + "bounding/mod.rs",
-        "if words[read] <= cut {",
-        "if front < missing {",
+        "keyed.sort_unstable();",
+        "let _ = keyed.is_sorted();",
         (LAW1, REFERENCE),
     ),
     Mutant(
         "bound off by one",
         CORE + "bounding/mod.rs",
-        "let wanted = self.shared.bound.min(len);",
-        "let wanted = (self.shared.bound + 1).min(len);",
+        ".min(self.bound)",
+        ".min(self.bound + 1)",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "largest priorities kept",
         CORE + "bounding/mod.rs",
-        "self.shared.priorities.fill_for_user(self.digest, words);",
-        "self.shared.priorities.fill_for_user(self.digest, words);\n"
-        "        for w in words.iter_mut() { *w = !*w; }",
+        "keyed.sort_unstable();",
+        "keyed.sort_unstable_by(|a, b| b.cmp(a));",
         (REFERENCE,),
     ),
     Mutant(
         "released items stay in the sets",
         CORE + "bounding/mod.rs",
-        "if !released.contains(ItemCode(item)) {",
-        "if !released.contains(ItemCode(item)) || true {",
+        "left += usize::from(!released.contains(ItemCode(item)));",
+        "left += usize::from(!released.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(
         "no re-bounding after a round",
         CORE + "bounding/mod.rs",
-        "let kept = user.retain_unreleased(released);\n                user.refill(kept);",
-        "let kept = user.retain_unreleased(released);\n                *user.kept = kept as u32;",
+        "                items.len()\n            });",
+        "                items.len().min(bound)\n            });",
         (REFERENCE,),
     ),
     Mutant(
@@ -114,9 +113,9 @@ MUTANTS = [
     ),
     Mutant(
         "duplicates are not dropped",
-        CORE + "contributions/builder.rs",
-        "*len = kept as u32;",
-        "let _ = kept;",
+        CORE + "contributions/grouping.rs",
+        "*len = seen.keep_first(",
+        "let _ = seen.keep_first(",
         (DUPLICATES, REFERENCE),
     ),
     Mutant(
