@@ -16,7 +16,17 @@ CORE = ROOT / "rust" / "core" / "src"
 UNIT_TESTS = {"testing", "tests"}
 
 STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "release"]
-BESIDE = {"error", "random", "rounding", "accounting", "control", "request", "mechanisms", "memory", "parallel"}
+BESIDE = {
+    "error",
+    "random",
+    "rounding",
+    "accounting",
+    "control",
+    "request",
+    "mechanisms",
+    "memory",
+    "parallel",
+}
 
 
 def shipped_code(path: Path) -> str:
