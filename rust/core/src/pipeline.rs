@@ -21,8 +21,7 @@ pub fn select_partitions(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let mechanism = request.mechanism.as_mechanism();
-    let calibration = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
+    let calibration = request.calibrate()?;
     let report = Report::new(request.clone(), calibration, key);
     let contributions = ingest::read(source, &request.columns, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;

@@ -3,8 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy};
-use crate::mechanisms::MechanismSpec;
+use crate::mechanisms::{Calibration, MechanismSpec, Round};
+use crate::noise::Noise;
+use crate::rounding::{Interval, add_up, mul_up, sub_down};
+use crate::weighting::UNIT;
 use crate::{Error, Result};
+
+/// The most of delta that publishing noisy weights may cost (law 4).
+const WEIGHTS_SLACK: f64 = 1e-18;
 
 /// One call of `select_partitions`, apart from the data and the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,6 +75,74 @@ impl Request {
     }
 }
 
+impl Request {
+    /// The rounds that meet the request.
+    ///
+    /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values
+    /// (`docs/algorithms/noise.md`). When weights are published that is taken off delta.
+    ///
+    /// # Errors
+    /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
+    /// weights to be published within delta.
+    pub fn calibrate(&self) -> Result<Calibration> {
+        let mechanism = self.mechanism.as_mechanism();
+        if !self.with_weights {
+            return mechanism.calibrate(self.privacy, self.max_items_per_user);
+        }
+        let (left, reserve) = reserve_for_weights(self.privacy);
+        let calibration = mechanism.calibrate(left, self.max_items_per_user)?;
+        if self.weights_cost(&calibration) > reserve {
+            return Err(Error::Calibration {
+                what: format!("publishing noisy weights within {reserve:e} of delta"),
+                fix: "set with_weights=False, raise delta or epsilon, or lower max_items_per_user",
+            });
+        }
+        Ok(calibration)
+    }
+
+    /// Upper bound of what publishing noisy weights adds to delta: one user touches at most D0 items a round.
+    fn weights_cost(&self, calibration: &Calibration) -> f64 {
+        let items = f64::from(self.max_items_per_user.get());
+        let slack = |round: &Round| mul_up(mul_up(items, noise_values(round.noise)), 1.0 / 2_f64.powi(128));
+        let slack = calibration.rounds.iter().map(slack).fold(0.0, add_up);
+        match self.privacy {
+            Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
+                mul_up(slack, add_up(1.0, Interval::point(epsilon).exp().hi()))
+            }
+            Privacy::Zcdp { .. } => slack,
+        }
+    }
+}
+
+/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the scale,
+/// are below 2^-128.
+fn noise_values(noise: Noise) -> f64 {
+    let reach = match noise {
+        Noise::Gaussian { sigma } => mul_up(14.0, sigma),
+        Noise::Laplace { scale } => mul_up(89.0, scale),
+    };
+    add_up(mul_up(mul_up(2.0, reach), UNIT as f64), 4.0)
+}
+
+/// The privacy left when a little of delta, also returned, is kept for publishing noisy weights.
+fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
+    let keep = |delta: f64| {
+        let reserve = WEIGHTS_SLACK.min(delta / 2_f64.powi(20));
+        (sub_down(delta, reserve), reserve)
+    };
+    match privacy {
+        Privacy::PureDp { .. } => (privacy, 0.0),
+        Privacy::ApproxDp { epsilon, delta } => {
+            let (delta, reserve) = keep(delta);
+            (Privacy::ApproxDp { epsilon, delta }, reserve)
+        }
+        Privacy::Zcdp { rho, delta } => {
+            let (delta, reserve) = keep(delta);
+            (Privacy::Zcdp { rho, delta }, reserve)
+        }
+    }
+}
+
 impl Columns {
     fn validate(&self) -> Result<()> {
         const FIX: &str = "name at least one item column, each once, and not the user column";
@@ -91,5 +165,33 @@ impl Columns {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(delta: f64, with_weights: bool) -> Request {
+        Request::from_json(&format!(
+            r#"{{"columns": {{"user": "u", "items": ["i"]}}, "max_items_per_user": 100,
+                 "with_weights": {with_weights}, "mechanism": {{"name": "weighted_gaussian"}},
+                 "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": {delta:e}}}}}"#
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn publishing_weights_is_paid_from_delta() {
+        let (with, without) = (request(1e-6, true), request(1e-6, false));
+        let calibration = with.calibrate().unwrap();
+        assert!(with.weights_cost(&calibration) <= WEIGHTS_SLACK);
+        assert!(calibration.rounds[0].threshold >= without.calibrate().unwrap().rounds[0].threshold);
+    }
+
+    #[test]
+    fn weights_that_delta_cannot_pay_are_refused() {
+        assert!(request(1e-24, false).calibrate().is_ok());
+        assert!(matches!(request(1e-24, true).calibrate(), Err(Error::Calibration { .. })));
     }
 }

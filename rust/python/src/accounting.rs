@@ -23,8 +23,7 @@ pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
 /// Calibrate the mechanism of a request.
 pub(crate) fn calibration_of(request_json: &str) -> PyResult<Calibration> {
     let request = parse_request(request_json)?;
-    let mechanism = request.mechanism.as_mechanism();
-    guarded(|| mechanism.calibrate(request.privacy, request.max_items_per_user))
+    guarded(|| request.calibrate())
 }
 
 /// What approximate zCDP guarantees as (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.

@@ -79,8 +79,7 @@ impl Report {
             )));
         }
         let request = self.request.clone().validate()?;
-        let mechanism = request.mechanism.as_mechanism();
-        let again = mechanism.calibrate(request.privacy, request.max_items_per_user)?;
+        let again = request.calibrate()?;
         let mut differences = self.calibration.differences(&again);
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
