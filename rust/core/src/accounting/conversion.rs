@@ -103,7 +103,6 @@ mod tests {
     fn the_papers_tables() {
         for (rho, slack, epsilon, delta, alpha) in TABLES {
             let got = delta_of_zcdp(rho, slack, epsilon).unwrap();
-            println!("{rho} {slack} {epsilon}: {got:?}, printed {delta} {alpha}");
             assert!((got.delta / delta - 1.0).abs() < 0.006, "{rho} {slack}: {got:?}");
             assert!((got.alpha / alpha - 1.0).abs() < 2e-3, "{rho} {slack}: {got:?}");
         }

@@ -67,6 +67,7 @@ proptest! {
     }
 
     #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "both ends are integers of at most 64 bits")]
     fn integers_are_enclosed(n in any::<i64>()) {
         let i = Interval::integer(n.into());
         prop_assert!(i.lo() as i128 <= n.into() && i.hi() as i128 >= n.into());
@@ -74,6 +75,7 @@ proptest! {
 }
 
 #[test]
+#[expect(clippy::float_cmp, reason = "exact ends of intervals are meant")]
 fn extremes_stay_enclosures() {
     let (zero, inf) = (Interval::ZERO, Interval::point(f64::INFINITY));
     let least = f64::from_bits(1);
