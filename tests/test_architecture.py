@@ -11,10 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "rust" / "core" / "src"
 
-#: A stage may use the stages to its left, and those that stand beside all of them.
 #: Files that are compiled for unit tests only.
 UNIT_TESTS = {"testing", "tests"}
 
+#: A stage may use the stages to its left, and those that stand beside all of them.
 STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "release"]
 BESIDE = {
     "error",

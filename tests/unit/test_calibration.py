@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 from mpmath import mpf, sqrt
 
-import dpsel
 from dpsel import _core
+from dpsel.exceptions import CalibrationError
 from reference import calibration as reference
 
 EPSILONS = [1e-6, 1e-3, 0.1, 1.0, 5.0, 50.0]
@@ -38,7 +38,7 @@ def calibrate_or_refuse(mechanism: dict, privacy: dict, bound: int) -> dict | No
     """The calibration, or None where the core says that none exists."""
     try:
         return calibrate(mechanism, privacy, bound)
-    except dpsel.CalibrationError:
+    except CalibrationError:
         return None
 
 

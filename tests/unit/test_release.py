@@ -129,8 +129,8 @@ def test_check_says_whether_a_report_holds(tmp_path):
     assert dpsel.Report.load(path).to_json().strip() == release.report.to_json()
 
 
-@pytest.mark.parametrize("number", ["threshold", "sigma"])
-def test_check_fails_on_other_numbers(release, number):
+@pytest.mark.parametrize(("number", "named"), [("threshold", "threshold"), ("sigma", "noise")])
+def test_check_fails_on_other_numbers(release, number, named):
     data = json.loads(release.report.to_json())
     stage = data["calibration"]["rounds"][1]
     if number == "threshold":
@@ -139,7 +139,7 @@ def test_check_fails_on_other_numbers(release, number):
         stage["noise"]["sigma"] *= 0.999
     result = dpsel.check(dpsel.Report(json.dumps(data)))
     assert not result.ok
-    assert str(result).startswith("FAILED: the scales or thresholds")
+    assert str(result).startswith(f"FAILED: round 2: {named} ")
 
 
 def test_check_fails_on_a_test_key(release):
