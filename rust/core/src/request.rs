@@ -9,8 +9,10 @@ use crate::rounding::{Interval, add_up, mul_up, sub_down};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
-/// The most of delta that publishing noisy weights may cost (law 4).
+/// The most by which publishing noisy weights may change the law of a release in total variation (law 4).
 const WEIGHTS_SLACK: f64 = 1e-18;
+/// The most of delta that may be kept for it.
+const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// One call of `select_partitions`, apart from the data and the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,26 +93,32 @@ impl Request {
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
         let calibration = mechanism.calibrate(left, self.max_items_per_user)?;
-        if self.weights_cost(&calibration) > reserve {
+        let slack = self.weights_slack(&calibration);
+        if slack > WEIGHTS_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
             return Err(Error::Calibration {
-                what: format!("publishing noisy weights within {reserve:e} of delta"),
+                what: format!("publishing noisy weights for {reserve:e} of delta"),
                 fix: "set with_weights=False, raise delta or epsilon, or lower max_items_per_user",
             });
         }
         Ok(calibration)
     }
 
-    /// Upper bound of what publishing noisy weights adds to delta: one user touches at most D0 items a round.
-    fn weights_cost(&self, calibration: &Calibration) -> f64 {
+    /// Upper bound of the total variation between the published weights and exact ones: one user touches at most D0
+    /// items a round, and each value of their noise is exact up to 2^-128.
+    fn weights_slack(&self, calibration: &Calibration) -> f64 {
         let items = f64::from(self.max_items_per_user.get());
         let slack = |round: &Round| mul_up(mul_up(items, noise_values(round.noise)), 1.0 / 2_f64.powi(128));
-        let slack = calibration.rounds.iter().map(slack).fold(0.0, add_up);
-        match self.privacy {
-            Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
-                mul_up(slack, add_up(1.0, Interval::point(epsilon).exp().hi()))
-            }
-            Privacy::Zcdp { .. } => slack,
+        calibration.rounds.iter().map(slack).fold(0.0, add_up)
+    }
+}
+
+/// What a total variation of 1 on both sides would cost: 1 + e^epsilon of delta, or 1 under approximate zCDP.
+fn delta_factor(privacy: Privacy) -> f64 {
+    match privacy {
+        Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
+            add_up(1.0, Interval::point(epsilon).exp().hi())
         }
+        Privacy::Zcdp { .. } => 1.0,
     }
 }
 
@@ -127,7 +135,7 @@ fn noise_values(noise: Noise) -> f64 {
 /// The privacy left when a little of delta, also returned, is kept for publishing noisy weights.
 fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
     let keep = |delta: f64| {
-        let reserve = WEIGHTS_SLACK.min(delta / 2_f64.powi(20));
+        let reserve = mul_up(WEIGHTS_SLACK, delta_factor(privacy)).min(delta * WEIGHTS_SHARE);
         (sub_down(delta, reserve), reserve)
     };
     match privacy {
@@ -185,7 +193,7 @@ mod tests {
     fn publishing_weights_is_paid_from_delta() {
         let (with, without) = (request(1e-6, true), request(1e-6, false));
         let calibration = with.calibrate().unwrap();
-        assert!(with.weights_cost(&calibration) <= WEIGHTS_SLACK);
+        assert!(with.weights_slack(&calibration) <= WEIGHTS_SLACK);
         assert!(calibration.rounds[0].threshold >= without.calibrate().unwrap().rounds[0].threshold);
     }
 
