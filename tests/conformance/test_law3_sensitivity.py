@@ -16,7 +16,7 @@ from strategies import keys, max_items, neighbours
 from support import rounds_of, select, table, units_of
 
 #: With the crowd every item clears its threshold, and its exact weight can be seen.
-GENEROUS = dpsel.ApproxDP(epsilon=50.0, delta=0.01)
+GENEROUS = dpsel.ApproxDP(epsilon=40.0, delta=0.01)
 ITEMS = range(21)
 #: Users with one item each, the same on both sides.
 CROWD = [(10_000 + 100 * n + i, i) for i in ITEMS for n in range(12)]
