@@ -114,19 +114,25 @@ impl<T: Element> Growing<T> {
         &self.array.as_slice()[..self.len]
     }
 
-    /// The elements so far, to change.
-    #[inline]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.array.as_mut_slice()[..self.len]
-    }
-
     /// Add an element.
     pub(crate) fn push(&mut self, value: T) {
-        if self.len == self.array.as_slice().len() {
+        if let Some(place) = self.array.as_mut_slice().get_mut(self.len) {
+            *place = value;
+            self.len += 1;
+        } else {
             self.reserve(1);
+            self.push(value);
         }
-        self.array.as_mut_slice()[self.len] = value;
-        self.len += 1;
+    }
+
+    /// Add several elements.
+    pub(crate) fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
+        let count = values.len();
+        self.reserve(count);
+        for (place, value) in self.array.as_mut_slice()[self.len..][..count].iter_mut().zip(values) {
+            *place = value;
+        }
+        self.len += count;
     }
 
     /// Add several elements.

@@ -7,15 +7,25 @@ use crate::control::Control;
 use crate::parallel;
 use crate::random::{Digest, PairWords, Purpose, ReleaseKey};
 
+#[cfg(test)]
+mod tests;
+
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
-/// A user with more items has them in order of priority: its kept items are the first D0, the others are its reserve.
-/// Released items leave the slice without changing the order, so the reserve moves up.
+/// A user with more items keeps the first D0 in order of priority; the others are its reserve. Released items leave the
+/// slice without changing the order, so the reserve moves up.
 #[derive(Debug)]
 pub struct BoundedContributions {
     contributions: Contributions,
     bound: u32,
+    priorities: PairWords,
+    /// How many of each user's items lead the others in order of priority: all that it keeps, and usually some more.
+    ordered: Vec<u32>,
 }
+
+/// Items ordered at a time, in multiples of D0. Ordering only the first few saves most of the work for users of many
+/// items, and four times D0 last for all rounds of nearly every user.
+const AHEAD: usize = 4;
 
 impl BoundedContributions {
     /// Bound every user.
@@ -28,18 +38,10 @@ impl BoundedContributions {
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Self> {
-        let mut bounded = Self { contributions, bound: bound.get() };
         let priorities = PairWords::new(key, Purpose::Bound);
-        let bound = bound.get() as usize;
-        bounded.for_each_part(control, |part| {
-            let mut keyed = Vec::new();
-            part.each_user(|user, items, digests| {
-                if items.len() > bound {
-                    sort_by_priority(user, items, digests, &priorities, &mut keyed);
-                }
-                items.len()
-            });
-        });
+        let ordered = vec![0; contributions.users.len()];
+        let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
+        bounded.for_each_user(control, |user, order| order.restore(user));
         control.check()?;
         Ok(bounded)
     }
@@ -49,16 +51,9 @@ impl BoundedContributions {
     /// # Errors
     /// Interruption.
     pub(crate) fn remove(&mut self, released: &ItemSet, control: &Control) -> Result<()> {
-        self.for_each_part(control, |part| {
-            part.each_user(|_, items, _| {
-                let mut left = 0;
-                for read in 0..items.len() {
-                    let item = items[read];
-                    items[left] = item;
-                    left += usize::from(!released.contains(ItemCode(item)));
-                }
-                left
-            });
+        self.for_each_user(control, |user, order| {
+            user.remove(released);
+            order.restore(user);
         });
         control.check()
     }
@@ -90,24 +85,34 @@ impl BoundedContributions {
             [start..start + self.contributions.lens[user].min(self.bound) as usize]
     }
 
-    fn for_each_part(&mut self, control: &Control, job: impl Fn(&mut Part<'_>) + Sync) {
+    fn for_each_user(&mut self, control: &Control, job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync) {
         let ranges = self.user_ranges(control);
         let c = &mut self.contributions;
         let digests = c.vocabulary.digests();
         let (mut items, mut lens) = (c.items.as_mut_slice(), c.lens.as_mut_slice());
-        let mut first_item = 0;
+        let (mut ordered, mut first_item) = (self.ordered.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
             let end_item = c.starts.get(range.end).copied().unwrap_or(first_item + items.len());
             let (part_items, rest_items) = items.split_at_mut(end_item - first_item);
             let (part_lens, rest_lens) = lens.split_at_mut(range.len());
+            let (part_ordered, rest_ordered) = ordered.split_at_mut(range.len());
             let (users, starts) = (&c.users[range.clone()], &c.starts[range]);
-            let part =
-                Part { users, starts, digests: &digests, first_item, items: part_items, lens: part_lens };
-            parts.push(part);
-            (items, lens, first_item) = (rest_items, rest_lens, end_item);
+            parts.push(Part {
+                users,
+                starts,
+                first_item,
+                items: part_items,
+                lens: part_lens,
+                ordered: part_ordered,
+            });
+            (items, lens, ordered, first_item) = (rest_items, rest_lens, rest_ordered, end_item);
         }
-        parallel::map(parts, |mut part| job(&mut part));
+        let (bound, priorities) = (self.bound as usize, &self.priorities);
+        parallel::map(parts, |mut part| {
+            let mut order = Order { bound, priorities, digests: &digests, keyed: Vec::new() };
+            part.each_user(|user| job(user, &mut order));
+        });
     }
 }
 
@@ -115,41 +120,82 @@ impl BoundedContributions {
 struct Part<'a> {
     users: &'a [Digest],
     starts: &'a [usize],
-    digests: &'a Digests<'a>,
     first_item: usize,
     items: &'a mut [u32],
     lens: &'a mut [u32],
+    ordered: &'a mut [u32],
 }
 
 impl Part<'_> {
-    /// Call `job(user, its items, all digests)` for every user; it returns how many items the user has then.
-    fn each_user(&mut self, mut job: impl FnMut(Digest, &mut [u32], &Digests<'_>) -> usize) {
-        for ((&user, start), len) in self.users.iter().zip(self.starts).zip(self.lens.iter_mut()) {
+    fn each_user(&mut self, mut job: impl FnMut(&mut User<'_>)) {
+        let counts = self.lens.iter_mut().zip(self.ordered.iter_mut());
+        for ((&digest, start), (len, ordered)) in self.users.iter().zip(self.starts).zip(counts) {
             let items = &mut self.items[start - self.first_item..][..*len as usize];
-            *len = u32::try_from(job(user, items, self.digests)).unwrap_or(*len);
+            job(&mut User { digest, items, len, ordered });
         }
     }
 }
 
-/// Order items by PRF(key, "bound", user, item). Ties need equal leading 96 bits: for a user of n items they
-/// happen with probability below n^2 / 2^97, and then the choice between the two depends on their codes.
-#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the item's code")]
-fn sort_by_priority(
-    user: Digest,
-    items: &mut [u32],
-    digests: &Digests<'_>,
-    priorities: &PairWords,
-    keyed: &mut Vec<u128>,
-) {
-    keyed.clear();
-    keyed.extend(items.iter().map(|&item| digests.get(ItemCode(item)).0));
-    priorities.fill_for_user(user, keyed);
-    for (word, &item) in keyed.iter_mut().zip(items.iter()) {
-        *word = *word >> 32 << 32 | u128::from(item);
+/// One user.
+struct User<'a> {
+    digest: Digest,
+    /// What `len` said when the user was visited.
+    items: &'a mut [u32],
+    len: &'a mut u32,
+    ordered: &'a mut u32,
+}
+
+impl User<'_> {
+    /// Take out released items; the others keep their order.
+    fn remove(&mut self, released: &ItemSet) {
+        let (mut left, mut left_ordered) = (0, 0);
+        for read in 0..self.items.len() {
+            let item = self.items[read];
+            self.items[left] = item;
+            let stays = !released.contains(ItemCode(item));
+            left += usize::from(stays);
+            left_ordered += u32::from(stays && read < *self.ordered as usize);
+        }
+        *self.len = u32::try_from(left).unwrap_or(*self.len);
+        *self.ordered = left_ordered;
     }
-    keyed.sort_unstable();
-    for (item, word) in items.iter_mut().zip(keyed.iter()) {
-        *item = *word as u32;
+}
+
+/// One thread's means of putting items in order of priority.
+struct Order<'a> {
+    bound: usize,
+    priorities: &'a PairWords,
+    digests: &'a Digests<'a>,
+    keyed: Vec<u128>,
+}
+
+impl Order<'_> {
+    /// See to it that the items that the user keeps lead the others in order of priority.
+    ///
+    /// The order is that of PRF(key, "bound", user, item). Ties need equal leading 96 bits: for a user of n items they
+    /// happen with probability below n^2 / 2^97, and then the choice between the two depends on their codes.
+    #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the item's code")]
+    fn restore(&mut self, user: &mut User<'_>) {
+        let items = &mut user.items[..*user.len as usize];
+        if items.len() <= self.bound || *user.ordered as usize >= self.bound {
+            return;
+        }
+        let keyed = &mut self.keyed;
+        keyed.clear();
+        keyed.extend(items.iter().map(|&item| self.digests.get(ItemCode(item)).0));
+        self.priorities.fill_for_user(user.digest, keyed);
+        for (word, &item) in keyed.iter_mut().zip(items.iter()) {
+            *word = *word >> 32 << 32 | u128::from(item);
+        }
+        let first = keyed.len().min(self.bound.saturating_mul(AHEAD));
+        if first < keyed.len() {
+            keyed.select_nth_unstable(first);
+        }
+        keyed[..first].sort_unstable();
+        for (item, word) in items.iter_mut().zip(keyed.iter()) {
+            *item = *word as u32;
+        }
+        *user.ordered = u32::try_from(first).unwrap_or(u32::MAX);
     }
 }
 

@@ -2,25 +2,17 @@
 
 use std::sync::Mutex;
 
-use super::chunk::{Chunk, NoRecord, OpenChunk, USER_SHARDS, UserShard};
-use super::grouping::group_rows;
-use super::interner::{Interner, Records, Sharding};
-use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, Vocabulary};
+use super::chunk::{Chunk, OpenChunk};
+use super::grouping::{Users, group_rows};
+use super::interner::{Interner, Records, Scratch};
+use super::sharding::Sharding;
+use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
 use crate::{Error, Result};
 
 const READING: &str = "reading the rows";
-
-/// Consecutive rows of one user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UserRun {
-    /// Digest of the user's key.
-    pub user: Digest,
-    /// Number of rows.
-    pub rows: u32,
-}
 
 /// A batch's payload and the row to take from it.
 struct PayloadRow<'a, P>(&'a P, usize);
@@ -34,13 +26,24 @@ impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
     }
 }
 
+/// Nothing is kept of a user but its digest.
+#[derive(Debug)]
+pub(super) struct NoRecord;
+
+impl Records<()> for NoRecord {
+    fn append(&mut self, _row: ()) {}
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
 /// Rows of a thread's open chunk at which it is closed.
 const CHUNK_ROWS: usize = 1 << 19;
 
 /// Shared by the threads that read; each makes its own [`Worker`].
 #[derive(Debug)]
 pub struct ContributionsBuilder {
-    users: Vec<Mutex<UserShard>>,
+    users: Interner<NoRecord>,
     items: Interner<KeyStore>,
     sharding: Sharding,
     closed: Mutex<Result<Vec<Chunk>>>,
@@ -53,7 +56,7 @@ impl ContributionsBuilder {
     pub fn new(layout: KeyLayout, control: &Control) -> Self {
         let sharding = Sharding::for_threads(control.threads());
         Self {
-            users: (0..USER_SHARDS).map(|_| Mutex::new(UserShard::new(NoRecord))).collect(),
+            users: Interner::new(sharding, || NoRecord),
             items: Interner::new(sharding, || KeyStore::new(layout)),
             sharding,
             closed: Mutex::new(Ok(Vec::new())),
@@ -63,13 +66,7 @@ impl ContributionsBuilder {
 
     /// A handle for one thread. Its last rows are added when it is dropped.
     pub fn worker(&self) -> Worker<'_> {
-        Worker {
-            builder: self,
-            open: OpenChunk::default(),
-            users: Vec::new(),
-            lens: Vec::new(),
-            codes: Vec::new(),
-        }
+        Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
     }
 
     /// Group all rows by user, without duplicates.
@@ -79,12 +76,7 @@ impl ContributionsBuilder {
     pub fn finish(self, schema: ItemSchema) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
         let vocabulary = Vocabulary { shards: self.items.into_shards()?, sharding: self.sharding, schema };
-        let users = self.users.into_iter().map(|shard| {
-            let mut shard = shard.into_inner().map_err(|_| POISONED)?;
-            shard.close();
-            Ok(shard)
-        });
-        let users = users.collect::<Result<Vec<_>>>()?;
+        let users = Users::new(self.users.into_shards()?, self.sharding);
         self.control.check()?;
         group_rows(&users, &chunks, vocabulary, &self.control)
     }
@@ -92,60 +84,74 @@ impl ContributionsBuilder {
 
 const POISONED: Error = Error::Internal("a reading thread failed");
 
+/// Which column a code stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The column of users.
+    User,
+    /// The column or columns of items.
+    Item,
+}
+
+/// A dense code of a user or of an item.
+pub trait Code: Copy + Default + std::fmt::Debug {
+    /// Which of them.
+    const SIDE: Side;
+    /// The code with a number.
+    fn new(number: u32) -> Self;
+    /// The number: about the position in the order of first appearance, so frequent keys have small ones.
+    fn number(self) -> u32;
+}
+
 /// One thread's access to a [`ContributionsBuilder`].
 #[derive(Debug)]
 pub struct Worker<'a> {
     builder: &'a ContributionsBuilder,
     open: OpenChunk,
-    users: Vec<u128>,
-    lens: Vec<u32>,
+    scratch: Scratch,
     codes: Vec<u32>,
 }
 
 impl Worker<'_> {
-    /// Codes of the items with these digests, appended to `codes`; keys of new items are taken from `payload`,
-    /// whose row i belongs to digest i.
+    /// Codes of the users or items with these digests, appended to `codes`; keys of new items are taken from
+    /// `payload`, whose row i belongs to digest i.
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub fn intern(
+    pub fn intern<C: Code>(
         &mut self,
         digests: &[Digest],
         payload: &impl Payload,
-        codes: &mut Vec<ItemCode>,
+        codes: &mut Vec<C>,
     ) -> Result<()> {
+        let ContributionsBuilder { users, items, control, .. } = self.builder;
         self.codes.clear();
-        self.codes.resize(digests.len(), 0);
-        let grown = self.builder.items.intern(digests, |r| PayloadRow(payload, r), &mut self.codes)?;
-        codes.extend(self.codes.iter().copied().map(ItemCode));
-        self.builder.control.charge_memory(grown, READING)
+        let grown = match C::SIDE {
+            Side::User => users.intern(digests, |_| (), &mut self.scratch, &mut self.codes)?,
+            Side::Item => {
+                let record = |row| PayloadRow(payload, row);
+                items.intern(digests, record, &mut self.scratch, &mut self.codes)?
+            }
+        };
+        codes.extend(self.codes.iter().copied().map(C::new));
+        control.charge_memory(grown, READING)
     }
 
-    /// Add rows: the runs cover `codes` in order (the sum of their `rows` is `codes.len()`). Runs of zero rows
-    /// still make the user known.
+    /// Add rows: `lens[i]` consecutive ones of `items` belong to `users[i]`, one each without `lens`.
     ///
     /// # Errors
-    /// Capacity or memory limit.
-    pub fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()> {
-        let single = runs.iter().all(|run| run.rows == 1);
-        if !self.open.accepts(single) || self.open.rows() + codes.len() > CHUNK_ROWS {
+    /// Memory limit.
+    pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        if !self.open.accepts(lens.is_none()) || self.open.rows() + items.len() > CHUNK_ROWS {
             self.close_chunk()?;
         }
-        self.users.clear();
-        self.users.extend(runs.iter().map(|run| run.user.0));
-        self.lens.clear();
-        if !single {
-            self.lens.extend(runs.iter().map(|run| run.rows));
-        }
-        self.codes.clear();
-        self.codes.extend(codes.iter().map(|code| code.0));
-        self.open.extend(&self.users, &self.lens, &self.codes);
+        self.open.extend(users, lens, items);
         Ok(())
     }
 
     fn close_chunk(&mut self) -> Result<()> {
-        let (chunk, grown) = self.open.close(&self.builder.users)?;
-        self.builder.control.charge_memory(grown + chunk.bytes() as u64, READING)?;
+        let chunk = self.open.close();
+        self.builder.control.charge_memory(chunk.bytes() as u64, READING)?;
         if let Ok(chunks) = &mut *self.builder.closed.lock().map_err(|_| POISONED)? {
             chunks.push(chunk);
         }

@@ -1,45 +1,32 @@
-//! Chunks of encoded rows, grouped by the shard of their user.
+//! Chunks of encoded rows, divided by user.
 //!
-//! A worker collects rows in an open chunk. When it is full its rows are grouped by user shard, and only then are the
-//! users interned: a shard's table is small enough to stay in cache while all of the chunk's rows of that shard are
-//! looked up, even when the users come in random order.
+//! A worker collects rows in an open chunk. When it is full its rows are divided into parts by their users, so that
+//! grouping a part later (`grouping`) stays in the cache, even when users come in random order.
 
-use std::sync::Mutex;
-
-use super::interner::{Records, Shard};
+use super::UserCode;
 use crate::memory::{Array, Growing};
-use crate::random::Digest;
-use crate::{Error, Result};
 
-/// Number of user shards.
-pub(super) const USER_SHARDS: usize = 256;
-/// Most users of one shard.
-const SHARD_CAPACITY: usize = u32::MAX as usize / USER_SHARDS;
+/// Bits of a user's code that name its part.
+const PART_BITS: u32 = 8;
+/// Number of parts.
+pub(super) const PARTS: usize = 1 << PART_BITS;
 
-/// Users of one shard; nothing is kept of a user but its digest.
-pub(super) type UserShard = Shard<NoRecord>;
+/// Where each part starts; the last entry is the end.
+type Starts = [usize; PARTS + 1];
 
-/// Nothing.
-#[derive(Debug)]
-pub(super) struct NoRecord;
-
-impl Records<()> for NoRecord {
-    fn append(&mut self, _row: ()) {}
-    fn bytes(&self) -> usize {
-        0
-    }
+/// The part of a user, and its place there.
+fn place(user: u32) -> (usize, u32) {
+    (user as usize % PARTS, user >> PART_BITS)
 }
 
 /// Rows in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
-    /// Digest of the user of each run.
-    users: Growing<u128>,
+    /// The user of each run.
+    users: Growing<u32>,
     /// Rows of each run; empty where every run is one row.
     lens: Growing<u32>,
     items: Growing<u32>,
-    /// Scratch: the users grouped by shard.
-    grouped: Growing<u128>,
 }
 
 impl OpenChunk {
@@ -53,98 +40,81 @@ impl OpenChunk {
         self.users.len() == 0 || single == (self.lens.len() == 0)
     }
 
-    /// Add rows; `lens` is empty if every run is one row.
-    pub(super) fn extend(&mut self, users: &[u128], lens: &[u32], items: &[u32]) {
-        self.users.extend_from_slice(users);
-        self.lens.extend_from_slice(lens);
-        self.items.extend_from_slice(items);
+    /// Add rows; without `lens` every run is one row.
+    pub(super) fn extend(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[super::ItemCode]) {
+        self.users.extend(users.iter().map(|user| user.0));
+        self.lens.extend(lens.unwrap_or_default().iter().copied());
+        self.items.extend(items.iter().map(|item| item.0));
     }
 
-    fn run_len(&self, run: usize) -> usize {
-        self.lens.as_slice().get(run).map_or(1, |n| *n as usize)
-    }
-
-    /// Group the rows by user shard, intern the users and start anew; also returns the growth of the shards in bytes.
-    ///
-    /// # Errors
-    /// Capacity; [`Error::Internal`] if another thread panicked.
-    pub(super) fn close(&mut self, shards: &[Mutex<UserShard>]) -> Result<(Chunk, u64)> {
-        let (run_starts, row_starts) = self.shard_starts();
+    /// Divide the rows into parts and start anew.
+    pub(super) fn close(&mut self) -> Chunk {
+        let (run_starts, row_starts) = self.part_starts();
         let mut users = Array::<u32>::zeroed(self.users.len());
         let mut lens = Array::<u32>::zeroed(self.lens.len());
         let mut items = Array::<u32>::zeroed(self.rows());
-        self.scatter(run_starts, row_starts, lens.as_mut_slice(), items.as_mut_slice());
-        let mut grown = 0;
-        let mut keys = Vec::new();
-        for (shard, runs) in shards.iter().zip(run_starts.windows(2).map(|w| w[0]..w[1])) {
-            if runs.is_empty() {
-                continue;
-            }
-            keys.clear();
-            keys.extend(self.grouped.as_slice()[runs.clone()].iter().copied().map(Digest));
-            let mut shard = shard.lock().map_err(|_| Error::Internal("a reading thread failed"))?;
-            let before = shard.bytes::<()>();
-            shard.intern(&keys, |_| (), SHARD_CAPACITY, &mut users.as_mut_slice()[runs])?;
-            grown += (shard.bytes::<()>() - before) as u64;
+        if self.lens.len() == 0 {
+            self.scatter_rows(run_starts, users.as_mut_slice(), items.as_mut_slice());
+        } else {
+            let out = (users.as_mut_slice(), lens.as_mut_slice(), items.as_mut_slice());
+            self.scatter_runs(run_starts, row_starts, out);
         }
         self.users.clear();
         self.lens.clear();
         self.items.clear();
-        Ok((Chunk { run_starts, row_starts, users, lens, items }, grown))
+        Chunk { run_starts, row_starts, users, lens, items }
     }
 
-    /// Where each shard's runs and rows start once they are grouped.
-    fn shard_starts(&self) -> (Starts, Starts) {
-        let (mut runs, mut rows) = ([0; USER_SHARDS + 1], [0; USER_SHARDS + 1]);
-        for (run, user) in self.users.as_slice().iter().enumerate() {
-            let s = shard_of(*user);
-            runs[s + 1] += 1;
-            rows[s + 1] += self.run_len(run);
+    /// Where each part's runs and rows start once they are divided.
+    fn part_starts(&self) -> (Starts, Starts) {
+        let (mut runs, mut rows) = ([0; PARTS + 1], [0; PARTS + 1]);
+        for user in self.users.as_slice() {
+            runs[place(*user).0 + 1] += 1;
         }
-        for s in 0..USER_SHARDS {
-            runs[s + 1] += runs[s];
-            rows[s + 1] += rows[s];
+        for (user, len) in self.users.as_slice().iter().zip(self.lens.as_slice()) {
+            rows[place(*user).0 + 1] += *len as usize;
         }
-        (runs, rows)
+        for p in 0..PARTS {
+            runs[p + 1] += runs[p];
+            rows[p + 1] += rows[p];
+        }
+        (runs, if self.lens.len() == 0 { runs } else { rows })
     }
 
-    /// Copy users to `grouped`, lengths and rows to the arguments, each to its shard's place.
-    fn scatter(&mut self, mut run_at: Starts, mut row_at: Starts, lens: &mut [u32], items: &mut [u32]) {
-        self.grouped.clear();
-        self.grouped.extend_from_slice(self.users.as_slice());
-        let (source, grouped) = (self.items.as_slice(), self.grouped.as_mut_slice());
-        let mut row = 0;
-        for (run, &user) in self.users.as_slice().iter().enumerate() {
-            let s = shard_of(user);
-            let len = self.lens.as_slice().get(run).map_or(1, |n| *n as usize);
-            grouped[run_at[s]] = user;
-            match len {
-                // Rows in random order come one by one: a copy of one word is not worth a call.
-                1 => items[row_at[s]] = source[row],
-                _ => items[row_at[s]..][..len].copy_from_slice(&source[row..row + len]),
-            }
-            if let Some(n) = self.lens.as_slice().get(run) {
-                lens[run_at[s]] = *n;
-            }
-            run_at[s] += 1;
-            row_at[s] += len;
-            row += len;
+    fn scatter_rows(&self, mut at: Starts, users: &mut [u32], items: &mut [u32]) {
+        for (user, item) in self.users.as_slice().iter().zip(self.items.as_slice()) {
+            let (part, place) = place(*user);
+            let to = at[part];
+            (users[to], items[to]) = (place, *item);
+            at[part] = to + 1;
+        }
+    }
+
+    fn scatter_runs(
+        &self,
+        mut run_at: Starts,
+        mut row_at: Starts,
+        (users, lens, items): (&mut [u32], &mut [u32], &mut [u32]),
+    ) {
+        let mut rest = self.items.as_slice();
+        for (user, len) in self.users.as_slice().iter().zip(self.lens.as_slice()) {
+            let (part, place) = place(*user);
+            let (run, others) = rest.split_at(*len as usize);
+            items[row_at[part]..][..run.len()].copy_from_slice(run);
+            (users[run_at[part]], lens[run_at[part]]) = (place, *len);
+            run_at[part] += 1;
+            row_at[part] += run.len();
+            rest = others;
         }
     }
 }
 
-type Starts = [usize; USER_SHARDS + 1];
-
-fn shard_of(user: u128) -> usize {
-    (user >> 120) as usize
-}
-
-/// Rows grouped by user shard.
+/// Rows divided into parts by user.
 #[derive(Debug)]
 pub(super) struct Chunk {
     run_starts: Starts,
     row_starts: Starts,
-    /// Local code of the user of each run.
+    /// Place of the user of each run in its part.
     users: Array<u32>,
     /// Rows of each run; empty where every run is one row.
     lens: Array<u32>,
@@ -157,15 +127,15 @@ impl Chunk {
         self.users.bytes() + self.lens.bytes() + self.items.bytes()
     }
 
-    /// Number of rows of a shard.
-    pub(super) fn rows_of(&self, shard: usize) -> usize {
-        self.row_starts[shard + 1] - self.row_starts[shard]
+    /// Number of rows of a part.
+    pub(super) fn rows_of(&self, part: usize) -> usize {
+        self.row_starts[part + 1] - self.row_starts[part]
     }
 
-    /// Call `f(local user code, items)` for every run of a shard.
-    pub(super) fn for_each_run<'a>(&'a self, shard: usize, mut f: impl FnMut(usize, &'a [u32])) {
-        let runs = self.run_starts[shard]..self.run_starts[shard + 1];
-        let items = &self.items.as_slice()[self.row_starts[shard]..self.row_starts[shard + 1]];
+    /// Call `f(place of the user, items)` for every run of a part.
+    pub(super) fn for_each_run<'a>(&'a self, part: usize, mut f: impl FnMut(usize, &'a [u32])) {
+        let runs = self.run_starts[part]..self.run_starts[part + 1];
+        let items = &self.items.as_slice()[self.row_starts[part]..self.row_starts[part + 1]];
         let users = &self.users.as_slice()[runs.clone()];
         match self.lens.as_slice().get(runs) {
             Some(lens) if !self.lens.as_slice().is_empty() => {
@@ -176,7 +146,9 @@ impl Chunk {
                     rest = others;
                 }
             }
-            _ => users.iter().zip(items.chunks(1)).for_each(|(user, run)| f(*user as usize, run)),
+            _ => {
+                users.iter().zip(items).for_each(|(user, item)| f(*user as usize, std::slice::from_ref(item)))
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
 //! From chunks to contributions: every user's rows side by side, without duplicates.
 //!
-//! Users are numbered shard by shard, so the rows of a shard fill one stretch of the result. It is small enough that
-//! counting, scattering and removing duplicates stay in cache, and shards are independent of each other.
+//! Users are numbered part by part, so the rows of a part fill one stretch of the result. It is small enough that
+//! counting, scattering and removing duplicates stay in cache, and parts are independent of each other.
 
 use std::ops::Range;
 
-use super::chunk::{Chunk, USER_SHARDS, UserShard};
+use super::builder::NoRecord;
+use super::chunk::{Chunk, PARTS};
+use super::interner::Shard;
+use super::sharding::Sharding;
 use super::{Contributions, Vocabulary};
 use crate::control::Control;
 use crate::memory::Array;
@@ -13,35 +16,72 @@ use crate::parallel;
 use crate::random::Digest;
 use crate::{Error, Result};
 
+/// The users, divided into the parts of the chunks.
+#[derive(Debug)]
+pub(super) struct Users {
+    shards: Vec<Shard<NoRecord>>,
+    sharding: Sharding,
+}
+
+impl Users {
+    pub(super) fn new(shards: Vec<Shard<NoRecord>>, sharding: Sharding) -> Self {
+        Self { shards, sharding }
+    }
+
+    /// The digests of a part's users, in order of their places.
+    ///
+    /// The part is the low bits of a code: those of the shard, and above them those of the local code.
+    fn digests_of(&self, part: usize) -> impl ExactSizeIterator<Item = Digest> + '_ {
+        let shards = self.sharding.shards();
+        let digests = self.shards[part % shards].digests();
+        let first = (part / shards).min(digests.len());
+        digests[first..].iter().step_by(PARTS / shards).copied().map(Digest)
+    }
+}
+
 /// Group the rows of all chunks by user.
 ///
 /// # Errors
 /// Capacity or memory limit.
 pub(super) fn group_rows(
-    shards: &[UserShard],
+    users: &Users,
     chunks: &[Chunk],
     vocabulary: Vocabulary,
     control: &Control,
 ) -> Result<Contributions> {
-    let rows: Vec<usize> = (0..USER_SHARDS).map(|s| chunks.iter().map(|c| c.rows_of(s)).sum()).collect();
-    let total: usize = rows.iter().sum();
-    let users: Vec<Digest> = shards.iter().flat_map(|shard| shard.digests_from(0)).collect();
+    let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
+    let total: usize = sizes.iter().map(|size| size.rows).sum();
+    let users: Vec<Digest> = (0..PARTS).flat_map(|part| users.digests_of(part)).collect();
     control.charge_memory((total * 4 + users.len() * 28) as u64, "grouping rows by user")?;
     let mut starts = vec![0; users.len()];
     let mut lens = vec![0; users.len()];
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
-    let parts = split(shards, &rows, threads, &mut starts, &mut lens, items.as_mut_slice());
-    let done = parallel::map(parts, |part| part.group(shards, &rows, chunks));
+    let parts = split(&sizes, threads, &mut starts, &mut lens, items.as_mut_slice());
+    let done = parallel::map(parts, |part| part.group(&sizes, chunks));
     done.into_iter().collect::<Result<()>>()?;
     control.release_memory(chunks.iter().map(|c| c.bytes() as u64).sum());
     Ok(Contributions { users, starts, lens, items, vocabulary })
 }
 
-/// A range of shards and their part of the result, worked on by one thread.
-struct Part<'a> {
-    shards: Range<usize>,
-    /// Position of the part's first row in the whole result.
+/// Users and rows of a part.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    users: usize,
+    rows: usize,
+}
+
+impl Size {
+    fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Self {
+        let rows = chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
+        Self { users: users.digests_of(part).len(), rows }
+    }
+}
+
+/// A range of parts and their stretch of the result, worked on by one thread.
+struct Stretch<'a> {
+    parts: Range<usize>,
+    /// Position of the stretch's first row in the whole result.
     first_row: usize,
     starts: &'a mut [usize],
     lens: &'a mut [u32],
@@ -49,59 +89,53 @@ struct Part<'a> {
 }
 
 fn split<'a>(
-    shards: &[UserShard],
-    rows: &[usize],
-    parts: usize,
+    sizes: &[Size],
+    stretches: usize,
     mut starts: &'a mut [usize],
     mut lens: &'a mut [u32],
     mut items: &'a mut [u32],
-) -> Vec<Part<'a>> {
-    let sizes: Vec<u32> = rows.iter().map(|n| u32::try_from(*n).unwrap_or(u32::MAX)).collect();
+) -> Vec<Stretch<'a>> {
+    let rows: Vec<u32> = sizes.iter().map(|size| u32::try_from(size.rows).unwrap_or(u32::MAX)).collect();
     let (mut first, mut first_row) = (0, 0);
-    let mut result = Vec::with_capacity(parts);
-    for end in parallel::balanced_ends(&sizes, parts) {
-        let part = first..end;
-        let users: usize = shards[part.clone()].iter().map(UserShard::len).sum();
-        let part_rows: usize = rows[part.clone()].iter().sum();
-        let (part_starts, rest_starts) = starts.split_at_mut(users);
-        let (part_lens, rest_lens) = lens.split_at_mut(users);
-        let (part_items, rest_items) = items.split_at_mut(part_rows);
-        result.push(Part {
-            shards: part,
-            first_row,
-            starts: part_starts,
-            lens: part_lens,
-            items: part_items,
-        });
+    let mut result = Vec::with_capacity(stretches);
+    for end in parallel::balanced_ends(&rows, stretches) {
+        let parts = first..end;
+        let users = sizes[parts.clone()].iter().map(|size| size.users).sum();
+        let rows = sizes[parts.clone()].iter().map(|size| size.rows).sum();
+        let (own_starts, rest_starts) = starts.split_at_mut(users);
+        let (own_lens, rest_lens) = lens.split_at_mut(users);
+        let (own_items, rest_items) = items.split_at_mut(rows);
+        result.push(Stretch { parts, first_row, starts: own_starts, lens: own_lens, items: own_items });
         (starts, lens, items) = (rest_starts, rest_lens, rest_items);
-        (first, first_row) = (end, first_row + part_rows);
+        (first, first_row) = (end, first_row + rows);
     }
     result
 }
 
-impl Part<'_> {
-    fn group(self, shards: &[UserShard], rows: &[usize], chunks: &[Chunk]) -> Result<()> {
-        let Self { shards: range, mut first_row, mut starts, mut lens, mut items } = self;
+impl Stretch<'_> {
+    fn group(self, sizes: &[Size], chunks: &[Chunk]) -> Result<()> {
+        let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
         let mut seen = SeenItems::default();
-        for s in range {
-            let (shard_starts, rest_starts) = starts.split_at_mut(shards[s].len());
-            let (shard_lens, rest_lens) = lens.split_at_mut(shards[s].len());
-            let (shard_items, rest_items) = items.split_at_mut(rows[s]);
-            group_shard(s, chunks, shard_starts, shard_lens, shard_items)?;
-            for (start, len) in shard_starts.iter_mut().zip(shard_lens) {
-                *len = seen.keep_first(&mut shard_items[*start..][..*len as usize]);
+        for part in parts {
+            let Size { users, rows } = sizes[part];
+            let (own_starts, rest_starts) = starts.split_at_mut(users);
+            let (own_lens, rest_lens) = lens.split_at_mut(users);
+            let (own_items, rest_items) = items.split_at_mut(rows);
+            group_part(part, chunks, own_starts, own_lens, own_items)?;
+            for (start, len) in own_starts.iter_mut().zip(own_lens) {
+                *len = seen.keep_first(&mut own_items[*start..][..*len as usize]);
                 *start += first_row;
             }
-            first_row += rows[s];
+            first_row += rows;
             (starts, lens, items) = (rest_starts, rest_lens, rest_items);
         }
         Ok(())
     }
 }
 
-/// Counting sort of one shard's rows by user; `starts` are relative to the shard.
-fn group_shard(
-    shard: usize,
+/// Counting sort of one part's rows by user; `starts` are relative to the part.
+fn group_part(
+    part: usize,
     chunks: &[Chunk],
     starts: &mut [usize],
     lens: &mut [u32],
@@ -109,7 +143,7 @@ fn group_shard(
 ) -> Result<()> {
     let mut counts = vec![0_u64; lens.len()];
     for chunk in chunks {
-        chunk.for_each_run(shard, |user, run| counts[user] += run.len() as u64);
+        chunk.for_each_run(part, |user, run| counts[user] += run.len() as u64);
     }
     let mut row = 0;
     for ((start, len), count) in starts.iter_mut().zip(lens).zip(counts) {
@@ -120,7 +154,7 @@ fn group_shard(
     }
     let mut cursors = starts.to_vec();
     for chunk in chunks {
-        chunk.for_each_run(shard, |user, run| {
+        chunk.for_each_run(part, |user, run| {
             let at = cursors[user];
             match run {
                 [item] => items[at] = *item,

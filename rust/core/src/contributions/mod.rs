@@ -5,15 +5,17 @@ mod chunk;
 mod grouping;
 mod interner;
 mod keys;
+mod sharding;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use builder::{ContributionsBuilder, UserRun, Worker};
+pub use builder::{Code, ContributionsBuilder, Side, Worker};
 pub use keys::{KeyLayout, KeyStore, Payload};
 
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
-use interner::{Shard, Sharding};
+use interner::Shard;
+use sharding::Sharding;
 
 use crate::memory::Array;
 
@@ -31,6 +33,30 @@ impl ItemCode {
     /// Position in arrays indexed by item.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// Dense code of a user while rows are read. As with items, which user gets which code depends on timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct UserCode(pub(crate) u32);
+
+impl Code for ItemCode {
+    const SIDE: Side = Side::Item;
+    fn new(number: u32) -> Self {
+        Self(number)
+    }
+    fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl Code for UserCode {
+    const SIDE: Side = Side::User;
+    fn new(number: u32) -> Self {
+        Self(number)
+    }
+    fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -89,9 +115,9 @@ impl Vocabulary {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
         let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());
         for (s, shard) in self.shards.iter().enumerate() {
-            let mut known = shard.digests_from(local);
+            let mut known = shard.digests().get(local..).unwrap_or_default().iter();
             for slot in digests.iter_mut().skip(s).step_by(shards) {
-                *slot = known.next().unwrap_or_default();
+                *slot = Digest(known.next().copied().unwrap_or_default());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use super::{Contributions, ContributionsBuilder, KeyLayout, KeyStore, Payload, UserRun};
+use super::{Contributions, ContributionsBuilder, KeyLayout, KeyStore, Payload};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
@@ -34,11 +34,10 @@ pub(crate) fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributi
     for batch in rows.chunks(1000) {
         let (users, items): (Vec<u64>, Vec<u64>) = batch.iter().copied().unzip();
         let mut worker = builder.worker();
-        let mut codes = Vec::new();
-        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Items(&items), &mut codes).unwrap();
-        let users = digests(&users, key, Purpose::UserDigest);
-        let runs: Vec<_> = users.iter().map(|&user| UserRun { user, rows: 1 }).collect();
-        worker.push(&runs, &codes).unwrap();
+        let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
+        worker.intern(&digests(&users, key, Purpose::UserDigest), &Items(&users), &mut user_codes).unwrap();
+        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Items(&items), &mut item_codes).unwrap();
+        worker.push(&user_codes, None, &item_codes).unwrap();
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
     builder.finish(schema).unwrap()

@@ -18,7 +18,7 @@ use arrow_schema::{DataType, TimeUnit};
 use num_traits::AsPrimitive;
 
 use crate::contributions::{KeyStore, Payload};
-use crate::random::KeyKind;
+use crate::random::{Block, KeyKind};
 use crate::{Error, Result};
 
 /// Milliseconds of a day: `Date64` counts the former, canonical dates the latter.
@@ -202,6 +202,11 @@ const LENGTH_AND_PREFIX: u128 = 0xffff_ffff_ffff_ffff;
 pub(super) trait ByteColumn {
     fn rows(&self) -> usize;
     fn get(&self, row: usize) -> &[u8];
+    /// The canonical block of a row's value.
+    #[inline]
+    fn block(&self, kind: KeyKind, row: usize) -> Block {
+        Block::bytes(kind, self.get(row))
+    }
     /// Whether two rows hold the same bytes.
     #[inline]
     fn same(&self, a: usize, b: usize) -> bool {
@@ -253,6 +258,10 @@ impl ByteColumn for BinaryViewArray {
         let (left, right) = (self.views()[a], self.views()[b]);
         let alike = (left ^ right) & LENGTH_AND_PREFIX == 0 && left & LENGTH > 12;
         left == right || (alike && self.value(a) == self.value(b))
+    }
+    #[inline]
+    fn block(&self, kind: KeyKind, row: usize) -> Block {
+        Block::view(kind, self.views()[row])
     }
 }
 

@@ -1,43 +1,47 @@
-//! Batches to digests, codes and runs: the hot path between decoding and interning.
+//! Batches to codes and runs: the hot path between decoding and interning.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_schema::DataType;
 
-use super::columns::{
-    ByteColumn, BytePayload, Flat, Packed, Values, WordPayload, dictionary_keys, drop_nulls, filter,
-};
+use super::coder::Coder;
+use super::columns::{Flat, Packed, Values, dictionary_keys, drop_nulls, filter};
 use super::composite;
 use super::lists::explode;
 use super::plan::{Plan, element_type};
 use super::text::push_ngrams;
 use super::users::UserEncoder;
-use crate::contributions::{ItemCode, Payload, UserRun, Worker};
-use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
+use crate::contributions::{Code, ItemCode, Payload, UserCode, Worker};
+use crate::random::{Digest, KeyKind, Purpose, ReleaseKey};
 use crate::request::NGrams;
 use crate::{Error, Result};
 
-/// Rows encoded at a time: few enough for the cache, enough that each shard of the interner is locked for many.
-const ROWS: usize = 32 * 1024;
+/// Rows encoded at a time: few enough for the second-level cache, enough that each shard of the interner is locked
+/// for many.
+const ROWS: usize = 8 * 1024;
 
 /// Where encoded rows go: a builder's worker, or a recorder in tests.
 pub(super) trait Sink {
-    fn intern(&mut self, digests: &[Digest], payload: &impl Payload, codes: &mut Vec<ItemCode>)
-    -> Result<()>;
-    fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()>;
-}
-
-impl Sink for Worker<'_> {
-    fn intern(
+    fn intern<C: Code>(
         &mut self,
         digests: &[Digest],
         payload: &impl Payload,
-        codes: &mut Vec<ItemCode>,
+        codes: &mut Vec<C>,
+    ) -> Result<()>;
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()>;
+}
+
+impl Sink for Worker<'_> {
+    fn intern<C: Code>(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<C>,
     ) -> Result<()> {
         Worker::intern(self, digests, payload, codes)
     }
-    fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()> {
-        Worker::push(self, runs, codes)
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        Worker::push(self, users, lens, items)
     }
 }
 
@@ -54,7 +58,7 @@ pub(super) struct Chunk {
     pub(super) work: u64,
 }
 
-/// One thread's encoder: digests keys, interns items, and passes rows on.
+/// One thread's encoder: gives codes to users and items and passes rows on.
 #[derive(Debug)]
 pub(super) struct Encoder<S> {
     sink: S,
@@ -68,14 +72,11 @@ impl<S: Sink> Encoder<S> {
             sink,
             users: UserEncoder::new(plan.user_name(), key),
             items: Items {
-                digester: Digester::new(key, Purpose::ItemDigest),
+                coder: Coder::new(key, Purpose::ItemDigest),
                 ngrams: plan.ngrams(),
-                digests: Vec::new(),
-                batch: DigestBatch::default(),
                 codes: Vec::new(),
                 counts: Vec::new(),
                 packed: Packed::default(),
-                dictionary: None,
             },
         }
     }
@@ -87,11 +88,12 @@ impl<S: Sink> Encoder<S> {
             let length = ROWS.min(rows - start);
             let user = chunk.user.slice(start, length);
             let items: Vec<ArrayRef> = chunk.items.iter().map(|c| c.slice(start, length)).collect();
-            self.users.encode(&user, &chunk.source, chunk.first_row + start as u64)?;
+            let position = (&*chunk.source, chunk.first_row + start as u64);
+            self.users.encode(&user, position, &mut self.sink)?;
             let one_each = self.items.encode(&items, &mut self.sink)?;
             let counts = if one_each { None } else { Some(self.items.counts.as_slice()) };
-            let runs = self.users.runs(length, counts)?;
-            self.sink.push(runs, &self.items.codes)?;
+            let (users, lens) = self.users.runs(length, counts)?;
+            self.sink.push(users, lens, &self.items.codes)?;
         }
         Ok(())
     }
@@ -106,21 +108,11 @@ impl<S: Sink> Encoder<S> {
 /// Item columns to codes, with the number of codes of each row.
 #[derive(Debug)]
 struct Items {
-    digester: Digester,
+    coder: Coder<ItemCode>,
     ngrams: Option<NGrams>,
-    digests: Vec<Digest>,
-    batch: DigestBatch,
     codes: Vec<ItemCode>,
     counts: Vec<u32>,
     packed: Packed,
-    dictionary: Option<CachedDictionary>,
-}
-
-/// Codes of the values of the dictionary seen last; batches of one file or one table often share it.
-#[derive(Debug)]
-struct CachedDictionary {
-    values: ArrayRef,
-    codes: Vec<Option<ItemCode>>,
 }
 
 impl Items {
@@ -154,7 +146,7 @@ impl Items {
                 } else {
                     regroup(&mut self.counts, &per_text);
                 }
-                self.intern_packed(KeyKind::Text, sink)?;
+                self.coder.bytes(KeyKind::Text, &self.packed, sink, &mut self.codes)?;
                 Ok(false)
             }
             _ => {
@@ -210,7 +202,7 @@ impl Items {
         };
         self.packed.clear();
         composite::encode(&flats, rows, &mut self.packed);
-        self.intern_packed(KeyKind::Composite, sink)?;
+        self.coder.bytes(KeyKind::Composite, &self.packed, sink, &mut self.codes)?;
         if let Some(valid) = &valid {
             self.restrict(valid, true);
         }
@@ -219,85 +211,9 @@ impl Items {
 
     fn intern_column(&mut self, column: &ArrayRef, sink: &mut impl Sink) -> Result<()> {
         match dictionary_keys(column) {
-            Some((keys, values)) => self.intern_dictionary(&keys, values, sink),
-            None => self.intern_flat(&Flat::new(column)?, sink),
+            Some((keys, values)) => self.coder.dictionary(&keys, values, sink, &mut self.codes),
+            None => self.coder.flat(&Flat::new(column)?, sink, &mut self.codes),
         }
-    }
-
-    /// Intern the dictionary values that these rows use and were not seen in it before, then map the keys.
-    ///
-    /// Unused values are left alone: they are not items of anybody.
-    fn intern_dictionary(&mut self, keys: &[u32], values: ArrayRef, sink: &mut impl Sink) -> Result<()> {
-        const OUTSIDE: Error = Error::Internal("a dictionary key lies outside its dictionary");
-        let mut cached = match self.dictionary.take() {
-            Some(cached) if std::sync::Arc::ptr_eq(&cached.values, &values) => cached,
-            _ => CachedDictionary { codes: vec![None; values.len()], values },
-        };
-        let known = self.codes.len();
-        let mut fresh = Vec::new();
-        for &key in keys {
-            let code = cached.codes.get_mut(key as usize).ok_or(OUTSIDE)?;
-            if code.is_none() {
-                *code = Some(ItemCode::default());
-                fresh.push(key);
-            }
-        }
-        if !fresh.is_empty() {
-            let fresh = UInt32Array::from(fresh);
-            let new_values = arrow_select::take::take(&cached.values, &fresh, None)
-                .map_err(|_| Error::Internal("values of a dictionary cannot be taken"))?;
-            self.intern_column(&new_values, sink)?;
-            for (&key, &code) in fresh.values().iter().zip(&self.codes[known..]) {
-                cached.codes[key as usize] = Some(code);
-            }
-            self.codes.truncate(known);
-        }
-        self.codes.extend(keys.iter().map(|&key| cached.codes[key as usize].unwrap_or_default()));
-        self.dictionary = Some(cached);
-        Ok(())
-    }
-
-    fn intern_flat(&mut self, column: &Flat, sink: &mut impl Sink) -> Result<()> {
-        self.digests.clear();
-        match &column.values {
-            Values::Words(words) => {
-                digest_words(&self.digester, column.kind, words, &mut self.digests);
-                sink.intern(&self.digests, &WordPayload(&words.values), &mut self.codes)
-            }
-            Values::Small(c) => self.intern_bytes(column.kind, c, sink),
-            Values::Large(c) => self.intern_bytes(column.kind, c, sink),
-            Values::Views(c) => self.intern_bytes(column.kind, c, sink),
-            Values::Fixed(c) => self.intern_bytes(column.kind, c, sink),
-        }
-    }
-
-    fn intern_packed(&mut self, kind: KeyKind, sink: &mut impl Sink) -> Result<()> {
-        let packed = std::mem::take(&mut self.packed);
-        self.digests.clear();
-        let done = self.intern_bytes(kind, &packed, sink);
-        self.packed = packed;
-        done
-    }
-
-    fn intern_bytes<C: ByteColumn>(&mut self, kind: KeyKind, column: &C, sink: &mut impl Sink) -> Result<()> {
-        let values = (0..column.rows()).map(|row| column.get(row));
-        self.digester.bytes(kind, values, &mut self.batch, &mut self.digests);
-        sink.intern(&self.digests, &BytePayload(column), &mut self.codes)
-    }
-}
-
-/// Digests of a words column, appended to `out`; one loop per representation.
-pub(super) fn digest_words(
-    digester: &Digester,
-    kind: KeyKind,
-    words: &super::columns::Words,
-    out: &mut Vec<Digest>,
-) {
-    let values = words.values.iter().copied();
-    match (words.signed, words.scale) {
-        (true, 1) => digester.integers(kind, values.map(|w| i128::from(w.cast_signed())), out),
-        (true, _) => digester.integers(kind, values.map(|w| words.canonical(w)), out),
-        (false, _) => digester.integers(kind, values.map(i128::from), out),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Tables in: Arrow record batches, from a stream or from files, become encoded rows.
 
+mod coder;
 mod columns;
 mod composite;
 mod encode;
 mod files;
+mod frequent;
 mod lists;
 mod plan;
 mod pool;

@@ -12,7 +12,7 @@ use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Plan;
 use super::*;
 use crate::Error;
-use crate::contributions::{ItemCode, KeyStore, Payload, UserRun};
+use crate::contributions::{Code, ItemCode, KeyStore, Payload, Side, UserCode};
 use crate::random::Digest;
 use crate::request::NGrams;
 
@@ -21,38 +21,44 @@ struct Recorder {
     codes: BTreeMap<Digest, u32>,
     digests: Vec<Digest>,
     store: KeyStore,
+    user_digests: Vec<Digest>,
     rows: BTreeSet<(Digest, Digest)>,
     users: BTreeSet<Digest>,
 }
 
 impl Sink for Recorder {
-    fn intern(
+    fn intern<C: Code>(
         &mut self,
         digests: &[Digest],
         payload: &impl Payload,
-        codes: &mut Vec<ItemCode>,
+        codes: &mut Vec<C>,
     ) -> Result<()> {
         for (row, &digest) in digests.iter().enumerate() {
-            let next = u32::try_from(self.digests.len()).unwrap();
+            let known = if C::SIDE == Side::User { &mut self.user_digests } else { &mut self.digests };
+            let next = u32::try_from(known.len()).unwrap();
             let code = *self.codes.entry(digest).or_insert_with(|| {
-                self.digests.push(digest);
-                payload.append_to(row, &mut self.store);
+                known.push(digest);
+                if C::SIDE == Side::Item {
+                    payload.append_to(row, &mut self.store);
+                }
                 next
             });
-            codes.push(ItemCode(code));
+            codes.push(C::new(code));
         }
         Ok(())
     }
 
-    fn push(&mut self, runs: &[UserRun], codes: &[ItemCode]) -> Result<()> {
-        let mut codes = codes.iter();
-        for run in runs {
-            self.users.insert(run.user);
-            for code in codes.by_ref().take(run.rows as usize) {
-                self.rows.insert((run.user, self.digests[code.0 as usize]));
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        let mut items = items.iter();
+        for (run, user) in users.iter().enumerate() {
+            let user = self.user_digests[user.0 as usize];
+            self.users.insert(user);
+            for item in items.by_ref().take(lens.map_or(1, |lens| lens[run] as usize)) {
+                self.rows.insert((user, self.digests[item.0 as usize]));
             }
         }
-        assert!(codes.next().is_none(), "the runs cover the codes");
+        assert!(items.next().is_none(), "the runs cover the codes");
+        assert!(lens.is_none_or(|lens| lens.len() == users.len()));
         Ok(())
     }
 }
@@ -72,6 +78,7 @@ fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Resul
         codes: BTreeMap::new(),
         digests: Vec::new(),
         store: KeyStore::new(item_schema.layout()),
+        user_digests: Vec::new(),
         rows: BTreeSet::new(),
         users: BTreeSet::new(),
     };

@@ -17,6 +17,7 @@
 
 use aes::Aes256;
 use aes::cipher::KeyInit;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::words::encrypt;
 use super::{Purpose, ReleaseKey};
@@ -29,7 +30,22 @@ const FIRST: usize = 11;
 const LONG: u8 = 0x80;
 
 /// A keyed 128-bit digest of a canonical key. Equal keys have equal digests under one release key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+)]
+#[repr(transparent)]
 pub struct Digest(pub(crate) u128);
 
 /// The type tag of a canonical encoding: keys of different kinds are never equal.
@@ -53,6 +69,57 @@ pub enum KeyKind {
     Composite = 8,
 }
 
+/// The canonical encoding of a key of one block: distinct keys have distinct blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block(u128);
+
+impl Block {
+    /// Stands for the keys that need more than one block.
+    pub const LONG: Self = Self(0);
+    /// Not the block of any key.
+    pub const NONE: Self = Self(u128::MAX);
+
+    /// The block of an integer-like key: `tag` in the lowest byte, the value's low 120 bits above it. No accepted
+    /// type has more.
+    #[must_use]
+    #[inline]
+    pub fn integer(kind: KeyKind, value: i128) -> Self {
+        Self((value.cast_unsigned() << 8) | u128::from(kind as u8))
+    }
+
+    /// The block of a byte string, [`Block::LONG`] if it needs more.
+    #[must_use]
+    #[inline]
+    pub fn bytes(kind: KeyKind, value: &[u8]) -> Self {
+        if value.len() > FIRST {
+            return Self::LONG;
+        }
+        let mut padded = [0; 16];
+        padded[..value.len()].copy_from_slice(value);
+        Self(u128::from_le_bytes(padded) << 40 | (value.len() as u128) << 8 | u128::from(kind as u8))
+    }
+
+    /// The block of a byte string given as an Arrow view: its length in the low 32 bits, then up to twelve bytes.
+    #[must_use]
+    #[inline]
+    pub fn view(kind: KeyKind, view: u128) -> Self {
+        let length = view & u128::from(u32::MAX);
+        if length > FIRST as u128 {
+            return Self::LONG;
+        }
+        let used = (1 << (32 + 8 * length)) - 1;
+        Self((view & used) << 8 | u128::from(kind as u8))
+    }
+
+    /// A number to choose a place in a small table by.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+    pub fn folded(self) -> u64 {
+        self.0 as u64 ^ (self.0 >> 64) as u64
+    }
+}
+
 /// Computes digests under one subkey.
 #[derive(Clone)]
 pub struct Digester {
@@ -69,19 +136,17 @@ impl Digester {
 
     /// Digests of integer-like keys, appended to `out`.
     pub fn integers(&self, kind: KeyKind, values: impl IntoIterator<Item = i128>, out: &mut Vec<Digest>) {
-        let mut lanes = [0_u128; 16];
-        let mut n = 0;
-        for value in values {
-            lanes[n] = integer_block(kind, value);
-            n += 1;
-            if n == lanes.len() {
-                encrypt(&self.cipher, &mut lanes);
-                out.extend(lanes.iter().copied().map(Digest));
-                n = 0;
-            }
-        }
-        encrypt(&self.cipher, &mut lanes[..n]);
-        out.extend(lanes[..n].iter().copied().map(Digest));
+        let blocks: Vec<Block> = values.into_iter().map(|value| Block::integer(kind, value)).collect();
+        self.blocks(&blocks, out);
+    }
+
+    /// Digests of keys of one block, appended to `out`.
+    ///
+    /// [`Block::LONG`] is no key: its digest is meaningless.
+    pub fn blocks(&self, blocks: &[Block], out: &mut Vec<Digest>) {
+        let first = out.len();
+        out.extend(blocks.iter().map(|block| Digest(block.0)));
+        encrypt(&self.cipher, zerocopy::transmute_mut!(&mut out[first..]));
     }
 
     /// Digests of byte-string keys, appended to `out`.
@@ -158,11 +223,6 @@ impl DigestBatch {
     }
 }
 
-/// `tag` in the lowest byte, the value's low 120 bits above it: no accepted type has more.
-fn integer_block(kind: KeyKind, value: i128) -> u128 {
-    (value.cast_unsigned() << 8) | u128::from(kind as u8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +248,27 @@ mod tests {
         }
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), values.len());
+    }
+
+    #[test]
+    fn short_values_have_a_block_and_its_digest() {
+        for length in 0..30_u8 {
+            let value: Vec<u8> = (1..=length).collect();
+            let block = Block::bytes(KeyKind::Text, &value);
+            assert_eq!(block == Block::LONG, value.len() > FIRST);
+            if value.len() <= 12 {
+                let mut view = [0xee; 16];
+                view[..4].copy_from_slice(&u32::from(length).to_le_bytes());
+                view[4..4 + value.len()].copy_from_slice(&value);
+                assert_eq!(Block::view(KeyKind::Text, u128::from_le_bytes(view)), block);
+            }
+            if block != Block::LONG {
+                let mut out = Vec::new();
+                digester().blocks(&[block], &mut out);
+                assert_eq!(out, [one(KeyKind::Text, &value)]);
+            }
+        }
+        assert_eq!(Block::view(KeyKind::Text, u128::MAX), Block::LONG);
     }
 
     #[test]

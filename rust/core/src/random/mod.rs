@@ -7,6 +7,6 @@ mod digest;
 mod key;
 mod words;
 
-pub use digest::{Digest, DigestBatch, Digester, KeyKind};
+pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
 pub use key::{Purpose, ReleaseKey};
 pub use words::{PairWords, Words};

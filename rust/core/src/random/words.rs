@@ -2,11 +2,9 @@
 
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use zerocopy::IntoBytes;
 
 use super::{Digest, Purpose, ReleaseKey};
-
-/// Blocks handed to the cipher at once, so that its pipeline is full.
-const LANES: usize = 16;
 
 /// One 128-bit word per item: AES-256 of the item's digest under the subkey of (purpose, round).
 ///
@@ -35,12 +33,10 @@ impl Words {
     /// If the slices differ in length.
     pub fn fill(&self, digests: &[Digest], words: &mut [u128]) {
         assert_eq!(digests.len(), words.len());
-        for (d, w) in digests.chunks(LANES).zip(words.chunks_mut(LANES)) {
-            for (w, d) in w.iter_mut().zip(d) {
-                *w = d.0;
-            }
-            encrypt(&self.0, w);
+        for (word, digest) in words.iter_mut().zip(digests) {
+            *word = digest.0;
         }
+        encrypt(&self.0, words);
     }
 }
 
@@ -61,26 +57,19 @@ impl PairWords {
     /// The words of one user's items: `words` holds the item digests on entry.
     pub fn fill_for_user(&self, user: Digest, words: &mut [u128]) {
         let chain = encrypt_one(&self.0, user.0);
-        for lanes in words.chunks_mut(LANES) {
-            for w in lanes.iter_mut() {
-                *w ^= chain;
-            }
-            encrypt(&self.0, lanes);
+        for word in words.iter_mut() {
+            *word ^= chain;
         }
+        encrypt(&self.0, words);
     }
 }
 
-/// Encrypt up to [`LANES`] words in place.
+/// Encrypt words in place, each as a little-endian block.
 pub(super) fn encrypt(cipher: &Aes256, words: &mut [u128]) {
-    let mut blocks = [aes::Block::default(); LANES];
-    let blocks = &mut blocks[..words.len()];
-    for (b, w) in blocks.iter_mut().zip(words.iter()) {
-        *b = w.to_le_bytes().into();
-    }
+    words.iter_mut().for_each(|word| *word = word.to_le());
+    let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
     cipher.encrypt_blocks(blocks);
-    for (b, w) in blocks.iter().zip(words.iter_mut()) {
-        *w = u128::from_le_bytes((*b).into());
-    }
+    words.iter_mut().for_each(|word| *word = u128::from_le(*word));
 }
 
 fn encrypt_one(cipher: &Aes256, word: u128) -> u128 {

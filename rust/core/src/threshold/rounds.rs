@@ -89,18 +89,25 @@ impl Decision<'_> {
         let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
         parallel::map(parts, |part: Range<usize>| {
             let mut found = Vec::new();
+            let (mut digests, mut words) = ([Digest::default(); BLOCK], [0; BLOCK]);
             for first in part.clone().step_by(BLOCK) {
-                self.decide_block(first..part.end.min(first + BLOCK), &mut found);
+                let codes = first..part.end.min(first + BLOCK);
+                let (digests, words) = (&mut digests[..codes.len()], &mut words[..codes.len()]);
+                self.decide_block(codes, digests, words, &mut found);
             }
             found
         })
         .concat()
     }
 
-    fn decide_block(&self, codes: Range<usize>, found: &mut Vec<(ItemCode, i64)>) {
-        let mut digests = [Digest::default(); BLOCK];
-        let mut words = [0_u128; BLOCK];
-        let (digests, words) = (&mut digests[..codes.len()], &mut words[..codes.len()]);
+    /// Decide the items of a block, whose digests and random words are put into `digests` and `words`.
+    fn decide_block(
+        &self,
+        codes: Range<usize>,
+        digests: &mut [Digest],
+        words: &mut [u128],
+        found: &mut Vec<(ItemCode, i64)>,
+    ) {
         self.vocabulary.gather_digests(codes.start, digests);
         self.words.fill(digests, words);
         let weights = &self.histogram.weights()[codes.clone()];

@@ -1,5 +1,6 @@
 //! The weighted histogram of one round.
 
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +16,10 @@ use crate::parallel;
 const PRIVATE_CODES: usize = 1 << 16;
 /// Weights are looked up for users of up to this many items and computed for larger ones.
 const TABLE: u32 = 1 << 12;
+
+/// Items whose weights are read together before they are changed one by one: an atomic change waits for its cache
+/// miss, plain reads overlap theirs.
+const AHEAD: usize = 64;
 
 /// Sum of the weights of each item code, in integer units.
 #[derive(Debug)]
@@ -86,10 +91,13 @@ fn add_shared(
     for user in users {
         let items = contributions.kept_items(user);
         let w = weight(items.len());
-        for &item in items {
-            match private.get_mut(item as usize) {
-                Some(sum) => *sum += w,
-                None => _ = weights[item as usize].fetch_add(w, Relaxed),
+        for items in items.chunks(AHEAD) {
+            black_box(items.iter().fold(0, |mixed, item| mixed ^ weights[*item as usize].load(Relaxed)));
+            for &item in items {
+                match private.get_mut(item as usize) {
+                    Some(sum) => *sum += w,
+                    None => _ = weights[item as usize].fetch_add(w, Relaxed),
+                }
             }
         }
     }

@@ -1,0 +1,55 @@
+//! Bounding against sorting every user anew.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::contributions::testing::contributions;
+
+/// The kept items of a user by definition: the first D0 of all that were not released.
+fn kept(user: Digest, items: &[u32], digests: &Digests<'_>, bound: usize, key: &ReleaseKey) -> Vec<u32> {
+    let mut words: Vec<u128> = items.iter().map(|item| digests.get(ItemCode(*item)).0).collect();
+    PairWords::new(key, Purpose::Bound).fill_for_user(user, &mut words);
+    let mut keyed: Vec<_> = words.into_iter().zip(items.iter().copied()).collect();
+    keyed.sort_unstable();
+    keyed.truncate(bound);
+    let mut first: Vec<u32> = keyed.into_iter().map(|(_, item)| item).collect();
+    first.sort_unstable();
+    first
+}
+
+proptest! {
+    #[test]
+    fn users_keep_their_first_items_round_after_round(
+        rows in prop::collection::vec((0_u64..4, 0_u64..60), 0..200),
+        bound in 1_u32..9,
+        releases in prop::collection::vec(prop::collection::btree_set(0_u32..256, 0..60), 0..5),
+    ) {
+        let key = ReleaseKey::insecure_test([9; 32]);
+        let control = Control::default();
+        let original = contributions(&rows, &key);
+        let mut left: Vec<Vec<u32>> = (0..original.users.len())
+            .map(|u| original.items.as_slice()[original.starts[u]..][..original.lens[u] as usize].to_vec())
+            .collect();
+        let users = original.users.clone();
+        let codes = original.vocabulary.code_bound();
+        let mut bounded =
+            BoundedContributions::new(original, L0Bound::new(bound.into()).unwrap(), &key, &control).unwrap();
+        let mut sizes = BTreeMap::new();
+        for release in std::iter::once(Default::default()).chain(releases) {
+            let mut released = ItemSet::new(codes);
+            release.iter().filter(|c| (**c as usize) < codes).for_each(|c| released.insert(ItemCode(*c)));
+            bounded.remove(&released, &control).unwrap();
+            for (user, items) in left.iter_mut().enumerate() {
+                items.retain(|item| !released.contains(ItemCode(*item)));
+                let mut found = bounded.kept_items(user).to_vec();
+                found.sort_unstable();
+                let digests = bounded.vocabulary().digests();
+                prop_assert_eq!(&found, &kept(users[user], items, &digests, bound as usize, &key));
+                sizes.insert(user, found.len());
+            }
+        }
+        prop_assert_eq!(sizes.len(), users.len());
+    }
+}

@@ -1,0 +1,58 @@
+//! The interner on one and on several threads.
+
+use super::*;
+
+/// Remembers the place of the first row of each key.
+#[derive(Debug, Default)]
+struct Firsts(Vec<usize>);
+
+impl Records<usize> for Firsts {
+    fn append(&mut self, row: usize) {
+        self.0.push(row);
+    }
+    fn bytes(&self) -> usize {
+        self.0.capacity() * 8
+    }
+}
+
+/// Well-mixed digests of small numbers, some sharing tag bits on purpose.
+fn digest(n: u128) -> Digest {
+    Digest((n % 997).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) & !0xffff_ffff | (n % 3))
+}
+
+#[test]
+fn equal_digests_get_equal_codes_and_their_own_record() {
+    let sharding = Sharding::for_threads(2);
+    let interner = Interner::new(sharding, Firsts::default);
+    let mut seen = std::collections::BTreeMap::new();
+    for batch in 0..20_usize {
+        let digests: Vec<_> = (0..9000).map(|i| digest((batch * 37 + i) as u128)).collect();
+        let mut codes = Vec::new();
+        let row = |row| batch * 10_000 + row;
+        interner.intern(&digests, row, &mut Scratch::default(), &mut codes).unwrap();
+        for (row, (d, c)) in digests.iter().zip(codes).enumerate() {
+            let first = seen.entry(*d).or_insert((c, batch * 10_000 + row));
+            assert_eq!(first.0, c);
+        }
+    }
+    let codes: std::collections::BTreeSet<_> = seen.values().map(|v| v.0).collect();
+    assert_eq!(codes.len(), seen.len());
+    let shards = interner.into_shards().unwrap();
+    for (d, (code, first)) in seen {
+        let (shard, local) = (&shards[sharding.shard_of_code(code)], sharding.local_of_code(code));
+        assert_eq!(shard.digests()[local], d.0);
+        assert_eq!(shard.records.0[local], first);
+    }
+}
+
+#[test]
+fn threads_agree_on_codes() {
+    let interner = Interner::new(Sharding::for_threads(2), Firsts::default);
+    let digests: Vec<_> = (0..5000).map(digest).collect();
+    let all = crate::parallel::map(vec![0, 1, 2, 3], |_| {
+        let mut codes = Vec::new();
+        interner.intern(&digests, |row| row, &mut Scratch::default(), &mut codes).unwrap();
+        codes
+    });
+    assert!(all.windows(2).all(|w| w[0] == w[1]));
+}

@@ -1,0 +1,53 @@
+//! How keys are divided among shards, and codes made of shard and local code.
+
+use crate::random::Digest;
+
+/// A code is `local << bits | shard`; codes grow with the order of first appearance, so that frequent keys have
+/// small ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sharding {
+    bits: u32,
+}
+
+impl Sharding {
+    /// The most shards.
+    pub(crate) const MOST: usize = 256;
+
+    /// Enough shards that threads seldom meet, few enough that a batch has many keys for each.
+    pub(crate) fn for_threads(threads: usize) -> Self {
+        Self { bits: (4 * threads.max(1)).next_power_of_two().min(Self::MOST).ilog2() }
+    }
+
+    /// Number of shards.
+    pub(crate) fn shards(self) -> usize {
+        1 << self.bits
+    }
+
+    /// Most keys of one shard: codes fit 32 bits, and one is left so that `local + 1` fits a slot's 32 bits.
+    pub(crate) fn capacity(self) -> usize {
+        (1 << (32 - self.bits)) - 1
+    }
+
+    /// The code of a local code of a shard.
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most 256 shards")]
+    pub(crate) fn code(self, shard: usize, local: u32) -> u32 {
+        local << self.bits | shard as u32
+    }
+
+    /// The shard of a code.
+    pub(crate) fn shard_of_code(self, code: u32) -> usize {
+        code as usize & (self.shards() - 1)
+    }
+
+    /// The local code inside the shard.
+    pub(crate) fn local_of_code(self, code: u32) -> usize {
+        (code >> self.bits) as usize
+    }
+
+    /// The shard of a key.
+    #[inline]
+    pub(super) fn shard_of_digest(self, digest: Digest) -> u8 {
+        let [.., top] = digest.0.to_le_bytes();
+        top & (u8::MAX >> (u8::BITS - self.bits))
+    }
+}
