@@ -142,14 +142,13 @@ impl<R> Shard<R> {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
         let mut at = home(tag(digest), buckets.len());
         loop {
-            let (bucket, filled) = (&buckets[at], buckets[at].filled());
-            if bucket.candidate(tag(digest)) != 0 {
-                for (t, local) in bucket.tags.iter().zip(bucket.locals).take(filled) {
-                    if *t == tag(digest) && digests[local as usize - 1] == digest.0 {
-                        return Ok(local - 1);
-                    }
-                }
+            let bucket = &buckets[at];
+            if bucket.candidate(tag(digest)) != 0
+                && let Some(local) = compare(bucket, digest, digests)
+            {
+                return Ok(local);
             }
+            let filled = bucket.filled();
             if filled < SLOTS {
                 return Err((at, filled));
             }
@@ -207,6 +206,16 @@ fn tag(digest: Digest) -> u32 {
     digest.0 as u32
 }
 
+/// The local code of the slot that holds this digest.
+#[cold]
+fn compare(bucket: &Bucket, digest: Digest, digests: &[u128]) -> Option<u32> {
+    let slots = bucket.tags.iter().zip(bucket.locals).take(bucket.filled());
+    slots
+        .filter(|(t, local)| **t == tag(digest) && digests[*local as usize - 1] == digest.0)
+        .map(|(_, local)| local - 1)
+        .next()
+}
+
 /// The bucket to look at first, of so many: as many leading bits of the tag as it takes.
 #[inline]
 fn home(tag: u32, buckets: usize) -> usize {
@@ -218,7 +227,10 @@ impl Bucket {
     /// result means nothing, which comparing digests brings out: so this needs no branch.
     #[inline]
     fn candidate(&self, tag: u32) -> u32 {
-        self.tags.iter().zip(&self.locals).fold(0, |any, (t, l)| any | if *t == tag { *l } else { 0 })
+        self.tags
+            .iter()
+            .zip(&self.locals)
+            .fold(0, |any, (t, l)| any | (u32::from(*t == tag).wrapping_neg() & l))
     }
 
     /// Number of slots in use.
