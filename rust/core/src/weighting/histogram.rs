@@ -28,12 +28,13 @@ const AHEAD: usize = 64;
 #[derive(Debug)]
 pub struct WeightHistogram {
     weights: Array<u64>,
+    used: bool,
 }
 
 impl WeightHistogram {
     /// All weights zero.
     pub(crate) fn new(code_bound: usize) -> Self {
-        Self { weights: Array::zeroed(code_bound) }
+        Self { weights: Array::zeroed(code_bound), used: false }
     }
 
     /// Weights by item code.
@@ -53,7 +54,10 @@ impl WeightHistogram {
         weighting: Weighting,
         control: &Control,
     ) -> Result<()> {
-        self.weights.as_mut_slice().fill(0);
+        // A new array is zero already, and not touching it here lets all threads share the cost of fresh memory.
+        if std::mem::replace(&mut self.used, true) {
+            self.weights.as_mut_slice().fill(0);
+        }
         let table: Vec<u64> = (0..=TABLE.min(contributions.bound())).map(|k| weighting.weight(k)).collect();
         let weight = |k: usize| {
             table.get(k).copied().unwrap_or_else(|| weighting.weight(u32::try_from(k).unwrap_or(u32::MAX)))
