@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use super::columns::{ByteColumn, BytePayload, Flat, Values, WordPayload, Words};
 use super::encode::{Sink, decode_runs};
-use super::frequent::FrequentKeys;
+use super::frequent::{FrequentKeys, SmallIntegers};
 use crate::contributions::{Code, KeyStore, Payload};
 use crate::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use crate::{Error, Result};
@@ -19,6 +19,8 @@ const SMALL: usize = 1024;
 pub(super) struct Coder<C> {
     digester: Digester,
     batch: DigestBatch,
+    small: SmallIntegers,
+    numbers: Vec<u32>,
     frequent: Option<FrequentKeys<C>>,
     dictionary: Option<CachedDictionary<C>>,
     /// How many keys of the batch were not among the frequent ones. Their rows, blocks, digests and codes follow; rows
@@ -55,6 +57,8 @@ impl<C: Code> Coder<C> {
         Self {
             digester: Digester::new(key, purpose),
             batch: DigestBatch::default(),
+            small: SmallIntegers::default(),
+            numbers: Vec::new(),
             frequent: None,
             dictionary: None,
             others: 0,
@@ -76,7 +80,7 @@ impl<C: Code> Coder<C> {
         }
     }
 
-    /// Append the codes of integer-like values; one loop per representation.
+    /// Append the codes of integer-like values.
     pub(super) fn words(
         &mut self,
         kind: KeyKind,
@@ -84,17 +88,21 @@ impl<C: Code> Coder<C> {
         sink: &mut impl Sink,
         codes: &mut Vec<C>,
     ) -> Result<()> {
-        let (first, values) = (codes.len(), words.values.iter().copied());
-        match (words.signed, words.scale) {
-            (true, 1) => {
-                self.look_up(values.map(|w| Block::integer(kind, i128::from(w.cast_signed()))), codes);
-            }
-            (true, _) => self.look_up(values.map(|w| Block::integer(kind, words.canonical(w))), codes),
-            (false, _) => self.look_up(values.map(|w| Block::integer(kind, i128::from(w))), codes),
+        let (first, values) = (codes.len(), &words.values);
+        codes.resize(first + values.len(), C::default());
+        let codes = &mut codes[first..];
+        self.start(values.len());
+        if words.scale == 1 {
+            self.look_up_small(kind, values, codes);
         }
+        self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.others], &mut self.digests);
-        self.intern_others(WordPayload(&words.values), sink, &mut codes[first..])
+        self.intern_others(WordPayload(values), sink, codes)?;
+        if words.scale == 1 {
+            self.small.put(values, &self.rows, &self.codes);
+        }
+        Ok(())
     }
 
     /// Append the codes of byte strings.
@@ -106,7 +114,10 @@ impl<C: Code> Coder<C> {
         codes: &mut Vec<C>,
     ) -> Result<()> {
         let first = codes.len();
-        self.look_up((0..column.rows()).map(|row| column.block(kind, row)), codes);
+        codes.resize(first + column.rows(), C::default());
+        let codes = &mut codes[first..];
+        self.start(column.rows());
+        self.look_up(|row| column.block(kind, row), codes);
         self.digests.clear();
         if self.blocks[..self.others].contains(&Block::LONG) {
             let values = self.rows[..self.others].iter().map(|row| column.get(*row as usize));
@@ -114,29 +125,50 @@ impl<C: Code> Coder<C> {
         } else {
             self.digester.blocks(&self.blocks[..self.others], &mut self.digests);
         }
-        self.intern_others(BytePayload(column), sink, &mut codes[first..])
+        self.intern_others(BytePayload(column), sink, codes)
     }
 
-    /// Append the codes of the frequent keys (and something for the others, whose rows and blocks are kept).
-    ///
-    /// Whether a key is frequent is as good as random, so there is no branch on it.
-    fn look_up(&mut self, blocks: impl ExactSizeIterator<Item = Block>, codes: &mut Vec<C>) {
-        let count = blocks.len();
-        if self.frequent.is_none() && count >= SMALL {
+    /// A batch of so many rows, none of whose codes is known.
+    fn start(&mut self, rows: usize) {
+        if self.frequent.is_none() && rows >= SMALL {
             self.frequent = FrequentKeys::new();
         }
-        if self.rows.len() < count {
-            self.rows.resize(count, 0);
-            self.blocks.resize(count, Block::NONE);
+        self.rows.clear();
+        self.rows.extend((0_u32..).take(rows));
+        self.others = rows;
+    }
+
+    /// Write the codes of small integers that are known, and leave the rows of the others.
+    fn look_up_small(&mut self, kind: KeyKind, values: &[u64], codes: &mut [C]) {
+        self.small.prepare(kind, values.len());
+        self.numbers.resize(values.len(), 0);
+        self.small.get(values, &mut self.numbers);
+        let mut left = 0;
+        for ((row, number), code) in (0_u32..).zip(&self.numbers).zip(codes) {
+            *code = C::new(number.wrapping_sub(1));
+            self.rows[left] = row;
+            left += usize::from(*number == 0);
         }
-        let mut others = 0;
-        codes.extend((0_u32..).zip(blocks).map(|(row, block)| {
+        self.others = left;
+    }
+
+    /// Write the codes of the frequent keys, and leave the rows and blocks of the others.
+    ///
+    /// Whether a key is frequent is as good as random, so there is no branch on it.
+    fn look_up(&mut self, block: impl Fn(usize) -> Block, codes: &mut [C]) {
+        if self.blocks.len() < self.others {
+            self.blocks.resize(self.others, Block::NONE);
+        }
+        let mut left = 0;
+        for at in 0..self.others {
+            let row = self.rows[at];
+            let block = block(row as usize);
             let (known, code) = self.frequent.as_ref().map_or((false, C::default()), |f| f.get(block));
-            (self.rows[others], self.blocks[others]) = (row, block);
-            others += usize::from(!known);
-            code
-        }));
-        self.others = others;
+            codes[row as usize] = code;
+            (self.rows[left], self.blocks[left]) = (row, block);
+            left += usize::from(!known);
+        }
+        self.others = left;
     }
 
     /// Intern the keys that were not among the frequent ones and put their codes where they belong.

@@ -1,10 +1,12 @@
 //! The codes of frequent keys, found without digesting them.
 //!
 //! In most tables a few keys make up much of the rows. They are among the first that are seen, so they have small codes,
-//! and only keys of small codes are let in: the many rare ones that follow do not push them out.
+//! and only keys of small codes are let in: the many rare ones that follow do not push them out. Integers are often
+//! numbered from zero or one; small ones have a table of their own, indexed by the integer.
 
 use crate::contributions::Code;
-use crate::random::Block;
+use crate::memory::Array;
+use crate::random::{Block, KeyKind};
 
 /// Places: two tables (one of users, one of items) leave room for a batch in the second-level cache.
 const PLACES: usize = 1 << 12;
@@ -43,6 +45,54 @@ impl<C: Code> FrequentKeys<C> {
     }
 }
 
+/// Small integers are those below this number.
+const SMALL: usize = 1 << 20;
+
+/// A table from small non-negative integers to codes.
+#[derive(Debug, Default)]
+pub(super) struct SmallIntegers {
+    /// What the integers mean; they are forgotten when it changes.
+    kind: Option<KeyKind>,
+    /// Number of the code plus one, 0 if unknown.
+    numbers: Array<u32>,
+}
+
+impl SmallIntegers {
+    /// Make ready for so many more integers of a kind. The table grows with the rows, so that few rows do not pay for
+    /// a large one.
+    pub(super) fn prepare(&mut self, kind: KeyKind, rows: usize) {
+        if self.kind.replace(kind) != Some(kind) {
+            self.numbers = Array::default();
+        }
+        let known = self.numbers.as_slice();
+        if known.len() < SMALL {
+            let mut larger = Array::zeroed((known.len() + rows).next_power_of_two().min(SMALL));
+            larger.as_mut_slice()[..known.len()].copy_from_slice(known);
+            self.numbers = larger;
+        }
+    }
+
+    /// The numbers of the codes plus one, 0 where an integer is not known. This loop does nothing else, so that
+    /// its cache misses overlap.
+    pub(super) fn get(&self, integers: &[u64], numbers: &mut [u32]) {
+        let known = self.numbers.as_slice();
+        for (number, integer) in numbers.iter_mut().zip(integers) {
+            *number = usize::try_from(*integer).ok().and_then(|at| known.get(at)).map_or(0, |known| *known);
+        }
+    }
+
+    /// Remember the codes of some of `integers`.
+    pub(super) fn put<C: Code>(&mut self, integers: &[u64], rows: &[u32], codes: &[C]) {
+        let numbers = self.numbers.as_mut_slice();
+        for (row, code) in rows.iter().zip(codes) {
+            let integer = usize::try_from(integers[*row as usize]).ok();
+            if let Some(number) = integer.and_then(|at| numbers.get_mut(at)) {
+                *number = code.number().wrapping_add(1);
+            }
+        }
+    }
+}
+
 /// The upper bits of the product depend on all bits of the key.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the shift leaves few bits")]
@@ -71,6 +121,24 @@ mod tests {
             let (known, code) = frequent.get(block(n));
             assert!(!known || code == ItemCode::new(n));
         }
+    }
+
+    #[test]
+    fn small_integers_are_kept_apart_by_kind() {
+        let integers = [0, 5, 127, 128, u64::MAX];
+        let codes = [7, 8, 9, 10, 11].map(ItemCode::new);
+        let mut small = SmallIntegers::default();
+        let mut numbers = [1; 5];
+        small.prepare(KeyKind::Integer, 100);
+        small.get(&integers, &mut numbers);
+        assert_eq!(numbers, [0; 5]);
+        small.put(&integers, &[0, 1, 2, 3, 4], &codes);
+        small.prepare(KeyKind::Integer, 1 << 30);
+        small.get(&integers, &mut numbers);
+        assert_eq!(numbers, [8, 9, 10, 0, 0]);
+        small.prepare(KeyKind::Date, 100);
+        small.get(&integers, &mut numbers);
+        assert_eq!(numbers, [0; 5]);
     }
 
     #[test]
