@@ -12,6 +12,11 @@ mod producers;
 mod selection;
 mod values;
 
+/// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
+/// to the kernel and fetch it anew, which costs up to a fifth of the time (`docs/decisions/0005-allocator.md`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The compiled part of `dpsel`. Private: use the names that `dpsel` exports.
 #[pyo3::pymodule]
 mod _core {
