@@ -3,7 +3,7 @@
 
 use divan::counter::ItemsCount;
 use dpsel_bench::{Stream, control, key};
-use dpsel_core::contributions::{ContributionsBuilder, KeyLayout, KeyStore, Payload};
+use dpsel_core::contributions::{ContributionsBuilder, ItemCode, KeyLayout, KeyStore, Payload};
 use dpsel_core::random::{Digest, Digester, KeyKind, Purpose};
 
 const ROWS: usize = 1 << 20;
@@ -35,8 +35,8 @@ fn digest(bencher: divan::Bencher) {
 struct Words<'a>(&'a [u64]);
 
 impl Payload for Words<'_> {
-    fn append_to(&self, row: usize, store: &mut KeyStore) {
-        store.push_word(self.0[row]);
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_words(rows.map(|row| self.0[row]));
     }
 }
 
@@ -47,7 +47,7 @@ fn intern(bencher: divan::Bencher, vocabulary: u64) {
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| {
         let builder = ContributionsBuilder::new(KeyLayout::Words, &control(1));
         let mut worker = builder.worker();
-        let mut codes = Vec::with_capacity(ROWS);
+        let mut codes: Vec<ItemCode> = Vec::with_capacity(ROWS);
         for (digests, items) in digests.chunks(BATCH).zip(items.chunks(BATCH)) {
             worker.intern(digests, &Words(items), &mut codes).unwrap();
         }

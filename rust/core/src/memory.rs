@@ -114,15 +114,10 @@ impl<T: Element> Growing<T> {
         &self.array.as_slice()[..self.len]
     }
 
-    /// Add an element.
-    pub(crate) fn push(&mut self, value: T) {
-        if let Some(place) = self.array.as_mut_slice().get_mut(self.len) {
-            *place = value;
-            self.len += 1;
-        } else {
-            self.reserve(1);
-            self.push(value);
-        }
+    /// Make room for `more` elements, to be added one by one without looking for room each time.
+    pub(crate) fn room(&mut self, more: usize) -> Room<'_, T> {
+        self.reserve(more);
+        Room { elements: self.array.as_mut_slice(), len: &mut self.len }
     }
 
     /// Add several elements.
@@ -133,13 +128,6 @@ impl<T: Element> Growing<T> {
             *place = value;
         }
         self.len += count;
-    }
-
-    /// Add several elements.
-    pub(crate) fn extend_from_slice(&mut self, values: &[T]) {
-        self.reserve(values.len());
-        self.array.as_mut_slice()[self.len..][..values.len()].clone_from_slice(values);
-        self.len += values.len();
     }
 
     /// Forget the elements, keep the memory.
@@ -167,6 +155,44 @@ impl<T: Element> Growing<T> {
     /// Bytes in use (what was reserved beyond is not backed by memory before it is used).
     pub(crate) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
+    }
+}
+
+/// The elements of a [`Growing`] array, with room for some more.
+#[derive(Debug)]
+pub(crate) struct Room<'a, T> {
+    elements: &'a mut [T],
+    len: &'a mut usize,
+}
+
+impl<T> Room<'_, T> {
+    /// The elements so far, and the room behind them.
+    #[inline]
+    pub(crate) fn elements(&self) -> &[T] {
+        self.elements
+    }
+
+    /// Number of elements.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        *self.len
+    }
+
+    /// Add elements; there must be room.
+    #[inline]
+    pub(crate) fn extend_from_slice(&mut self, values: &[T])
+    where
+        T: Copy,
+    {
+        self.elements[*self.len..][..values.len()].copy_from_slice(values);
+        *self.len += values.len();
+    }
+
+    /// Add an element; there must be room.
+    #[inline]
+    pub(crate) fn push(&mut self, value: T) {
+        self.elements[*self.len] = value;
+        *self.len += 1;
     }
 }
 
@@ -198,7 +224,7 @@ mod tests {
     fn growing_keeps_what_was_pushed() {
         let mut growing = Growing::<u128>::default();
         for i in 0..400_000_u32 {
-            growing.push(i.into());
+            growing.room(1).push(i.into());
         }
         assert!(growing.as_slice().iter().zip(0_u128..).all(|(x, i)| *x == i));
         assert_eq!(growing.len(), 400_000);

@@ -14,12 +14,9 @@ use crate::{Error, Result};
 
 const READING: &str = "reading the rows";
 
-/// A batch's payload and the row to take from it.
-struct PayloadRow<'a, P>(&'a P, usize);
-
-impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
-    fn append(&mut self, row: PayloadRow<'_, P>) {
-        row.0.append_to(row.1, self);
+impl<P: Payload> Records<P> for KeyStore {
+    fn append(&mut self, payload: &P, rows: impl ExactSizeIterator<Item = usize> + Clone) {
+        payload.append_to(rows, self);
     }
     fn bytes(&self) -> usize {
         self.heap_bytes()
@@ -31,7 +28,7 @@ impl<P: Payload> Records<PayloadRow<'_, P>> for KeyStore {
 pub(super) struct NoRecord;
 
 impl Records<()> for NoRecord {
-    fn append(&mut self, _row: ()) {}
+    fn append(&mut self, _source: &(), _rows: impl ExactSizeIterator<Item = usize> + Clone) {}
     fn bytes(&self) -> usize {
         0
     }
@@ -127,11 +124,8 @@ impl Worker<'_> {
         let ContributionsBuilder { users, items, control, .. } = self.builder;
         self.codes.clear();
         let grown = match C::SIDE {
-            Side::User => users.intern(digests, |_| (), &mut self.scratch, &mut self.codes)?,
-            Side::Item => {
-                let record = |row| PayloadRow(payload, row);
-                items.intern(digests, record, &mut self.scratch, &mut self.codes)?
-            }
+            Side::User => users.intern(digests, &(), &mut self.scratch, &mut self.codes)?,
+            Side::Item => items.intern(digests, payload, &mut self.scratch, &mut self.codes)?,
         };
         codes.extend(self.codes.iter().copied().map(C::new));
         control.charge_memory(grown, READING)

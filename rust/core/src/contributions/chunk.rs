@@ -3,7 +3,7 @@
 //! A worker collects rows in an open chunk. When it is full its rows are divided into parts by their users, so that
 //! grouping a part later (`grouping`) stays in the cache, even when users come in random order.
 
-use super::UserCode;
+use super::{ItemCode, UserCode};
 use crate::memory::{Array, Growing};
 
 /// Bits of a user's code that name its part.
@@ -15,16 +15,41 @@ pub(super) const PARTS: usize = 1 << PART_BITS;
 type Starts = [usize; PARTS + 1];
 
 /// The part of a user, and its place there.
+#[inline]
 fn place(user: u32) -> (usize, u32) {
     (user as usize % PARTS, user >> PART_BITS)
 }
 
-/// Rows in the order in which they came.
+/// A user (or its place) and an item in one word: rows in random order are moved as one.
+#[inline]
+fn pack(user: u32, item: u32) -> u64 {
+    u64::from(user) << 32 | u64::from(item)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn unpack(row: u64) -> (u32, u32) {
+    ((row >> 32) as u32, row as u32)
+}
+
+/// Running sums of the counts that stand one place to the right.
+fn starts(mut counts: Starts) -> Starts {
+    for part in 0..PARTS {
+        counts[part + 1] += counts[part];
+    }
+    counts
+}
+
+/// Rows in the order in which they came: single ones, or runs of one user each.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
-    /// The user of each run.
+    rows: Growing<u64>,
+    runs: OpenRuns,
+}
+
+#[derive(Debug, Default)]
+struct OpenRuns {
     users: Growing<u32>,
-    /// Rows of each run; empty where every run is one row.
     lens: Growing<u32>,
     items: Growing<u32>,
 }
@@ -32,72 +57,158 @@ pub(super) struct OpenChunk {
 impl OpenChunk {
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
-        self.items.len()
+        self.rows.len() + self.runs.items.len()
     }
 
-    /// Whether rows can be added whose runs are all of one row (or are not).
+    /// Whether single rows (or runs) can be added.
     pub(super) fn accepts(&self, single: bool) -> bool {
-        self.users.len() == 0 || single == (self.lens.len() == 0)
+        if single { self.runs.users.len() == 0 } else { self.rows.len() == 0 }
     }
 
     /// Add rows; without `lens` every run is one row.
-    pub(super) fn extend(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[super::ItemCode]) {
-        self.users.extend(users.iter().map(|user| user.0));
-        self.lens.extend(lens.unwrap_or_default().iter().copied());
-        self.items.extend(items.iter().map(|item| item.0));
+    pub(super) fn extend(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) {
+        if let Some(lens) = lens {
+            self.runs.users.extend(users.iter().map(|user| user.0));
+            self.runs.lens.extend(lens.iter().copied());
+            self.runs.items.extend(items.iter().map(|item| item.0));
+        } else {
+            self.rows.extend(users.iter().zip(items).map(|(user, item)| pack(user.0, item.0)));
+        }
     }
 
     /// Divide the rows into parts and start anew.
     pub(super) fn close(&mut self) -> Chunk {
-        let (run_starts, row_starts) = self.part_starts();
-        let mut users = Array::<u32>::zeroed(self.users.len());
-        let mut lens = Array::<u32>::zeroed(self.lens.len());
-        let mut items = Array::<u32>::zeroed(self.rows());
-        if self.lens.len() == 0 {
-            self.scatter_rows(run_starts, users.as_mut_slice(), items.as_mut_slice());
+        let chunk = if self.rows.len() > 0 {
+            Chunk::Rows(Rows::new(self.rows.as_slice()))
         } else {
-            let out = (users.as_mut_slice(), lens.as_mut_slice(), items.as_mut_slice());
-            self.scatter_runs(run_starts, row_starts, out);
+            Chunk::Runs(Runs::new(&self.runs))
+        };
+        self.rows.clear();
+        self.runs.users.clear();
+        self.runs.lens.clear();
+        self.runs.items.clear();
+        chunk
+    }
+}
+
+/// Rows divided into parts by user.
+#[derive(Debug)]
+pub(super) enum Chunk {
+    Rows(Rows),
+    Runs(Runs),
+}
+
+impl Chunk {
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Rows(c) => c.rows.bytes(),
+            Self::Runs(c) => c.users.bytes() + c.lens.bytes() + c.items.bytes(),
         }
-        self.users.clear();
-        self.lens.clear();
-        self.items.clear();
-        Chunk { run_starts, row_starts, users, lens, items }
     }
 
-    /// Where each part's runs and rows start once they are divided.
-    fn part_starts(&self) -> (Starts, Starts) {
-        let (mut runs, mut rows) = ([0; PARTS + 1], [0; PARTS + 1]);
-        for user in self.users.as_slice() {
-            runs[place(*user).0 + 1] += 1;
+    /// Number of rows of a part.
+    pub(super) fn rows_of(&self, part: usize) -> usize {
+        match self {
+            Self::Rows(c) => c.starts[part + 1] - c.starts[part],
+            Self::Runs(c) => c.row_starts[part + 1] - c.row_starts[part],
         }
-        for (user, len) in self.users.as_slice().iter().zip(self.lens.as_slice()) {
+    }
+
+    /// Add the number of rows of each user of a part.
+    pub(super) fn count(&self, part: usize, counts: &mut [usize]) {
+        match self {
+            Self::Rows(c) => {
+                for row in c.part(part) {
+                    counts[unpack(*row).0 as usize] += 1;
+                }
+            }
+            Self::Runs(c) => c.part(part).for_each(|(user, run)| counts[user] += run.len()),
+        }
+    }
+
+    /// Copy the items of a part to `items`, those of a user from its cursor on.
+    pub(super) fn place(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
+        match self {
+            Self::Rows(c) => {
+                for row in c.part(part) {
+                    let (user, item) = unpack(*row);
+                    let cursor = &mut cursors[user as usize];
+                    items[*cursor] = item;
+                    *cursor += 1;
+                }
+            }
+            Self::Runs(c) => c.part(part).for_each(|(user, run)| {
+                items[cursors[user]..][..run.len()].copy_from_slice(run);
+                cursors[user] += run.len();
+            }),
+        }
+    }
+}
+
+/// Single rows: the place of the user and the item.
+#[derive(Debug)]
+pub(super) struct Rows {
+    starts: Starts,
+    rows: Array<u64>,
+}
+
+impl Rows {
+    fn new(open: &[u64]) -> Self {
+        let mut counts = [0; PARTS + 1];
+        for row in open {
+            counts[place(unpack(*row).0).0 + 1] += 1;
+        }
+        let starts = starts(counts);
+        let (mut at, mut rows) = (starts, Array::zeroed(open.len()));
+        let out: &mut [u64] = rows.as_mut_slice();
+        for row in open {
+            let (user, item) = unpack(*row);
+            let (part, place) = place(user);
+            out[at[part]] = pack(place, item);
+            at[part] += 1;
+        }
+        Self { starts, rows }
+    }
+
+    fn part(&self, part: usize) -> &[u64] {
+        &self.rows.as_slice()[self.starts[part]..self.starts[part + 1]]
+    }
+}
+
+/// Runs: the place of the user and the number of items of each.
+#[derive(Debug)]
+pub(super) struct Runs {
+    run_starts: Starts,
+    row_starts: Starts,
+    users: Array<u32>,
+    lens: Array<u32>,
+    items: Array<u32>,
+}
+
+impl Runs {
+    fn new(open: &OpenRuns) -> Self {
+        let (mut runs, mut rows) = ([0; PARTS + 1], [0; PARTS + 1]);
+        for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
+            runs[place(*user).0 + 1] += 1;
             rows[place(*user).0 + 1] += *len as usize;
         }
-        for p in 0..PARTS {
-            runs[p + 1] += runs[p];
-            rows[p + 1] += rows[p];
-        }
-        (runs, if self.lens.len() == 0 { runs } else { rows })
+        let mut closed = Self {
+            run_starts: starts(runs),
+            row_starts: starts(rows),
+            users: Array::zeroed(open.users.len()),
+            lens: Array::zeroed(open.lens.len()),
+            items: Array::zeroed(open.items.len()),
+        };
+        closed.scatter(open);
+        closed
     }
 
-    fn scatter_rows(&self, mut at: Starts, users: &mut [u32], items: &mut [u32]) {
-        for (user, item) in self.users.as_slice().iter().zip(self.items.as_slice()) {
-            let (part, place) = place(*user);
-            let to = at[part];
-            (users[to], items[to]) = (place, *item);
-            at[part] = to + 1;
-        }
-    }
-
-    fn scatter_runs(
-        &self,
-        mut run_at: Starts,
-        mut row_at: Starts,
-        (users, lens, items): (&mut [u32], &mut [u32], &mut [u32]),
-    ) {
-        let mut rest = self.items.as_slice();
-        for (user, len) in self.users.as_slice().iter().zip(self.lens.as_slice()) {
+    fn scatter(&mut self, open: &OpenRuns) {
+        let (mut run_at, mut row_at) = (self.run_starts, self.row_starts);
+        let (users, lens) = (self.users.as_mut_slice(), self.lens.as_mut_slice());
+        let (items, mut rest) = (self.items.as_mut_slice(), open.items.as_slice());
+        for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
             let (part, place) = place(*user);
             let (run, others) = rest.split_at(*len as usize);
             items[row_at[part]..][..run.len()].copy_from_slice(run);
@@ -107,48 +218,16 @@ impl OpenChunk {
             rest = others;
         }
     }
-}
 
-/// Rows divided into parts by user.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    run_starts: Starts,
-    row_starts: Starts,
-    /// Place of the user of each run in its part.
-    users: Array<u32>,
-    /// Rows of each run; empty where every run is one row.
-    lens: Array<u32>,
-    items: Array<u32>,
-}
-
-impl Chunk {
-    /// Bytes held.
-    pub(super) fn bytes(&self) -> usize {
-        self.users.bytes() + self.lens.bytes() + self.items.bytes()
-    }
-
-    /// Number of rows of a part.
-    pub(super) fn rows_of(&self, part: usize) -> usize {
-        self.row_starts[part + 1] - self.row_starts[part]
-    }
-
-    /// Call `f(place of the user, items)` for every run of a part.
-    pub(super) fn for_each_run<'a>(&'a self, part: usize, mut f: impl FnMut(usize, &'a [u32])) {
+    /// The place of the user and the items of each run of a part.
+    fn part(&self, part: usize) -> impl Iterator<Item = (usize, &[u32])> {
         let runs = self.run_starts[part]..self.run_starts[part + 1];
-        let items = &self.items.as_slice()[self.row_starts[part]..self.row_starts[part + 1]];
-        let users = &self.users.as_slice()[runs.clone()];
-        match self.lens.as_slice().get(runs) {
-            Some(lens) if !self.lens.as_slice().is_empty() => {
-                let mut rest = items;
-                for (user, len) in users.iter().zip(lens) {
-                    let (run, others) = rest.split_at(*len as usize);
-                    f(*user as usize, run);
-                    rest = others;
-                }
-            }
-            _ => {
-                users.iter().zip(items).for_each(|(user, item)| f(*user as usize, std::slice::from_ref(item)))
-            }
-        }
+        let mut rest = &self.items.as_slice()[self.row_starts[part]..self.row_starts[part + 1]];
+        let users = self.users.as_slice()[runs.clone()].iter();
+        users.zip(&self.lens.as_slice()[runs]).map(move |(user, len)| {
+            let (run, others) = rest.split_at(*len as usize);
+            rest = others;
+            (*user as usize, run)
+        })
     }
 }

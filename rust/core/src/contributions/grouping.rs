@@ -141,27 +141,20 @@ fn group_part(
     lens: &mut [u32],
     items: &mut [u32],
 ) -> Result<()> {
-    let mut counts = vec![0_u64; lens.len()];
+    let mut counts = vec![0; lens.len()];
     for chunk in chunks {
-        chunk.for_each_run(part, |user, run| counts[user] += run.len() as u64);
+        chunk.count(part, &mut counts);
     }
     let mut row = 0;
     for ((start, len), count) in starts.iter_mut().zip(lens).zip(counts) {
         *start = row;
         let fits = u32::try_from(count);
         *len = fits.map_err(|_| Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) })?;
-        row += *len as usize;
+        row += count;
     }
     let mut cursors = starts.to_vec();
     for chunk in chunks {
-        chunk.for_each_run(part, |user, run| {
-            let at = cursors[user];
-            match run {
-                [item] => items[at] = *item,
-                _ => items[at..][..run.len()].copy_from_slice(run),
-            }
-            cursors[user] = at + run.len();
-        });
+        chunk.place(part, &mut cursors, items);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::sharding::Sharding;
-use crate::memory::{Array, Element, Growing};
+use crate::memory::{Array, Element, Growing, Room};
 use crate::random::Digest;
 use crate::{Error, Result};
 
@@ -48,9 +48,9 @@ pub(crate) struct Shard<R> {
 }
 
 /// What is kept beside each distinct key.
-pub(crate) trait Records<Row> {
-    /// A key was seen for the first time: append its record.
-    fn append(&mut self, row: Row);
+pub(crate) trait Records<Source> {
+    /// Keys were seen for the first time, in these rows: append their records.
+    fn append(&mut self, source: &Source, rows: impl ExactSizeIterator<Item = usize> + Clone);
     /// Bytes held.
     fn bytes(&self) -> usize;
 }
@@ -95,76 +95,38 @@ impl<R> Shard<R> {
         }
     }
 
-    /// Write the local code of each key to the same place of `locals`; `row` gives the record of a new key by its
-    /// place.
-    pub(crate) fn intern<Row>(
+    /// Write the local code of each key to the same place of `locals`; the record of a new key comes from the row of
+    /// `source` at the same place of `rows`.
+    pub(crate) fn intern<Source>(
         &mut self,
         keys: &[Digest],
-        row: impl Fn(usize) -> Row,
+        (source, rows): (&Source, impl Fn(usize) -> usize),
         capacity: usize,
         locals: &mut [u32],
     ) -> Result<()>
     where
-        R: Records<Row>,
+        R: Records<Source>,
     {
         let mut found = [NOT_SEEN; AHEAD];
+        let mut fresh = Vec::with_capacity(AHEAD);
         for (chunk, (keys, locals)) in keys.chunks(AHEAD).zip(locals.chunks_mut(AHEAD)).enumerate() {
             self.look_up(keys, &mut found);
-            for (i, (&key, local)) in keys.iter().zip(locals).enumerate() {
-                *local = match found[i] {
-                    NOT_SEEN => self.add(key, || row(chunk * AHEAD + i), capacity)?,
-                    seen => seen,
-                };
+            while (self.len() + keys.len()) * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
+                self.grow();
             }
+            let (buckets, digests) = (self.buckets.as_mut_slice(), self.digests.room(keys.len()));
+            let mut group = Group { buckets, digests };
+            fresh.clear();
+            for (i, (&key, local)) in keys.iter().zip(locals).enumerate() {
+                let before = group.digests.len();
+                *local = if found[i] == NOT_SEEN { group.add(key, capacity)? } else { found[i] };
+                if group.digests.len() > before {
+                    fresh.push(rows(chunk * AHEAD + i));
+                }
+            }
+            self.records.append(source, fresh.iter().copied());
         }
         Ok(())
-    }
-
-    /// The local code of a key that may be new.
-    fn add<Row>(&mut self, key: Digest, row: impl FnOnce() -> Row, capacity: usize) -> Result<u32>
-    where
-        R: Records<Row>,
-    {
-        if self.digests.len() * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
-            self.grow();
-        }
-        match self.find(key) {
-            Ok(local) => Ok(local),
-            Err(at) => {
-                self.records.append(row());
-                self.insert(at, key, capacity)
-            }
-        }
-    }
-
-    /// The local code of a digest, or the bucket and the slot where it belongs.
-    fn find(&self, digest: Digest) -> std::result::Result<u32, (usize, usize)> {
-        let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
-        let mut at = home(tag(digest), buckets.len());
-        loop {
-            let bucket = &buckets[at];
-            if bucket.candidate(tag(digest)) != 0
-                && let Some(local) = compare(bucket, digest, digests)
-            {
-                return Ok(local);
-            }
-            let filled = bucket.filled();
-            if filled < SLOTS {
-                return Err((at, filled));
-            }
-            at = (at + 1) % buckets.len();
-        }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
-    fn insert(&mut self, (at, slot): (usize, usize), digest: Digest, capacity: usize) -> Result<u32> {
-        let local = self.digests.len();
-        if local >= capacity {
-            return Err(Error::Capacity { what: "distinct keys", limit: 1 << 32 });
-        }
-        self.digests.push(digest.0);
-        self.buckets.as_mut_slice()[at].set(slot, tag(digest), local as u32 + 1);
-        Ok(local as u32)
     }
 
     /// Double the buckets. Homes keep their order when their number doubles, so both tables are passed through from
@@ -191,11 +153,44 @@ impl<R> Shard<R> {
     }
 
     /// Bytes held.
-    pub(crate) fn bytes<Row>(&self) -> usize
+    pub(crate) fn bytes<Source>(&self) -> usize
     where
-        R: Records<Row>,
+        R: Records<Source>,
     {
         self.buckets.bytes() + self.digests.bytes() + self.records.bytes()
+    }
+}
+
+/// A shard with room for a group of keys.
+struct Group<'a> {
+    buckets: &'a mut [Bucket],
+    digests: Room<'a, u128>,
+}
+
+impl Group<'_> {
+    /// The local code of a key that may be new.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
+    fn add(&mut self, key: Digest, capacity: usize) -> Result<u32> {
+        let mut at = home(tag(key), self.buckets.len());
+        loop {
+            let (bucket, local) = (&mut self.buckets[at], self.digests.len());
+            if bucket.candidate(tag(key)) != 0
+                && let Some(local) = bucket.find(key, self.digests.elements())
+            {
+                return Ok(local);
+            }
+            let filled = bucket.filled();
+            if filled < SLOTS {
+                if local >= capacity {
+                    return Err(Error::Capacity { what: "distinct keys", limit: 1 << 32 });
+                }
+                bucket.set(filled, tag(key), local as u32 + 1);
+                self.digests.push(key.0);
+                return Ok(local as u32);
+            }
+            at = (at + 1) % self.buckets.len();
+        }
     }
 }
 
@@ -204,16 +199,6 @@ impl<R> Shard<R> {
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
 fn tag(digest: Digest) -> u32 {
     digest.0 as u32
-}
-
-/// The local code of the slot that holds this digest.
-#[cold]
-fn compare(bucket: &Bucket, digest: Digest, digests: &[u128]) -> Option<u32> {
-    let slots = bucket.tags.iter().zip(bucket.locals).take(bucket.filled());
-    slots
-        .filter(|(t, local)| **t == tag(digest) && digests[*local as usize - 1] == digest.0)
-        .map(|(_, local)| local - 1)
-        .next()
 }
 
 /// The bucket to look at first, of so many: as many leading bits of the tag as it takes.
@@ -233,10 +218,18 @@ impl Bucket {
             .fold(0, |any, (t, l)| any | (u32::from(*t == tag).wrapping_neg() & l))
     }
 
+    /// The local code of the slot with this digest.
+    #[cold]
+    fn find(&self, key: Digest, digests: &[u128]) -> Option<u32> {
+        let slots = self.tags.iter().zip(self.locals).take(self.filled());
+        let mut alike = slots.filter(|(t, _)| **t == tag(key)).map(|(_, local)| local - 1);
+        alike.find(|local| digests[*local as usize] == key.0)
+    }
+
     /// Number of slots in use.
     #[inline]
     fn filled(&self) -> usize {
-        self.locals.iter().map(|local| usize::from(*local != 0)).sum()
+        self.locals.iter().fold(0_u32, |sum, local| sum.wrapping_add(u32::from(*local != 0))) as usize
     }
 
     #[inline]
@@ -277,17 +270,17 @@ impl<R> Interner<R> {
             .collect()
     }
 
-    /// Append the code of each digest to `codes`; returns the growth in bytes. `row` gives the record of a new key
-    /// by its place.
-    pub(crate) fn intern<Row>(
+    /// Append the code of each digest to `codes`; returns the growth in bytes. Row i of `source` has the record of
+    /// digest i.
+    pub(crate) fn intern<Source>(
         &self,
         digests: &[Digest],
-        row: impl Fn(usize) -> Row,
+        source: &Source,
         scratch: &mut Scratch,
         codes: &mut Vec<u32>,
     ) -> Result<u64>
     where
-        R: Records<Row>,
+        R: Records<Source>,
     {
         let (mut grown, first) = (0, codes.len());
         codes.resize(first + digests.len(), 0);
@@ -304,11 +297,11 @@ impl<R> Interner<R> {
                 }
                 let places = &scratch.order[part.clone()];
                 let locals = &mut scratch.locals[part.clone()];
-                let record = |i: usize| row(block * BLOCK + usize::from(places[i]));
+                let row = |i: usize| block * BLOCK + usize::from(places[i]);
                 let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
-                let before = shard.bytes::<Row>();
-                shard.intern(&scratch.keys[part], record, self.sharding.capacity(), locals)?;
-                grown += (shard.bytes::<Row>() - before) as u64;
+                let before = shard.bytes::<Source>();
+                shard.intern(&scratch.keys[part], (source, row), self.sharding.capacity(), locals)?;
+                grown += (shard.bytes::<Source>() - before) as u64;
                 drop(shard);
                 for (at, local) in places.iter().zip(locals) {
                     codes[usize::from(*at)] = self.sharding.code(s, *local);

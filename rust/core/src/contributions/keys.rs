@@ -33,8 +33,8 @@ pub struct Bytes {
 
 /// The keys of one batch, from which the keys of new items are copied.
 pub trait Payload {
-    /// Append the key of `row` to the store (whose layout fits by construction).
-    fn append_to(&self, row: usize, store: &mut KeyStore);
+    /// Append the keys of `rows` to the store (whose layout fits by construction).
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore);
 }
 
 impl KeyStore {
@@ -47,18 +47,23 @@ impl KeyStore {
         }
     }
 
-    /// Append a word key; ignored by a byte store.
-    pub fn push_word(&mut self, word: u64) {
+    /// Append word keys; ignored by a byte store.
+    pub fn extend_words(&mut self, keys: impl ExactSizeIterator<Item = u64>) {
         if let Self::Words(Words(words)) = self {
-            words.push(word);
+            words.extend(keys);
         }
     }
 
-    /// Append a byte key; ignored by a word store.
-    pub fn push_bytes(&mut self, bytes: &[u8]) {
+    /// Append byte keys; ignored by a word store.
+    pub fn extend_bytes<'a>(&mut self, keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone) {
         if let Self::Bytes(Bytes { data, ends }) = self {
-            data.extend_from_slice(bytes);
-            ends.push(data.len() as u64);
+            let mut end = data.len();
+            ends.extend(keys.clone().map(|key| {
+                end += key.len();
+                end as u64
+            }));
+            let mut room = data.room(end - data.len());
+            keys.for_each(|key| room.extend_from_slice(key));
         }
     }
 

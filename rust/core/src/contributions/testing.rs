@@ -10,8 +10,8 @@ use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
 struct Items<'a>(&'a [u64]);
 
 impl Payload for Items<'_> {
-    fn append_to(&self, row: usize, store: &mut KeyStore) {
-        store.push_word(self.0[row]);
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_words(rows.map(|row| self.0[row]));
     }
 }
 

@@ -47,8 +47,8 @@ struct Rows<'a, P> {
 
 impl<P: Payload> Payload for Rows<'_, P> {
     #[inline]
-    fn append_to(&self, row: usize, store: &mut KeyStore) {
-        self.payload.append_to(self.rows[row] as usize, store);
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        self.payload.append_to(rows.map(|row| self.rows[row] as usize), store);
     }
 }
 

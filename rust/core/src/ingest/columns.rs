@@ -299,8 +299,8 @@ pub(super) struct WordPayload<'a>(pub(super) &'a [u64]);
 
 impl Payload for WordPayload<'_> {
     #[inline]
-    fn append_to(&self, row: usize, store: &mut KeyStore) {
-        store.push_word(self.0[row]);
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_words(rows.map(|row| self.0[row]));
     }
 }
 
@@ -309,8 +309,8 @@ pub(super) struct BytePayload<'a, C>(pub(super) &'a C);
 
 impl<C: ByteColumn> Payload for BytePayload<'_, C> {
     #[inline]
-    fn append_to(&self, row: usize, store: &mut KeyStore) {
-        store.push_bytes(self.0.get(row));
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_bytes(rows.map(|row| self.0.get(row)));
     }
 }
 

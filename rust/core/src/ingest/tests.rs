@@ -39,7 +39,7 @@ impl Sink for Recorder {
             let code = *self.codes.entry(digest).or_insert_with(|| {
                 known.push(digest);
                 if C::SIDE == Side::Item {
-                    payload.append_to(row, &mut self.store);
+                    payload.append_to([row].into_iter(), &mut self.store);
                 }
                 next
             });

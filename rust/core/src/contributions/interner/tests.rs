@@ -7,8 +7,8 @@ use super::*;
 struct Firsts(Vec<usize>);
 
 impl Records<usize> for Firsts {
-    fn append(&mut self, row: usize) {
-        self.0.push(row);
+    fn append(&mut self, first: &usize, rows: impl ExactSizeIterator<Item = usize> + Clone) {
+        self.0.extend(rows.map(|row| first + row));
     }
     fn bytes(&self) -> usize {
         self.0.capacity() * 8
@@ -28,8 +28,7 @@ fn equal_digests_get_equal_codes_and_their_own_record() {
     for batch in 0..20_usize {
         let digests: Vec<_> = (0..9000).map(|i| digest((batch * 37 + i) as u128)).collect();
         let mut codes = Vec::new();
-        let row = |row| batch * 10_000 + row;
-        interner.intern(&digests, row, &mut Scratch::default(), &mut codes).unwrap();
+        interner.intern(&digests, &(batch * 10_000), &mut Scratch::default(), &mut codes).unwrap();
         for (row, (d, c)) in digests.iter().zip(codes).enumerate() {
             let first = seen.entry(*d).or_insert((c, batch * 10_000 + row));
             assert_eq!(first.0, c);
@@ -51,7 +50,7 @@ fn threads_agree_on_codes() {
     let digests: Vec<_> = (0..5000).map(digest).collect();
     let all = crate::parallel::map(vec![0, 1, 2, 3], |_| {
         let mut codes = Vec::new();
-        interner.intern(&digests, |row| row, &mut Scratch::default(), &mut codes).unwrap();
+        interner.intern(&digests, &0, &mut Scratch::default(), &mut codes).unwrap();
         codes
     });
     assert!(all.windows(2).all(|w| w[0] == w[1]));
