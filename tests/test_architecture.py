@@ -55,9 +55,6 @@ def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
     if stage in ("ingest", "contributions"):
         # Reading fills the builder, and the vocabulary keeps the schema: these two know each other.
         allowed |= {"ingest", "contributions"}
-    if stage == "noise":
-        # The decision compares with a `Threshold`: the value, not the stage that finds it.
-        allowed |= {"threshold"}
     found = {name for path in files(stage) if path.stem not in UNIT_TESTS for name in uses(path)}
     assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
 

@@ -1,9 +1,8 @@
 //! The release decision of one round.
 
-use super::Noise;
 use super::law::Law;
 use super::table::Table;
-use crate::threshold::Threshold;
+use super::{Noise, Threshold};
 
 /// "weight + noise >= threshold", decided exactly from one pseudorandom word per item.
 ///
