@@ -181,10 +181,22 @@ def test_a_user_with_a_million_items(case) -> None:
     assert items_of(release) == [-1]
 
 
-def test_missing_columns() -> None:
-    refused(GOOD, user="who", match="who")
-    refused(GOOD, item="what", match="what")
-    refused(GOOD, item=["item", "what"], match="what")
+def test_missing_columns_name_the_argument_and_the_columns_there_are() -> None:
+    there = "'user', 'item'"
+    refused(GOOD, user="who", match=f"no column 'who' to tell users apart; set user= to one .*: {there}$")
+    refused(GOOD, item="what", match=f"no column 'what' to take items from; set item= to one .*: {there}$")
+    refused(GOOD, item=["item", "what"], match=f"'what' to take items from; set item= to one .*: {there}$")
+
+
+def test_missing_columns_of_text_files_name_the_argument(tmp_path) -> None:
+    lines, rows = tmp_path / "rows.ndjson", tmp_path / "rows.csv"
+    lines.write_text(f'{{"user": "a", "item": "{SECRET}"}}\n')
+    rows.write_text(f"user,item\na,{SECRET}\n")
+    refused(lines, user="who", match="field 'who' to tell users apart; set user= to one .*: 'user', 'item'$")
+    refused(lines, item="what", match="field 'what' to take items from; set item= to one of its fields")
+    # Without a header line the names would be data, so they are not listed.
+    refused(rows, user="who", match=r"rows\.csv has 2 columns, none named 'who' .*; set user= to a name")
+    refused(rows, item="what", match="none named 'what' to take items from; set item= to a name")
 
 
 def test_null_users_are_refused_by_position() -> None:

@@ -11,7 +11,7 @@ use super::Opened;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::{Text, size};
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions};
+use crate::ingest::plan::{Plan, Positions, roles};
 use crate::ingest::pool::Task;
 use crate::request::Columns;
 use crate::{Error, Result};
@@ -34,13 +34,18 @@ struct CsvFile {
 pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     let source: Arc<str> = path.display().to_string().into();
     let names = header(path)?;
-    for name in columns.items.iter().chain([&columns.user]) {
-        if !names.contains(name) {
-            return Err(Error::Schema {
-                what: format!("the header line of {source} has {} columns, none named '{name}'", names.len()),
-                fix: "the first line must hold the column names, separated by commas".into(),
-            });
-        }
+    if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
+        let count = names.len();
+        return Err(Error::Schema {
+            what: format!(
+                "the header line of {source} has {count} columns, none named '{name}' {}",
+                role.purpose()
+            ),
+            fix: format!(
+                "set {} to a name in that line, which must hold the column names, separated by commas",
+                role.argument()
+            ),
+        });
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
