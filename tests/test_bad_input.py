@@ -374,6 +374,19 @@ def test_truncated_arrow_file(tmp_path, keep) -> None:
     refused(path, match=r"cut\.arrow")
 
 
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_arrow_stream_cut_between_two_batches(tmp_path, batches) -> None:
+    path, mark = tmp_path / "cut.arrows", b"\xff\xff\xff\xff\0\0\0\0"
+    with path.open("wb") as out, pa.ipc.new_stream(out, GOOD.schema) as stream:
+        for _ in range(batches):
+            stream.write_table(GOOD)
+    run(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole.removesuffix(mark))
+    assert path.stat().st_size == len(whole) - len(mark)
+    refused(path, match=r"cut\.arrows.*end mark")
+
+
 def test_truncated_gzip(tmp_path) -> None:
     import gzip
 
