@@ -331,21 +331,39 @@ CSV_FAULTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(
-            fault, marks=pytest.mark.xfail(strict=True, reason="arrow-csv closes it at the end of the file")
-        )
-        if fault == "open quote"
-        else fault
-        for fault in CSV_FAULTS
-    ],
-)
+@pytest.mark.parametrize("fault", CSV_FAULTS)
 def test_malformed_csv(tmp_path, fault) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(CSV_FAULTS[fault])
     refused(path, match=r"bad\.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f'user,item\na,"{SECRET}\nb,x\n', 2),
+        (f'user,item\na,x\n\n"{SECRET}\nc,y', 3),
+        (f'user,item\na,"x\ny"\nb,"{SECRET}""\n', 3),
+        (f'user,item\na,x\nb,{SECRET}\nc,"', 4),
+        (f'user,item,"other\na,{SECRET},x\n', 1),
+        ("user,item\n" + "a,x\n" * 16_383 + f'b,"{SECRET}\n', 16_385),
+        ("user,item\n" + "a,x\n" * 40_000 + f'b,"{SECRET}\n', 40_002),
+    ],
+    ids=["in a field", "other fields missing", "escaped", "at the end", "header", "full batch", "later batch"],
+)
+def test_open_quotes_name_the_line(tmp_path, text, line) -> None:
+    path = tmp_path / "open.csv"
+    path.write_text(text)
+    refused(path, match=rf"open\.csv: a quote opened in line {line} .* is not closed; close it", kind=ValueError)
+
+
+@pytest.mark.parametrize(
+    "text", ['a,"x"', 'a,"x"\n', 'a,"x\n"\r\n', 'a,"x""y"', 'a,x"y', 'a,"x"y"', 'a,""', "a,", 'a,"x"\n\n']
+)
+def test_quotes_that_are_closed_or_inside_a_field(tmp_path, text) -> None:
+    path = tmp_path / "fine.csv"
+    path.write_text("user,item\nb,z\n" + text)
+    run(path)
 
 
 def test_empty_files(tmp_path) -> None:
