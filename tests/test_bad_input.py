@@ -199,6 +199,31 @@ def test_missing_columns_of_text_files_name_the_argument(tmp_path) -> None:
     refused(rows, item="what", match="none named 'what' to take items from; set item= to a name")
 
 
+def test_an_item_column_that_the_weights_would_hide(tmp_path) -> None:
+    """Refused before any data is read, whatever the source: the command line has a test of its own."""
+
+    def rows():
+        raise AssertionError("the data was read")
+        yield
+
+    names = {"user": "user", "item": "weight", "with_weights": True}
+    schema = pa.schema({"user": pa.int64(), "weight": pa.int64()})
+    sources = [
+        rows(),
+        pa.table({"user": [1], "weight": [1]}),
+        pa.RecordBatchReader.from_batches(schema, rows()),
+        tmp_path / "absent.parquet",
+    ]
+    for data in sources:
+        refused(data, **names, match=r"item= .*; rename the item column, or set with_weights=False")
+        refused(data, **names | {"item": ["other", "weight"]}, match="with_weights=False", kind=ValueError)
+    plain = pa.table({"user": list(range(500)), "weight": [1] * 500})
+    release = run(plain, **names | {"with_weights": False})
+    assert release.to_table().columns == ["weight"]
+    weighted = run([(u, 1) for u in range(500)], user="weight", item="item", with_weights=True)
+    assert weighted.to_table().columns == ["item", "weight"]
+
+
 def test_null_users_are_refused_by_position() -> None:
     data = pa.table({"user": [SECRET, SECRET, None], "item": [1, 2, 3]})
     refused(data, match="(?s)null.*(user|row)|(user|row).*null")

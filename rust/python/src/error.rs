@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dpsel_core::Error;
+use dpsel_core::request::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult};
 
@@ -49,6 +50,11 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
     let outcome = catch_unwind(AssertUnwindSafe(run));
     outcome.unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
+}
+
+/// Parse a request, with the core's checks.
+pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
+    guarded(|| Request::from_json(json))
 }
 
 /// A broken promise of this crate or of a library under it.
