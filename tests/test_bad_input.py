@@ -288,6 +288,32 @@ def test_a_source_that_fails_in_the_middle() -> None:
         run(pairs())
 
 
+class Wrapped:
+    """Somebody's own object with the Arrow stream method."""
+
+    def __init__(self, reader):
+        self.reader = reader
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("through", [lambda reader: reader, Wrapped], ids=["reader", "wrapped"])
+def test_ctrl_c_in_a_generator_behind_an_arrow_stream(through) -> None:
+    def batches(error):
+        yield GOOD.to_batches()[0]
+        raise error
+
+    def reader(error):
+        return through(pa.RecordBatchReader.from_batches(GOOD.schema, batches(error)))
+
+    with pytest.raises(KeyboardInterrupt):
+        run(reader(KeyboardInterrupt))
+    # Only the exception itself counts, not what another one says.
+    with pytest.raises(dpsel.DpselError, match="KeyboardInterrupt"):
+        run(reader(OSError("KeyboardInterrupt")))
+
+
 def test_memory_limit_is_honoured() -> None:
     rows = table([(u, u * 1000 + i) for u in range(3000) for i in range(10)])
     refused(rows, memory_limit=10_000, match="memory_limit")
