@@ -25,6 +25,7 @@ BESIDE = {
     "request",
     "mechanisms",
     "memory",
+    "panics",
     "parallel",
 }
 

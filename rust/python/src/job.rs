@@ -1,7 +1,6 @@
 //! One call: its settings, and the thread it runs on.
 
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
+use dpsel_core::panics::caught;
 use dpsel_core::pipeline;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release;
@@ -120,8 +120,7 @@ type Outcome = Result<release::Release, Error>;
 
 /// Run the job; a panic in it becomes an error instead of crossing into Python.
 fn send_outcome(sender: &SyncSender<Outcome>, run: impl FnOnce() -> Outcome) {
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    let outcome = outcome.unwrap_or(Err(Error::Internal("the job panicked")));
+    let outcome = caught(run).unwrap_or(Err(Error::Internal("the job panicked")));
     // Nobody listens any more only if the caller gave up after a second Ctrl-C.
     let _ = sender.send(outcome);
 }
