@@ -418,12 +418,22 @@ def test_malformed_csv(tmp_path, fault) -> None:
         ("user,item\n" + "a,x\n" * 16_383 + f'b,"{SECRET}\n', 16_385),
         ("user,item\n" + "a,x\n" * 40_000 + f'b,"{SECRET}\n', 40_002),
     ],
-    ids=["in a field", "other fields missing", "escaped", "at the end", "header", "full batch", "later batch"],
+    ids=[
+        "in a field",
+        "other fields missing",
+        "escaped",
+        "at the end",
+        "header",
+        "full batch",
+        "later batch",
+    ],
 )
 def test_open_quotes_name_the_line(tmp_path, text, line) -> None:
     path = tmp_path / "open.csv"
     path.write_text(text)
-    refused(path, match=rf"open\.csv: a quote opened in line {line} .* is not closed; close it", kind=ValueError)
+    refused(
+        path, match=rf"open\.csv: a quote opened in line {line} .* is not closed; close it", kind=ValueError
+    )
 
 
 @pytest.mark.parametrize(
@@ -488,12 +498,57 @@ def test_invalid_utf8(tmp_path) -> None:
     refused(path, match=r"(?i)latin1\.csv.*utf-?8|utf-?8.*latin1\.csv")
 
 
-@pytest.mark.xfail(strict=True, reason="text in memory is taken as the producer declares it, without a check")
-def test_invalid_utf8_in_memory() -> None:
+LONG = SECRET.encode() + b"\xff and more than twelve bytes"
+
+
+def careless(values, kind: pa.DataType) -> pa.Array:
+    """A text column whose bytes nobody looked at."""
+    declared = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    declared[pa.string_view()] = pa.binary_view()
+    array = pa.array(values, declared[kind])
+    return pa.Array.from_buffers(kind, len(array), array.buffers())
+
+
+TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
+
+
+@pytest.mark.parametrize("invalid", [b"\xff\xfe", LONG, "ü".encode()[:1]], ids=["short", "long", "half"])
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+def test_invalid_utf8_in_memory(kind, invalid) -> None:
     """A string column whose buffer is not UTF-8, from a careless producer."""
-    careless = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff\xfeX"))
-    with pytest.raises(dpsel.DpselError, match="(?i)utf-?8"):
-        run(pa.table({"user": [1], "item": careless}))
+    bad = careless([b"fine", None, "ü".encode(), invalid, b"\xbc"], kind)
+    users = pa.array(range(5))
+    keys, runs = pa.array([0, 0, 2, 3, 4], pa.int8()), pa.run_end_encoded(pa.int32(), kind)
+    columns = [
+        bad,
+        pa.DictionaryArray.from_arrays(keys, bad, safe=False),
+        pa.ListArray.from_arrays([0, 1, 2, 3, 4, 5], bad),
+        pa.Array.from_buffers(runs, 5, [None], children=[pa.array([1, 2, 3, 4, 5], pa.int32()), bad]),
+    ]
+    for column in columns:
+        refused(
+            pa.table({"user": users, "item": column}),
+            match="column 'item' .* UTF-8 in row 4",
+            kind=ValueError,
+        )
+    names = [pa.array(["b"] * 5, kind), careless([b"c"] * 3 + [invalid] * 2, kind)]
+    batches = [pa.table({"user": user, "item": pa.array(["a"] * 5)}) for user in names]
+    refused(pa.concat_tables(batches), match="column 'user' .* row 9")
+    two = pa.table({"user": users, "other": users, "item": bad})
+    refused(two, item=["other", "item"], match="column 'item' .* row 4")
+    refused(pa.table({"user": users, "item": bad}), ngrams=(1, 1), match="column 'item' .* row 4")
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+def test_bytes_that_no_row_uses_need_not_be_utf8(kind) -> None:
+    values = careless([b"\xff", b"fine"], kind)
+    unused = pa.DictionaryArray.from_arrays(pa.array([1, None, 1], pa.int8()), values, safe=False)
+    run(pa.table({"user": [1, 2, 3], "item": unused}))
+    run(pa.table({"user": [1], "item": values.slice(1)}))
+    run(pa.table({"user": [1, 2, 3], "item": pa.array(["ü", "你", "😀"], kind)}))
+    hidden = pa.array([False, True]).buffers()[1]
+    null = pa.Array.from_buffers(kind, 2, [hidden, *values.buffers()[1:]])
+    run(pa.table({"user": [1, 2], "item": null}))
 
 
 @pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may read everything")

@@ -13,6 +13,7 @@ mod stream;
 mod tests;
 mod text;
 mod users;
+mod utf8;
 
 use std::path::PathBuf;
 
