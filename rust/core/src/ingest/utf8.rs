@@ -8,6 +8,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{DataType, Schema};
+use simdutf8::basic::from_utf8;
+use zerocopy::IntoBytes;
 
 use super::columns::{ByteColumn, Flat, Values, dictionary_keys, key_kind, value_type};
 use super::encode::decode_runs;
@@ -122,7 +124,7 @@ fn is_text(flat: &Flat, row: usize) -> bool {
         Values::Views(c) => ByteColumn::get(c, row),
         Values::Fixed(_) | Values::Words(_) => return true,
     };
-    std::str::from_utf8(bytes).is_ok()
+    from_utf8(bytes).is_ok()
 }
 
 /// Whether all rows are UTF-8, null rows included: one pass over their bytes, which lie end to end.
@@ -136,17 +138,55 @@ fn are_texts<O: OffsetSizeTrait>(column: &GenericBinaryArray<O>) -> bool {
     }
     let starts_a_character =
         |text: &str| offsets.iter().all(|at| text.is_char_boundary(at.as_usize() - first));
-    std::str::from_utf8(bytes).is_ok_and(starts_a_character)
+    from_utf8(bytes).is_ok_and(starts_a_character)
 }
 
-/// Whether all rows that are not null are UTF-8. Up to twelve bytes stand in the view itself, above its length.
+/// Views looked at together.
+const BLOCK: usize = 256;
+/// The longest value that stands in the view itself, above its length and filled up with zeros.
+const INLINE: u32 = 12;
+
+/// The length of a view's value: its lowest four bytes.
+#[expect(clippy::cast_possible_truncation, reason = "the other bytes are not the length")]
+fn length(view: u128) -> u32 {
+    view as u32
+}
+
+/// Whether all rows that are not null are UTF-8.
+///
+/// A length up to twelve and the zeros are ASCII, so views of short values are UTF-8, one after the other, if and only
+/// if the values are. Longer ones are put behind each other with a zero between them.
 fn are_views_of_texts(column: &BinaryViewArray) -> bool {
-    const HIGH_BITS: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
-    const LENGTH: u128 = 0xffff_ffff;
-    column.views().iter().enumerate().all(|(row, view)| {
-        let plain = view & LENGTH <= 12 && view & HIGH_BITS == 0;
-        plain || column.is_null(row) || std::str::from_utf8(column.value(row)).is_ok()
+    let mut long = Vec::new();
+    let mut block = [0; BLOCK];
+    column.views().chunks(BLOCK).enumerate().all(|(at, views)| {
+        // A maximum has no branches, so that several views are looked at in one step.
+        let longest = views.iter().fold(0, |longest, view| longest.max(length(*view)));
+        if longest <= INLINE && column.null_count() == 0 {
+            return from_utf8(views.as_bytes()).is_ok();
+        }
+        let block = &mut block[..views.len()];
+        block.copy_from_slice(views);
+        move_out(column, at * BLOCK, block, &mut long);
+        from_utf8(block.as_bytes()).is_ok() && from_utf8(&long).is_ok()
     })
+}
+
+/// Blank views of nulls and of long values, and collect the latter where they are not plain ASCII.
+fn move_out(column: &BinaryViewArray, first_row: usize, views: &mut [u128], long: &mut Vec<u8>) {
+    long.clear();
+    for (row, view) in (first_row..).zip(views) {
+        if column.is_null(row) {
+            *view = 0;
+        } else if length(*view) > INLINE {
+            *view = 0;
+            let value = column.value(row);
+            if !value.is_ascii() {
+                long.extend_from_slice(value);
+                long.push(0);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +199,7 @@ mod tests {
     /// Pieces of characters, so that they often join to valid text and often do not.
     fn bytes() -> impl Strategy<Value = Option<Vec<u8>>> {
         let piece = prop_oneof![
-            4 => "[a-z]{0,9}".prop_map(String::into_bytes),
+            4 => "[a-z]{0,14}".prop_map(String::into_bytes),
             2 => "[ü你😀]".prop_map(String::into_bytes),
             1 => prop::sample::select(vec![vec![0xff], vec![0xc3], vec![0xbc], vec![0xf0, 0x9f]]),
         ];
@@ -171,13 +211,27 @@ mod tests {
         fn whole_columns_are_text_iff_every_row_is(
             rows in prop::collection::vec(bytes(), 0..6), start in 0..3_usize, end in 0..3_usize,
         ) {
-            let kept = start.min(rows.len())..rows.len().max(end + start) - end;
-            let kept = kept.start..kept.end.min(rows.len()).max(kept.start);
-            let expected = rows[kept.clone()].iter().flatten().all(|row| std::str::from_utf8(row).is_ok());
-            let (from, length) = (kept.start, kept.len());
+            let from = start.min(rows.len());
+            let length = (rows.len() - from).saturating_sub(end);
+            let kept = &rows[from..from + length];
+            let expected = kept.iter().flatten().all(|row| std::str::from_utf8(row).is_ok());
             prop_assert_eq!(are_texts(&BinaryArray::from_iter(&rows).slice(from, length)), expected);
             prop_assert_eq!(are_texts(&LargeBinaryArray::from_iter(&rows).slice(from, length)), expected);
             prop_assert_eq!(are_views_of_texts(&BinaryViewArray::from_iter(rows).slice(from, length)), expected);
+        }
+    }
+
+    #[test]
+    fn every_block_of_views_is_looked_at() {
+        for (at, bad) in
+            [(0, "\u{fc}"), (255, "long enough to stand elsewhere \u{fc}"), (256, "\u{fc}"), (700, "\u{fc}")]
+        {
+            let mut rows = vec!["twelve bytes".as_bytes(); 701];
+            assert!(are_views_of_texts(&BinaryViewArray::from_iter_values(&rows)));
+            rows[at] = bad.as_bytes();
+            assert!(are_views_of_texts(&BinaryViewArray::from_iter_values(&rows)));
+            rows[at] = &bad.as_bytes()[..bad.len() - 1];
+            assert!(!are_views_of_texts(&BinaryViewArray::from_iter_values(&rows)), "{at}");
         }
     }
 
