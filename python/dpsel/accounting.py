@@ -13,7 +13,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from dpsel import _core
@@ -24,7 +24,28 @@ __all__ = ["ZCDP", "ApproxDP", "Budget", "Privacy", "PureDP", "Spent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PureDP:
+class _Parameters:
+    """What the kinds have in common: their fields are numbers, checked by the core."""
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Check at once: a parameter that exists is valid."""
+        values = {name: as_number(name, value) for name, value in self._numbers().items()}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _core.validate_privacy(self.kind, list(values.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as they stand in requests and reports."""
+        return {"kind": self.kind} | self._numbers()
+
+    def _numbers(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureDP(_Parameters):
     """Pure differential privacy (Dwork, McSherry, Nissim and Smith, 2006).
 
     No mechanism can release unknown items under it; it is for known domains and for budgets.
@@ -44,17 +65,9 @@ class PureDP:
     kind: ClassVar[str] = "pure_dp"
     epsilon: float
 
-    def __post_init__(self) -> None:
-        """Check at once: a parameter that exists is valid."""
-        _validate(self, "epsilon")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the parameters as they stand in requests and reports."""
-        return {"kind": self.kind, "epsilon": self.epsilon}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApproxDP:
+class ApproxDP(_Parameters):
     """Approximate differential privacy (Dwork, Kenthapadi, McSherry, Mironov and Naor, 2006).
 
     Args:
@@ -74,17 +87,9 @@ class ApproxDP:
     epsilon: float
     delta: float
 
-    def __post_init__(self) -> None:
-        """Check at once: a parameter that exists is valid."""
-        _validate(self, "epsilon", "delta")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the parameters as they stand in requests and reports."""
-        return {"kind": self.kind, "epsilon": self.epsilon, "delta": self.delta}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZCDP:
+class ZCDP(_Parameters):
     """delta-approximate rho-zCDP, zero-concentrated differential privacy (Bun and Steinke, 2016).
 
     Args:
@@ -103,14 +108,6 @@ class ZCDP:
     kind: ClassVar[str] = "zcdp"
     rho: float
     delta: float
-
-    def __post_init__(self) -> None:
-        """Check at once: a parameter that exists is valid."""
-        _validate(self, "rho", "delta")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the parameters as they stand in requests and reports."""
-        return {"kind": self.kind, "rho": self.rho, "delta": self.delta}
 
     def to_approx_dp(self, *, epsilon: float | None = None, delta: float | None = None) -> ApproxDP:
         """Return what this guarantees as (epsilon, delta), rounded up.
@@ -144,10 +141,3 @@ class ZCDP:
 
 Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
 """Every kind of guarantee."""
-
-
-def _validate(privacy: Privacy, *names: str) -> None:
-    values = [as_number(name, getattr(privacy, name)) for name in names]
-    for name, value in zip(names, values, strict=True):
-        object.__setattr__(privacy, name, value)
-    _core.validate_privacy(privacy.kind, values)

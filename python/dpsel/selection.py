@@ -97,20 +97,8 @@ def select_partitions(
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
     columns = _columns(user, item)
-    opened = open_data(data, columns=columns, file_format=file_format)
-    if opened.has_named_columns and (user is None or item is None):
-        raise InvalidParameterError(
-            "user and item must name columns of the table, got none; write user='...', item='...'"
-        )
     chosen, reason = resolve(mechanism, privacy, limit)
-    job = _core.Job(
-        test_key=_test_key(insecure_test_key),
-        threads=None if threads is None else as_int("threads", threads),
-        memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
-        progress=progress,
-        chosen=reason,
-    )
-    text = request_json(
+    request = request_json(
         privacy,
         limit,
         chosen,
@@ -119,7 +107,21 @@ def select_partitions(
         ngrams=_ngrams(ngrams),
         with_weights=bool(with_weights),
     )
-    return Release(opened.select(text, job), opened.returns)
+    job = _core.Job(
+        request,
+        test_key=_test_key(insecure_test_key),
+        threads=None if threads is None else as_int("threads", threads),
+        memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
+        progress=progress,
+        chosen=reason,
+    )
+    # Only now, with every parameter checked, is the data looked at.
+    opened = open_data(data, columns=columns, file_format=file_format)
+    if opened.has_named_columns and (user is None or item is None):
+        raise InvalidParameterError(
+            "user and item must name columns of the table, got none; write user='...', item='...'"
+        )
+    return Release(opened.select(job), opened.returns)
 
 
 def _columns(user: object, item: object) -> list[str]:

@@ -45,6 +45,14 @@ def test_bad_input_is_a_data_error_that_quotes_nothing(dpsel_run, folder, name):
     assert names(folder) == before
 
 
+def test_an_item_column_that_the_weights_would_hide_is_refused_before_reading(dpsel_run, folder):
+    columns = ("--user", "user", "--item", "weight", "--with-weights")
+    run = dpsel_run("select", "absent.csv", *columns, *BUDGET, *RESULTS)
+    assert run.code == ExitCode.USAGE
+    assert "rename the item column" in run.error
+    assert names(folder) == {"rows.csv"}
+
+
 @pytest.mark.parametrize("target", ["missing/items.csv", "taken.csv", "locked/items.csv"])
 @pytest.mark.parametrize("option", ["-o", "--report"])
 def test_results_that_cannot_be_written_are_found_out_before_the_job(

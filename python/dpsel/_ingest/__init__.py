@@ -25,7 +25,7 @@ __all__ = ["Opened", "open_data"]
 class Opened:
     """Data that is ready to be read once: by which function of the core, and what to return afterwards."""
 
-    select: Callable[[str, _core.Job], _core.Release]
+    select: Callable[[_core.Job], _core.Release]
     returns: str
     has_named_columns: bool = True
 
@@ -44,7 +44,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     """
     paths = _as_paths(data)
     if paths is not None:
-        return Opened(lambda request, job: _core.select_files(paths, file_format, request, job), "table")
+        return Opened(lambda job: _core.select_files(paths, file_format, job), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return _open_object(data, columns)
@@ -60,10 +60,10 @@ def _open_object(data: object, columns: list[str]) -> Opened:
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
         select = _core.select_batches if adapted.in_batches else _core.select_stream
-        return Opened(lambda request, job: select(adapted.source, request, job), adapted.returns)
+        return Opened(lambda job: select(adapted.source, job), adapted.returns)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         stream: Any = data
-        return Opened(lambda request, job: _core.select_stream(stream, request, job), "table")
+        return Opened(lambda job: _core.select_stream(stream, job), "table")
     return _open_pairs(data)
 
 
@@ -78,9 +78,7 @@ def _open_pairs(data: object) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    return Opened(
-        lambda request, job: _core.select_pairs(data, request, job), "list", has_named_columns=False
-    )
+    return Opened(lambda job: _core.select_pairs(data, job), "list", has_named_columns=False)
 
 
 def _as_paths(data: object) -> list[str] | None:

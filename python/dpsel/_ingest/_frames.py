@@ -1,7 +1,7 @@
 """Adapters: only the needed columns of each library's tables, so that other columns never matter.
 
 A column that is missing is left for the core to report, so that the message has one home: then nothing is
-projected.
+projected. Nor is it if there are no other columns, because in most libraries it takes longer than a tiny job.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class _Capsule:
         return self._capsule
 
 
-def _present(columns: list[str], names: Iterable[object]) -> bool:
-    return bool(columns) and set(columns) <= set(names)
+def _narrows(columns: list[str], names: Iterable[object]) -> bool:
+    """Whether a table with these names has all of ``columns``, and others to leave behind."""
+    there = list(names)
+    return 0 < len(columns) < len(there) and set(columns) <= set(there)
 
 
 def _polars(data: Any, columns: list[str]) -> Adapted | None:
@@ -51,12 +53,13 @@ def _polars(data: Any, columns: list[str]) -> Adapted | None:
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "__arrow_c_stream__"):
         raise SchemaError("this polars object exports no Arrow stream; pass a DataFrame, or update polars")
-    return Adapted(data.select(columns) if _present(columns, data.columns) else data, "polars")
+    # Not `select`, which runs a query: on a tiny table that takes longer than the job.
+    return Adapted(data[columns] if _narrows(columns, data.columns) else data, "polars")
 
 
 def _polars_batches(lazy: Any, columns: list[str]) -> Iterable[Any]:
     schema = lazy.collect_schema()
-    if _present(columns, schema.names()):
+    if _narrows(columns, schema.names()):
         lazy = lazy.select(columns)
         schema = lazy.collect_schema()
     if not hasattr(lazy, "collect_batches"):
@@ -75,7 +78,7 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
             "this version of pandas exports no Arrow stream; update to pandas 2.2, "
             "or pass pyarrow.Table.from_pandas(data)"
         )
-    if _present(columns, data.columns):
+    if _narrows(columns, data.columns):
         data = data[columns]
     try:
         return Adapted(_Capsule(data.__arrow_c_stream__()), "pandas")
@@ -89,7 +92,7 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
 
 def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
     if hasattr(data, "scanner"):
-        names = columns if _present(columns, data.schema.names) else None
+        names = columns if _narrows(columns, data.schema.names) else None
         return Adapted(data.scanner(columns=names).to_reader(), "pyarrow")
     if hasattr(data, "to_reader") and hasattr(data, "projected_schema"):
         return Adapted(data.to_reader(), "pyarrow")
@@ -97,7 +100,7 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
         raise SchemaError(
             "a pyarrow Array or ChunkedArray has no user column; pass a Table with both columns"
         )
-    if hasattr(data, "select") and _present(columns, data.schema.names):
+    if hasattr(data, "select") and _narrows(columns, data.schema.names):
         data = data.select(columns)
     return Adapted(data, "pyarrow")
 
@@ -105,7 +108,7 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
 def _duckdb(data: Any, columns: list[str]) -> Adapted | None:
     if not hasattr(data, "columns"):
         raise SchemaError("a DuckDB connection or statement is not a table; pass con.sql('select ...')")
-    if _present(columns, data.columns):
+    if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
     return Adapted(_duckdb_stream(data), "pyarrow" if find_spec("pyarrow") else "table")
 

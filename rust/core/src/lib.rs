@@ -25,6 +25,7 @@ pub mod ingest;
 pub mod mechanisms;
 mod memory;
 pub mod noise;
+pub mod panics;
 mod parallel;
 pub mod pipeline;
 pub mod random;

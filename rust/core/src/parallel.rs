@@ -4,6 +4,7 @@
 //! threads have neither problem.
 
 use crate::control::Control;
+use crate::panics;
 
 /// Fewest rows (or items) for which a second thread pays for its start.
 const ROWS_PER_THREAD: usize = 1 << 15;
@@ -18,8 +19,9 @@ pub(crate) fn map<T: Send, R: Send>(parts: Vec<T>, job: impl Fn(T) -> R + Sync) 
     let mut parts = parts.into_iter();
     let Some(first) = parts.next() else { return Vec::new() };
     std::thread::scope(|scope| {
-        let job = &job;
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || job(part))).collect();
+        let (job, caught) = (&job, panics::are_caught());
+        let start = |part| scope.spawn(move || panics::rethrown(caught, || job(part)));
+        let others: Vec<_> = parts.map(start).collect();
         let mut results = vec![job(first)];
         for other in others {
             match other.join() {

@@ -9,6 +9,9 @@ use crate::rounding::{Interval, add_up, mul_up, sub_down};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
+/// Name of the column of noisy weights.
+pub const WEIGHT_COLUMN: &str = "weight";
+
 /// The most by which publishing noisy weights may change the law of a release in total variation (law 4).
 const WEIGHTS_SLACK: f64 = 1e-18;
 /// The most of delta that may be kept for it.
@@ -73,6 +76,14 @@ impl Request {
         L0Bound::new(self.max_items_per_user.get().into())?;
         self.mechanism.validate()?;
         self.columns.validate()?;
+        if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
+            return Err(Error::Incompatible {
+                what: format!(
+                    "with_weights=True adds a column '{WEIGHT_COLUMN}', but item= names a column of that name too"
+                ),
+                fix: "rename the item column, or set with_weights=False",
+            });
+        }
         Ok(self)
     }
 }
@@ -195,6 +206,17 @@ mod tests {
         let calibration = with.calibrate().unwrap();
         assert!(with.weights_slack(&calibration) <= WEIGHTS_SLACK);
         assert!(calibration.rounds[0].threshold >= without.calibrate().unwrap().rounds[0].threshold);
+    }
+
+    #[test]
+    fn the_column_of_weights_is_nobody_elses() {
+        let named = |name: &str, with_weights| {
+            let mut request = request(1e-6, with_weights);
+            request.columns.items.push(name.into());
+            request.validate()
+        };
+        assert!(named(WEIGHT_COLUMN, false).is_ok() && named("Weight", true).is_ok());
+        assert!(matches!(named(WEIGHT_COLUMN, true), Err(Error::Incompatible { .. })));
     }
 
     #[test]

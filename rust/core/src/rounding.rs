@@ -114,19 +114,21 @@ impl Interval {
     /// e^x.
     #[must_use]
     pub fn exp(self) -> Self {
-        Self::new(
-            steps_down(libm::exp(self.lo), LIBM_STEPS).max(0.0),
-            steps_up(libm::exp(self.hi), LIBM_STEPS),
-        )
+        let (lo, hi) = self.at_both_ends(libm::exp);
+        Self::new(steps_down(lo, LIBM_STEPS).max(0.0), steps_up(hi, LIBM_STEPS))
     }
 
     /// e^x - 1, accurate near 0.
     #[must_use]
     pub fn exp_m1(self) -> Self {
-        Self::new(
-            steps_down(libm::expm1(self.lo), LIBM_STEPS).max(-1.0),
-            steps_up(libm::expm1(self.hi), LIBM_STEPS),
-        )
+        let (lo, hi) = self.at_both_ends(libm::expm1);
+        Self::new(steps_down(lo, LIBM_STEPS).max(-1.0), steps_up(hi, LIBM_STEPS))
+    }
+
+    /// A function at the ends, once if they are one number.
+    fn at_both_ends(self, f: impl Fn(f64) -> f64) -> (f64, f64) {
+        let lo = f(self.lo);
+        (lo, if self.lo.to_bits() == self.hi.to_bits() { lo } else { f(self.hi) })
     }
 
     /// ln x of the positive part; unbounded below if the interval reaches 0.

@@ -10,8 +10,7 @@ use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
 use pyo3::prelude::*;
 
-use crate::error::{guarded, internal};
-use crate::link::parse_request;
+use crate::error::{guarded, internal, parse_request};
 
 /// The rounds that a request is calibrated to, as JSON.
 #[pyfunction]

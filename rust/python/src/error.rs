@@ -1,8 +1,8 @@
 //! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use dpsel_core::Error;
+use dpsel_core::panics::caught;
+use dpsel_core::request::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult};
 
@@ -47,8 +47,12 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 
 /// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    outcome.unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
+    caught(run).unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
+}
+
+/// Parse a request, with the core's checks.
+pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
+    guarded(|| Request::from_json(json))
 }
 
 /// A broken promise of this crate or of a library under it.

@@ -119,11 +119,16 @@ fn write_ipc(items: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 
 /// The first bytes of every Arrow IPC stream.
 const STREAM_MARK: [u8; 4] = [0xff; 4];
+/// The last ones. The reader does without, and so would take a stream cut off before its batch for an empty one.
+const END_MARK: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 fn read_ipc(ipc: &[u8]) -> Result<RecordBatch, ArrowError> {
     if !ipc.starts_with(&STREAM_MARK) {
         // Without the mark the first bytes would be taken for a length, and as much memory be asked for.
         return Err(ArrowError::IpcError("it is not an Arrow stream".into()));
+    }
+    if !ipc.ends_with(&END_MARK) {
+        return Err(ArrowError::IpcError("it is cut off".into()));
     }
     let reader = StreamReader::try_new(Cursor::new(ipc), None)?;
     let schema = arrow_array::RecordBatchReader::schema(&reader);

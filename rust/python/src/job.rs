@@ -1,7 +1,6 @@
 //! One call: its settings, and the thread it runs on.
 
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -9,20 +8,22 @@ use std::time::Duration;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
+use dpsel_core::panics::caught;
 use dpsel_core::pipeline;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release;
-use dpsel_core::request::Request;
+use dpsel_core::request::{Columns, Request};
 use pyo3::prelude::*;
 
-use crate::error::{internal, to_python};
+use crate::error::{internal, parse_request, to_python};
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Settings of one call that say nothing about the data or the guarantee.
+/// One call without its data: what is asked for, and settings that say nothing about the guarantee.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct Job {
+    request: Request,
     test_key: Option<[u8; 32]>,
     threads: Option<NonZeroUsize>,
     memory_limit: Option<u64>,
@@ -32,9 +33,13 @@ pub(crate) struct Job {
 
 #[pymethods]
 impl Job {
+    /// Every parameter is checked here, before any data is looked at.
     #[new]
-    #[pyo3(signature = (*, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None))]
+    #[pyo3(signature = (
+        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None
+    ))]
     fn new(
+        request_json: &str,
         test_key: Option<&[u8]>,
         threads: Option<i64>,
         memory_limit: Option<i64>,
@@ -46,6 +51,7 @@ impl Job {
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
         Ok(Self {
+            request: parse_request(request_json)?,
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
@@ -75,6 +81,11 @@ impl Job {
         self.test_key.map_or_else(ReleaseKey::from_system, |bytes| Ok(ReleaseKey::insecure_test(bytes)))
     }
 
+    /// The columns that are asked for.
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.request.columns
+    }
+
     /// Threads and memory limit, with fresh counters.
     pub(crate) fn control(&self) -> Control {
         Control::new(self.threads, self.memory_limit)
@@ -88,10 +99,10 @@ impl Job {
     }
 
     /// Start the pipeline on a thread of its own.
-    pub(crate) fn start(&self, request: Request, source: Source, control: &Control) -> PyResult<Running> {
+    pub(crate) fn start(&self, source: Source, control: &Control) -> PyResult<Running> {
         let key = self.key().map_err(to_python)?;
         let (sender, result) = sync_channel(1);
-        let (worker, chosen) = (control.clone(), self.chosen.clone());
+        let (worker, request, chosen) = (control.clone(), self.request.clone(), self.chosen.clone());
         let run = move || {
             let mut release = pipeline::select_partitions(source, &request, &key, &worker)?;
             release.report.chosen = chosen;
@@ -109,8 +120,7 @@ type Outcome = Result<release::Release, Error>;
 
 /// Run the job; a panic in it becomes an error instead of crossing into Python.
 fn send_outcome(sender: &SyncSender<Outcome>, run: impl FnOnce() -> Outcome) {
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    let outcome = outcome.unwrap_or(Err(Error::Internal("the job panicked")));
+    let outcome = caught(run).unwrap_or(Err(Error::Internal("the job panicked")));
     // Nobody listens any more only if the caller gave up after a second Ctrl-C.
     let _ = sender.send(outcome);
 }

@@ -13,10 +13,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
 use dpsel_core::release::Release;
-use dpsel_core::request::Request;
 use pyo3::prelude::*;
 
-use crate::error::guarded;
 use crate::job::{Job, TICK};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
@@ -81,17 +79,12 @@ impl Drop for LinkReader {
 }
 
 /// Run a job on what `producer` makes.
-pub(crate) fn run(
-    py: Python<'_>,
-    producer: &mut impl Producer,
-    request: Request,
-    job: &Job,
-) -> PyResult<Release> {
+pub(crate) fn run(py: Python<'_>, producer: &mut impl Producer, job: &Job) -> PyResult<Release> {
     let (sender, messages) = sync_channel(IN_FLIGHT);
     let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = job.start(request, Source::Stream(Box::new(reader)), &control)?;
+    let running = job.start(Source::Stream(Box::new(reader)), &control)?;
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),
@@ -139,9 +132,4 @@ impl Push<'_> {
         py.check_signals()?;
         self.job.report_progress(py, self.control)
     }
-}
-
-/// Parse a request, with the core's checks.
-pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
-    guarded(|| Request::from_json(json))
 }

@@ -92,8 +92,21 @@ impl Producer for Frames {
 
 /// The producer's own exception where Arrow kept it, else its text.
 fn source_failed(py: Python<'_>, error: &ArrowError) -> PyErr {
-    let own = error.source().and_then(|source| source.downcast_ref::<PyErr>());
-    own.map_or_else(|| to_python(Error::Source(error.to_string())), |own| own.clone_ref(py))
+    if let Some(own) = error.source().and_then(|source| source.downcast_ref::<PyErr>()) {
+        return own.clone_ref(py);
+    }
+    let text = error.to_string();
+    to_python(if is_interrupt(&text) { Error::Interrupted } else { Error::Source(text) })
+}
+
+/// Whether Arrow's text for a failed stream is that of a `KeyboardInterrupt`.
+///
+/// Python code behind the C interface, such as a generator behind a pyarrow reader, runs on the thread that a Ctrl-C
+/// interrupts, but of its exception only the text comes through: a traceback, whose last line is the exception.
+fn is_interrupt(text: &str) -> bool {
+    let exception =
+        text.split_once("Python exception: ").and_then(|(_, raised)| raised.trim_end().lines().last());
+    exception == Some("KeyboardInterrupt")
 }
 
 /// An Arrow object that is one column, or that has a type which Arrow in Rust does not know.

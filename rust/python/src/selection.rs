@@ -9,66 +9,43 @@ use pyo3::prelude::*;
 use crate::error::to_python;
 use crate::export::Release;
 use crate::job::Job;
-use crate::link::{self, Producer, parse_request};
+use crate::link::{self, Producer};
 use crate::pairs::Pairs;
 use crate::producers::{Frames, Stream};
 
 /// Select from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-pub(crate) fn select_stream(
-    py: Python<'_>,
-    stream: &Bound<'_, PyAny>,
-    request_json: &str,
-    job: &Job,
-) -> PyResult<Release> {
-    select_from(py, &mut Stream::new(stream)?, request_json, job)
+pub(crate) fn select_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
+    select_from(py, &mut Stream::new(stream)?, job)
 }
 
 /// Select from an iterator of such objects, all with the same columns.
 #[pyfunction]
-pub(crate) fn select_batches(
-    py: Python<'_>,
-    frames: &Bound<'_, PyAny>,
-    request_json: &str,
-    job: &Job,
-) -> PyResult<Release> {
-    select_from(py, &mut Frames::new(frames)?, request_json, job)
+pub(crate) fn select_batches(py: Python<'_>, frames: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
+    select_from(py, &mut Frames::new(frames)?, job)
 }
 
 /// Select from an iterable of `(user, item)` or `(user, [items])`.
 #[pyfunction]
-pub(crate) fn select_pairs(
-    py: Python<'_>,
-    pairs: &Bound<'_, PyAny>,
-    request_json: &str,
-    job: &Job,
-) -> PyResult<Release> {
-    let columns = parse_request(request_json)?.columns;
-    select_from(py, &mut Pairs::new(pairs, &columns)?, request_json, job)
+pub(crate) fn select_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
+    select_from(py, &mut Pairs::new(pairs, job.columns())?, job)
 }
 
-fn select_from(
-    py: Python<'_>,
-    producer: &mut impl Producer,
-    request_json: &str,
-    job: &Job,
-) -> PyResult<Release> {
-    link::run(py, producer, parse_request(request_json)?, job).and_then(Release::new)
+fn select_from(py: Python<'_>, producer: &mut impl Producer, job: &Job) -> PyResult<Release> {
+    link::run(py, producer, job).and_then(Release::new)
 }
 
 /// Select from files, or glob patterns of files, read in Rust.
 #[pyfunction]
-#[pyo3(signature = (paths, file_format, request_json, job))]
+#[pyo3(signature = (paths, file_format, job))]
 pub(crate) fn select_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,
-    request_json: &str,
     job: &Job,
 ) -> PyResult<Release> {
-    let request = parse_request(request_json)?;
     let format = file_format.map(format_by_name).transpose()?;
-    let running = job.start(request, Source::Files(paths, format), &job.control())?;
+    let running = job.start(Source::Files(paths, format), &job.control())?;
     running.finish(py, job).and_then(Release::new)
 }
 

@@ -39,9 +39,8 @@ pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
 /// where loss(x) = phi(x) - x tail(x) falls in x.
 fn delta_at(epsilon: f64, mu: f64) -> Interval {
     let eps = Interval::point(epsilon);
-    let limits = (-eps.exp_m1()).max(Interval::ZERO);
     if mu == 0.0 {
-        return limits.clamp(0.0, 1.0);
+        return (-eps.exp_m1()).max(Interval::ZERO).clamp(0.0, 1.0);
     }
     if !mu.is_finite() {
         return Interval::new(0.0, 1.0);

@@ -4,6 +4,8 @@
 //! batch without copying where the memory layout allows it, so that everything after this file knows only
 //! five layouts.
 
+mod bytes;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Date64Type, Int8Type, Int16Type, Int32Type,
@@ -17,8 +19,9 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use num_traits::AsPrimitive;
 
-use crate::contributions::{KeyStore, Payload};
-use crate::random::{Block, KeyKind};
+pub(super) use bytes::{ByteColumn, BytePayload, Packed, WordPayload};
+
+use crate::random::KeyKind;
 use crate::{Error, Result};
 
 /// Milliseconds of a day: `Date64` counts the former, canonical dates the latter.
@@ -192,126 +195,6 @@ where
         keys.iter().map(|&k| AsPrimitive::<u32>::as_(k)).collect()
     };
     Some((keys, dictionary.values().clone()))
-}
-
-/// The parts of a view: its length, and with it the first four bytes.
-const LENGTH: u128 = 0xffff_ffff;
-const LENGTH_AND_PREFIX: u128 = 0xffff_ffff_ffff_ffff;
-
-/// Bytes by row, for code that is compiled once per layout.
-pub(super) trait ByteColumn {
-    fn rows(&self) -> usize;
-    fn get(&self, row: usize) -> &[u8];
-    /// The canonical block of a row's value.
-    #[inline]
-    fn block(&self, kind: KeyKind, row: usize) -> Block {
-        Block::bytes(kind, self.get(row))
-    }
-    /// Whether two rows hold the same bytes.
-    #[inline]
-    fn same(&self, a: usize, b: usize) -> bool {
-        self.get(a) == self.get(b)
-    }
-}
-
-impl ByteColumn for BinaryArray {
-    fn rows(&self) -> usize {
-        self.len()
-    }
-    #[inline]
-    fn get(&self, row: usize) -> &[u8] {
-        self.value(row)
-    }
-}
-
-impl ByteColumn for LargeBinaryArray {
-    fn rows(&self) -> usize {
-        self.len()
-    }
-    #[inline]
-    fn get(&self, row: usize) -> &[u8] {
-        self.value(row)
-    }
-}
-
-impl ByteColumn for FixedSizeBinaryArray {
-    fn rows(&self) -> usize {
-        self.len()
-    }
-    #[inline]
-    fn get(&self, row: usize) -> &[u8] {
-        self.value(row)
-    }
-}
-
-impl ByteColumn for BinaryViewArray {
-    fn rows(&self) -> usize {
-        self.len()
-    }
-    #[inline]
-    fn get(&self, row: usize) -> &[u8] {
-        self.value(row)
-    }
-    /// A view holds the length and the first four bytes; up to twelve bytes it holds the whole value.
-    #[inline]
-    fn same(&self, a: usize, b: usize) -> bool {
-        let (left, right) = (self.views()[a], self.views()[b]);
-        let alike = (left ^ right) & LENGTH_AND_PREFIX == 0 && left & LENGTH > 12;
-        left == right || (alike && self.value(a) == self.value(b))
-    }
-    #[inline]
-    fn block(&self, kind: KeyKind, row: usize) -> Block {
-        Block::view(kind, self.views()[row])
-    }
-}
-
-/// Byte strings laid end to end: n-grams and composite keys.
-#[derive(Debug, Default)]
-pub(super) struct Packed {
-    pub(super) data: Vec<u8>,
-    pub(super) ends: Vec<usize>,
-}
-
-impl Packed {
-    pub(super) fn clear(&mut self) {
-        self.data.clear();
-        self.ends.clear();
-    }
-    /// Ends the value that was appended to `data`.
-    pub(super) fn end(&mut self) {
-        self.ends.push(self.data.len());
-    }
-}
-
-impl ByteColumn for Packed {
-    fn rows(&self) -> usize {
-        self.ends.len()
-    }
-    #[inline]
-    fn get(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.data[start..self.ends[row]]
-    }
-}
-
-/// Keys of new items out of a words column.
-pub(super) struct WordPayload<'a>(pub(super) &'a [u64]);
-
-impl Payload for WordPayload<'_> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
-}
-
-/// Keys of new items out of a bytes column.
-pub(super) struct BytePayload<'a, C>(pub(super) &'a C);
-
-impl<C: ByteColumn> Payload for BytePayload<'_, C> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_bytes(rows.map(|row| self.0.get(row)));
-    }
 }
 
 /// Rows of a column that are not null: the column itself if there are none, else a filtered copy and the mask.

@@ -15,6 +15,7 @@ mod stream;
 mod tests;
 mod text;
 mod users;
+mod utf8;
 
 use std::path::PathBuf;
 

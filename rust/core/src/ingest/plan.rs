@@ -89,8 +89,9 @@ impl Plan {
 
 impl Positions {
     fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
-        let user = position(schema, &columns.user, source)?;
-        let items = columns.items.iter().map(|name| position(schema, name, source)).collect::<Result<_>>()?;
+        let user = position(schema, Role::User, &columns.user, source)?;
+        let item = |name: &String| position(schema, Role::Item, name, source);
+        let items = columns.items.iter().map(item).collect::<Result<_>>()?;
         Ok(Self { user, items })
     }
 
@@ -110,18 +111,52 @@ impl Positions {
     }
 }
 
-fn position(schema: &Schema, name: &str, source: &str) -> Result<usize> {
+/// What a column is read as, and so which argument names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Role {
+    User,
+    Item,
+}
+
+impl Role {
+    /// Why the column is needed, for errors.
+    pub(super) fn purpose(self) -> &'static str {
+        match self {
+            Self::User => "to tell users apart",
+            Self::Item => "to take items from",
+        }
+    }
+
+    /// The argument that names the column.
+    pub(super) fn argument(self) -> &'static str {
+        match self {
+            Self::User => "user=",
+            Self::Item => "item=",
+        }
+    }
+}
+
+/// All needed columns with their roles: the items in order, then the user.
+pub(super) fn roles(columns: &Columns) -> impl Iterator<Item = (Role, &String)> {
+    columns.items.iter().map(|name| (Role::Item, name)).chain([(Role::User, &columns.user)])
+}
+
+fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {
     let mut found = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(at, _)| at);
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
         (Some(_), Some(_)) => Err(Error::Schema {
-            what: format!("{source} has several columns named '{name}'"),
-            fix: "rename them so that the name is unique".into(),
+            what: format!(
+                "{source} has several columns named '{name}', and one is needed {}",
+                role.purpose()
+            ),
+            fix: format!("rename them so that {} names one of them", role.argument()),
         }),
         (None, _) => Err(Error::Schema {
-            what: format!("{source} has no column '{name}'"),
+            what: format!("{source} has no column '{name}' {}", role.purpose()),
             fix: format!(
-                "name one of its columns: {}",
+                "set {} to one of its columns: {}",
+                role.argument(),
                 list(schema.fields().iter().map(|f| f.name().as_str()))
             ),
         }),

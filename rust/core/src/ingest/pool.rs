@@ -6,11 +6,11 @@
 //! nothing is left behind for a forked child to miss.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::encode::{Chunk, Encoder, Sink};
 use crate::control::Control;
+use crate::panics::caught;
 use crate::{Error, Result};
 
 /// Something that yields chunks: a stream, a file or a part of a file.
@@ -86,8 +86,7 @@ impl<'t> Pool<'t> {
 
     /// Run one thread's part; whatever happens, the others learn of it.
     fn guarded(&self, part: impl FnOnce() -> Result<()>) {
-        let outcome = catch_unwind(AssertUnwindSafe(part))
-            .unwrap_or(Err(Error::Internal("a worker thread panicked while reading")));
+        let outcome = caught(part).unwrap_or(Err(Error::Internal("a worker thread panicked while reading")));
         if let Err(error) = outcome {
             let mut state = self.lock();
             state.failure.get_or_insert(error);

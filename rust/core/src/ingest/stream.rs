@@ -8,6 +8,7 @@ use arrow_schema::ArrowError;
 use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Positions;
 use super::pool::{self, Task};
+use super::utf8::TextCheck;
 use crate::control::Control;
 use crate::{Error, Result};
 
@@ -29,7 +30,8 @@ pub(super) fn read<S: Sink>(
     control: &Control,
     encoder: &(dyn Fn() -> Encoder<S> + Sync),
 ) -> Result<()> {
-    let mut stream = Stream { reader, positions, source: NAME.into(), row: 0 };
+    let texts = TextCheck::new(&reader.schema(), &positions);
+    let mut stream = Stream { reader, positions, texts, source: NAME.into(), row: 0 };
     if control.threads() == 1 {
         let mut encoder = encoder();
         return Box::new(stream).run(&mut |chunk| pool::encode(&chunk, control, &mut encoder));
@@ -52,6 +54,7 @@ pub(super) fn read<S: Sink>(
 struct Stream {
     reader: Box<dyn RecordBatchReader + Send>,
     positions: Positions,
+    texts: TextCheck,
     source: Arc<str>,
     row: u64,
 }
@@ -71,12 +74,14 @@ impl Stream {
     fn split(&mut self, batch: &RecordBatch, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
         for start in (0..batch.num_rows()).step_by(CHUNK) {
             let rows = CHUNK.min(batch.num_rows() - start);
-            let column = |at: usize| batch.column(at).slice(start, rows);
+            let batch = batch.slice(start, rows);
             let first_row = self.row;
             self.row += rows as u64;
+            // Shortly before the bytes are digested, so that they are brought into the cache once.
+            self.texts.check(&batch, &self.source, first_row)?;
             emit(Chunk {
-                user: column(self.positions.user),
-                items: self.positions.items.iter().map(|&at| column(at)).collect(),
+                user: Arc::clone(batch.column(self.positions.user)),
+                items: self.positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
                 source: Arc::clone(&self.source),
                 first_row,
                 work: rows as u64,

@@ -11,7 +11,7 @@ use crate::request::NGrams;
 
 /// Append the n-grams of every text of a column; `counts` gets their number per text.
 ///
-/// Text that is not UTF-8 cannot occur: the column types guarantee it.
+/// Text that is not UTF-8 cannot occur: it was refused when the rows came in.
 pub(super) fn push_ngrams(texts: &impl ByteColumn, ngrams: NGrams, out: &mut Packed, counts: &mut Vec<u32>) {
     let mut scratch = Scratch::default();
     for row in 0..texts.rows() {

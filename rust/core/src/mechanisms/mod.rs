@@ -21,8 +21,7 @@ pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
-use crate::noise::Noise;
-use crate::threshold::Threshold;
+use crate::noise::{Noise, Threshold};
 use crate::weighting::Weighting;
 
 /// What every mechanism can do without data: turn a budget into numbers.

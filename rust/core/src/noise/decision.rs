@@ -1,29 +1,37 @@
 //! The release decision of one round.
 
-use super::Noise;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::law::Law;
 use super::table::Table;
-use crate::threshold::Threshold;
+use super::{Noise, Threshold};
 
 /// "weight + noise >= threshold", decided exactly from one pseudorandom word per item.
 ///
 /// Nearly every decision is one table look-up and one comparison; the rest compare the word with a certified
 /// `f64` enclosure of the probability, and the few that this leaves open with one of any precision. All
 /// three answer alike. A noise whose scale is not positive and finite releases nothing.
-#[derive(Clone)]
+///
+/// The table costs about as much as [`WITHOUT_TABLE`] decisions without it, so it is made after so many.
 pub struct NoisyThreshold {
     noise: Noise,
     threshold: Threshold,
     law: Option<Law>,
-    table: Table,
+    table: OnceLock<Table>,
+    /// Decisions made without the table.
+    decided: AtomicU32,
 }
+
+/// Decisions that do without the table: as many as making it costs.
+const WITHOUT_TABLE: u32 = 512;
 
 impl NoisyThreshold {
     /// Prepare the decision of one round.
     #[must_use]
     pub fn new(noise: Noise, threshold: Threshold) -> Self {
         let law = Law::new(noise);
-        Self { noise, threshold, law, table: Table::new(noise, law, threshold) }
+        Self { noise, threshold, law, table: OnceLock::new(), decided: AtomicU32::new(0) }
     }
 
     /// Whether an item of this weight (integer units) is released.
@@ -35,7 +43,12 @@ impl NoisyThreshold {
     #[inline]
     #[must_use]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
-        self.table.decide(weight, word).unwrap_or_else(|| self.releases_outside_table(weight, word))
+        match self.table.get() {
+            Some(table) => {
+                table.decide(weight, word).unwrap_or_else(|| self.releases_outside_table(weight, word))
+            }
+            None => self.releases_without_table(weight, word),
+        }
     }
 
     /// weight + N in integer units, N as determined by `word`; at least the threshold iff
@@ -51,6 +64,19 @@ impl NoisyThreshold {
             .and_then(|law| law.noise(word, first, last))
             .and_then(|noise| i64::try_from(weight + noise).ok())
             .unwrap_or(i64::MIN)
+    }
+
+    #[cold]
+    fn releases_without_table(&self, weight: u64, word: u128) -> bool {
+        if self.decided.fetch_add(1, Ordering::Relaxed) >= WITHOUT_TABLE {
+            self.table();
+        }
+        self.releases_outside_table(weight, word)
+    }
+
+    /// The table, made now if it is not there yet.
+    fn table(&self) -> &Table {
+        self.table.get_or_init(|| Table::new(self.noise, self.law, self.threshold))
     }
 
     #[cold]
@@ -85,9 +111,17 @@ mod tests {
     /// its words random; with the fixed key it either always or never does.
     const FALSE_ALARM: f64 = 1e-9;
 
-    fn decisions(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
+    fn without_tables(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
         [Noise::Gaussian { sigma: scale }, Noise::Laplace { scale }]
             .map(|noise| NoisyThreshold::new(noise, Threshold::from_units(threshold)))
+    }
+
+    /// With their tables, as after many decisions.
+    fn decisions(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
+        without_tables(scale, threshold).map(|decision| {
+            decision.table();
+            decision
+        })
     }
 
     impl NoisyThreshold {
@@ -102,7 +136,7 @@ mod tests {
         for (scale, threshold) in [(2.236, 10 * unit), (1e-9, unit), (3e-9, 40), (1e9, 1 << 61)] {
             for decision in decisions(scale, threshold) {
                 for weight in
-                    decision.table.edges().into_iter().step_by(17).flat_map(|w| [w.saturating_sub(1), w])
+                    decision.table().edges().into_iter().step_by(17).flat_map(|w| [w.saturating_sub(1), w])
                 {
                     let k = decision.law.unwrap().bounds(decision.missing(weight));
                     let halves = [k.lo & !u128::from(u64::MAX), k.hi | u128::from(u64::MAX)];
@@ -117,6 +151,19 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// The same decisions before, while and after the table is made.
+    #[test]
+    fn decisions_do_not_depend_on_the_table() {
+        let words = Words::new(&ReleaseKey::insecure_test([3; 32]), Purpose::Noise, 0);
+        for decision in without_tables(2.5, 8 << 30) {
+            for i in 0..3 * u128::from(WITHOUT_TABLE) {
+                assert_eq!(decision.table.get().is_some(), i > u128::from(WITHOUT_TABLE));
+                let (weight, word) = (u64::try_from(i).unwrap() << 24, words.word(Digest(i)));
+                assert_eq!(decision.releases(weight, word), decision.releases_exactly(weight, word));
             }
         }
     }

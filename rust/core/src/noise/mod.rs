@@ -13,10 +13,12 @@ mod exact;
 mod law;
 mod table;
 mod tail;
+mod threshold;
 
 use serde::{Deserialize, Serialize};
 
 pub use decision::NoisyThreshold;
+pub use threshold::Threshold;
 
 /// The law of the noise, in units of weight.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

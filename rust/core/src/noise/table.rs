@@ -1,8 +1,7 @@
 //! A table over the weight that settles nearly every decision with one comparison.
 
 use super::law::Law;
-use super::{Noise, tail};
-use crate::threshold::Threshold;
+use super::{Noise, Threshold, tail};
 
 /// Few enough for the first-level cache, enough that in the worst bucket one word in fifty is undecided.
 const BUCKETS: usize = 512;

@@ -11,13 +11,12 @@ use arrow_schema::{Field, Schema};
 pub use report::{KeyStamp, Report};
 pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 
+pub use crate::request::WEIGHT_COLUMN;
+
 use crate::ingest::sorted;
 use crate::threshold::Selected;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
-
-/// Name of the column of noisy weights.
-pub const WEIGHT_COLUMN: &str = "weight";
 
 /// What leaves the crate: the items and the report, nothing else of the data (law 5).
 #[derive(Debug, Clone)]

@@ -106,7 +106,7 @@ impl CheckOutcome {
 mod tests {
     use super::*;
     use crate::mechanisms::MechanismSpec;
-    use crate::threshold::Threshold;
+    use crate::noise::Threshold;
 
     fn report() -> Report {
         let request = Request::from_json(

@@ -12,9 +12,8 @@ mod single_round;
 
 pub use single_round::{SingleRound, calibrate_single_round, single_round_holds};
 
-use super::Threshold;
 use crate::accounting::{L0Bound, root};
-use crate::noise::Noise;
+use crate::noise::{Noise, Threshold};
 use crate::rounding::{Interval, laplace_tail, normal_tail};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};

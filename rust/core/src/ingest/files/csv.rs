@@ -1,23 +1,29 @@
 //! CSV with a header line: every column is text, an empty field is null.
+//!
+//! The decoder under this file closes a quote that is still open at the end of the file without a word, and with it
+//! takes every row after it for one field. [`Rows`] finds that out, by what the decoder makes of a line break there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
-use arrow_csv::reader::Format;
+use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::Opened;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::{Text, size};
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions};
+use crate::ingest::plan::{Plan, Positions, roles};
 use crate::ingest::pool::Task;
 use crate::request::Columns;
 use crate::{Error, Result};
 
 /// Rows decoded at a time.
 const BATCH: usize = 16 * 1024;
+/// The most bytes of one line: what an open quote swallows must not fill the memory before it is noticed.
+const LONGEST: usize = 256 * 1024 * 1024;
 
 struct CsvFile {
     path: PathBuf,
@@ -34,13 +40,18 @@ struct CsvFile {
 pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     let source: Arc<str> = path.display().to_string().into();
     let names = header(path)?;
-    for name in columns.items.iter().chain([&columns.user]) {
-        if !names.contains(name) {
-            return Err(Error::Schema {
-                what: format!("the header line of {source} has {} columns, none named '{name}'", names.len()),
-                fix: "the first line must hold the column names, separated by commas".into(),
-            });
-        }
+    if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
+        let count = names.len();
+        return Err(Error::Schema {
+            what: format!(
+                "the header line of {source} has {count} columns, none named '{name}' {}",
+                role.purpose()
+            ),
+            fix: format!(
+                "set {} to a name in that line, which must hold the column names, separated by commas",
+                role.argument()
+            ),
+        });
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
@@ -68,58 +79,142 @@ fn header(path: &Path) -> Result<Vec<String>> {
 impl Task for CsvFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
         let Self { path, source, schema, positions } = *self;
-        let mut text = Text::open(&path)?;
-        let projection = positions.ascending();
-        let mut decoder = ReaderBuilder::new(schema)
-            .with_header(true)
-            .with_batch_size(BATCH)
-            .with_projection(projection)
-            .build_decoder();
+        let mut rows = Rows::open(&path, schema, positions.ascending())?;
         let positions = positions.projected();
         let mut first_row = 0;
-        loop {
-            let next =
-                guarded(&path, || fill(&mut text, &mut decoder).map_err(|e| failed(&path, &source, &e)))?;
-            let Some(batch) = next else { return Ok(()) };
-            let rows = batch.num_rows() as u64;
+        while let Some(batch) = guarded(&path, || rows.next().map_err(|e| e.told(&path, &source)))? {
+            let count = batch.num_rows() as u64;
             emit(Chunk {
                 user: Arc::clone(batch.column(positions.user)),
                 items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
                 source: Arc::clone(&source),
                 first_row,
-                work: text.work(),
+                work: rows.text.work(),
             })?;
-            first_row += rows;
+            first_row += count;
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a file, batch by batch.
+struct Rows {
+    text: Text,
+    decoder: Decoder,
+    /// Records decoded, the header line included.
+    records: u64,
+    /// Bytes of the record that is being read, from the first buffer that did not end it.
+    pending: usize,
+    ended: bool,
+}
+
+/// Why there is no next batch.
+enum Failure {
+    Decoder(ArrowError),
+    /// A quote opened in this line is not closed.
+    OpenQuote(u64),
+    /// This line is longer than [`LONGEST`].
+    Endless(u64),
+}
+
+impl From<ArrowError> for Failure {
+    fn from(error: ArrowError) -> Self {
+        Self::Decoder(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Decoder(error.into())
+    }
+}
+
+impl Rows {
+    fn open(path: &Path, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
+        // The header line is decoded as a row, so that a quote opened in it is noticed in the same way.
+        let decoder = ReaderBuilder::new(schema)
+            .with_header(false)
+            .with_batch_size(BATCH)
+            .with_projection(projection)
+            .build_decoder();
+        Ok(Self { text: Text::open(path)?, decoder, records: 0, pending: 0, ended: false })
+    }
+
+    /// The next batch, without the header line.
+    fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        if self.ended {
+            return Ok(None);
+        }
+        while self.decoder.capacity() > 0 && !self.ended {
+            self.decode()?;
+        }
+        let header = usize::from(self.records == 0);
+        let batch = self.decoder.flush()?;
+        self.records += batch.as_ref().map_or(0, |b| b.num_rows() as u64);
+        Ok(batch.map(|b| b.slice(header, b.num_rows() - header)))
+    }
+
+    /// Decode what is in the buffer, as far as it fits into the batch.
+    fn decode(&mut self) -> Result<(), Failure> {
+        let before = self.decoder.capacity();
+        let buffer = self.text.reader.fill_buf()?;
+        if buffer.is_empty() {
+            self.ended = true;
+            return self.end();
+        }
+        let bytes = self.decoder.decode(buffer)?;
+        self.text.reader.consume(bytes);
+        self.pending = if self.decoder.capacity() == before { self.pending + bytes } else { 0 };
+        if self.pending > LONGEST { Err(Failure::Endless(self.line())) } else { Ok(()) }
+    }
+
+    /// End the last line. A record that the end of the file ends, but a line break before it did not, has an open quote.
+    fn end(&mut self) -> Result<(), Failure> {
+        let line = self.line();
+        self.decoder.decode(b"\n")?;
+        let before = self.decoder.capacity();
+        if before == 0 {
+            return Ok(());
+        }
+        match self.decoder.decode(&[]) {
+            Ok(_) if self.decoder.capacity() == before => Ok(()),
+            _ => Err(Failure::OpenQuote(line)),
+        }
+    }
+
+    /// The number of the record that is being read, from 1.
+    fn line(&self) -> u64 {
+        self.records + (BATCH - self.decoder.capacity()) as u64 + 1
+    }
+}
+
+impl Failure {
+    /// The error with its place, without the decoder's own words.
+    fn told(&self, path: &Path, source: &str) -> Error {
+        const FIX: &str = "close it, or write the field in quotes with every quote inside doubled";
+        let data = |what| Error::Data { source_name: source.to_owned(), what, fix: FIX };
+        match self {
+            Self::OpenQuote(line) => data(format!("a quote opened in {} is not closed", place(*line))),
+            Self::Endless(line) => {
+                data(format!("{} is endless, most likely because a quote in it is not closed", place(*line)))
+            }
+            Self::Decoder(ArrowError::CsvError(words)) => malformed(words, source),
+            Self::Decoder(error) => arrow_failed(path, error, "malformed CSV"),
         }
     }
 }
 
-/// Decode up to one batch.
-fn fill(
-    text: &mut Text,
-    decoder: &mut arrow_csv::reader::Decoder,
-) -> Result<Option<arrow_array::RecordBatch>, ArrowError> {
-    loop {
-        let buffer = text.reader.fill_buf()?;
-        let bytes = decoder.decode(buffer)?;
-        text.reader.consume(bytes);
-        if bytes == 0 || decoder.capacity() == 0 {
-            return decoder.flush();
-        }
-    }
+fn place(line: impl std::fmt::Display) -> String {
+    format!("line {line} (quoted line breaks not counted)")
 }
 
 /// Of the decoder's words only the line number is kept.
-fn failed(path: &Path, source: &str, error: &ArrowError) -> Error {
-    let ArrowError::CsvError(words) = error else {
-        return arrow_failed(path, error, "malformed CSV");
-    };
+fn malformed(words: &str, source: &str) -> Error {
     let line = words
         .split_once("for line ")
         .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
         .filter(|digits| !digits.is_empty());
-    let place =
-        line.map_or_else(|| "a line".to_owned(), |n| format!("line {n} (quoted line breaks not counted)"));
+    let place = line.map_or_else(|| "a line".to_owned(), place);
     if words.contains("UTF-8") {
         return Error::Data {
             source_name: source.to_owned(),

@@ -1,8 +1,10 @@
 //! Arrow IPC: the file format (also named Feather) and the stream format, told apart by their first bytes.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,6 +21,8 @@ use crate::ingest::pool::Task;
 use crate::request::Columns;
 
 const MALFORMED: &str = "not an Arrow IPC file, malformed, or truncated";
+const CUT_OFF: &str =
+    "truncated: the stream ends without its end mark, which its writer adds when it is closed";
 /// Rows handed on at once; IPC batches can be of any size.
 const CHUNK: usize = 64 * 1024;
 
@@ -35,6 +39,25 @@ struct Batches {
     /// Number of batches, if the file says.
     total: Option<u64>,
     reader: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+    /// Whether the reader wanted bytes where the file had ended.
+    exhausted: Rc<Cell<bool>>,
+}
+
+/// A file that notes when more is read than there is.
+///
+/// A stream ends with a mark, after which nothing is read. Its reader takes the end of the file for the mark, because
+/// on a closed pipe there may be none; in a file that would make one cut off between two batches a whole one.
+struct Noting {
+    file: BufReader<File>,
+    exhausted: Rc<Cell<bool>>,
+}
+
+impl Read for Noting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.exhausted.set(self.exhausted.get() || (bytes == 0 && !buffer.is_empty()));
+        Ok(bytes)
+    }
 }
 
 /// Read the schema.
@@ -77,12 +100,14 @@ fn file_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result
         schema: reader.schema(),
         total: Some(reader.num_batches() as u64),
         reader: Box::new(reader),
+        exhausted: Rc::default(),
     })
 }
 
 fn stream_batches(file: BufReader<File>, projection: Option<Vec<usize>>) -> Result<Batches, ArrowError> {
-    let reader = StreamReader::try_new(file, projection)?;
-    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader) })
+    let exhausted = Rc::default();
+    let reader = StreamReader::try_new(Noting { file, exhausted: Rc::clone(&exhausted) }, projection)?;
+    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader), exhausted })
 }
 
 impl Task for IpcFile {
@@ -108,6 +133,6 @@ impl Task for IpcFile {
             }
             first_row += batch.num_rows() as u64;
         }
-        Ok(())
+        if reader.exhausted.get() { Err(unreadable(&path, CUT_OFF)) } else { Ok(()) }
     }
 }

@@ -1,11 +1,11 @@
 //! Reasons that are safe to show: decoders quote what they stumble over, and errors never contain data.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_schema::ArrowError;
 
+use crate::panics::caught;
 use crate::{Error, Result};
 
 /// A file that cannot be read, with a reason that holds no data.
@@ -44,6 +44,5 @@ pub(super) fn arrow_failed(path: &Path, error: &ArrowError, otherwise: &str) -> 
 
 /// Call a decoder; a panic on a malformed file becomes an error.
 pub(super) fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(unreadable(path, "the file is malformed and its decoder gave up")))
+    caught(decode).unwrap_or_else(|| Err(unreadable(path, "the file is malformed and its decoder gave up")))
 }

@@ -10,7 +10,7 @@ use super::Opened;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::{Text, size};
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions, list};
+use crate::ingest::plan::{Plan, Positions, Role, list, roles};
 use crate::ingest::pool::Task;
 use crate::request::Columns;
 use crate::{Error, Result};
@@ -40,8 +40,8 @@ struct NdJsonFile {
 /// [`Error::File`], [`Error::Data`] for malformed lines, [`Error::Schema`] for fields that no record has.
 pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     let source: Arc<str> = path.display().to_string().into();
-    let names: Vec<String> = columns.items.iter().chain([&columns.user]).cloned().collect();
-    let types = infer(path, &source, &names)?;
+    let (roles, names): (Vec<Role>, Vec<String>) = roles(columns).map(|(r, n)| (r, n.clone())).unzip();
+    let types = infer(path, &source, &roles, &names)?;
     let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
@@ -50,7 +50,7 @@ pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
 }
 
-fn infer(path: &Path, source: &Arc<str>, names: &[String]) -> Result<Vec<DataType>> {
+fn infer(path: &Path, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
     let mut lines = Lines::open(path, source)?;
     let mut types = vec![None; names.len()];
     let mut first_names = None;
@@ -70,11 +70,12 @@ fn infer(path: &Path, source: &Arc<str>, names: &[String]) -> Result<Vec<DataTyp
     if count == 0 {
         return Err(unreadable(path, "the file is empty; it must hold one JSON object per line"));
     }
-    let found = types.into_iter().zip(names).map(|(seen, name)| {
+    let found = types.into_iter().zip(roles).zip(names).map(|((seen, role), name)| {
         seen.ok_or_else(|| Error::Schema {
-            what: format!("no record of {source} has a field '{name}'"),
+            what: format!("no record of {source} has a field '{name}' {}", role.purpose()),
             fix: format!(
-                "name one of its fields: {}",
+                "set {} to one of its fields: {}",
+                role.argument(),
                 list(first_names.iter().flatten().map(String::as_str))
             ),
         })

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) struct Record {
     /// In the order of the needed names; `None` where the record has no such field.
     pub(super) values: Vec<Option<Value>>,
-    /// Names of the other fields of the record, if they were asked for.
+    /// Names of all fields of the record, if they were asked for.
     pub(super) names: Vec<String>,
 }
 
@@ -45,11 +45,10 @@ impl<'de> Visitor<'de> for Needed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
         let mut record = Record { values: vec![None; self.names.len()], names: Vec::new() };
         while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-            if let Some(at) = self.names.iter().position(|needed| *needed == name) {
-                record.values[at] = Some(map.next_value()?);
-                continue;
+            match self.names.iter().position(|needed| *needed == name) {
+                Some(at) => record.values[at] = Some(map.next_value()?),
+                None => map.next_value::<IgnoredAny>().map(drop)?,
             }
-            map.next_value::<IgnoredAny>()?;
             if self.list {
                 record.names.push(name.into_owned());
             }

@@ -1,0 +1,95 @@
+//! Files that are written aside, flushed to disk, then renamed.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::{failed, refused};
+use crate::Result;
+
+/// Write beside `path` and rename; the file beside it vanishes on every error.
+pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Result<()>) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let file = File::options().write(true).open(path).map_err(|e| failed("write", path, &e))?;
+        return fill(&file, write).map_err(|e| failed("write", path, &e));
+    }
+    // A link is followed, so that it stays a link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if target.is_dir() {
+        return Err(refused(path, "it is a directory; name a file in it"));
+    }
+    let aside = aside(&target).map_err(|e| failed("write", path, &e))?;
+    fill(aside.as_file(), write)
+        .and_then(|()| aside.as_file().sync_all())
+        .map_err(|e| failed("write", path, &e))?;
+    aside.persist(&target).map_err(|e| failed("rename", path, &e.error))?;
+    // The rename itself is made durable where folders can be opened; elsewhere there is nothing to do.
+    if let Ok(folder) = File::open(folder_of(&target)) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// A buffer over a writer that remembers its own error: encoders turn it into words.
+pub(super) type Out<W> = BufWriter<Noting<W>>;
+
+pub(super) struct Noting<W> {
+    inner: W,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Noting<W> {
+    fn note<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+        outcome.map_err(|error| {
+            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.error.get_or_insert(error);
+            same
+        })
+    }
+}
+
+impl<W: Write> Write for Noting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.inner.write(bytes) {
+            // Not a failure: the caller tries again.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            outcome => self.note(outcome),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        let outcome = self.inner.flush();
+        self.note(outcome)
+    }
+}
+
+pub(super) fn fill<W: Write + Send>(
+    inner: W,
+    write: impl FnOnce(&mut Out<W>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, Noting { inner, error: None });
+    let written = write(&mut out).and_then(|()| out.flush());
+    match (written, out.get_mut().error.take()) {
+        (Err(_), Some(error)) => Err(error),
+        (written, _) => written,
+    }
+}
+
+fn aside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".dpsel-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // As for any new file, the umask takes away from this; a file that is replaced keeps its mode.
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(target).map_or(0o666, |m| m.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    builder.tempfile_in(folder_of(target))
+}
+
+pub(super) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
