@@ -40,6 +40,9 @@ COPIED = [
     "docs",
 ]
 
+#: Built together: one of them alone has other features of Arrow, and everything would be built again.
+PACKAGES = ("-p", "dpsel-core", "-p", "dpsel-python")
+
 
 class BrokenRunError(Exception):
     """The mutation run itself does not work."""
@@ -83,7 +86,7 @@ def cargo_environment() -> dict[str, str]:
 def build(copy: Path) -> bool:
     """Build the extension and put it beside the copied Python package."""
     target = ROOT / "target"
-    command = ["cargo", "build", "--quiet", "-p", "dpsel-python"]
+    command = ["cargo", "build", "--quiet", *PACKAGES]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )
@@ -102,7 +105,7 @@ def build(copy: Path) -> bool:
 
 def unit_tests_fail(copy: Path, test_filter: str) -> bool:
     """Whether a unit test of the core fails."""
-    command = ["cargo", "test", "--quiet", "-p", "dpsel-core", "--lib", test_filter]
+    command = ["cargo", "test", "--quiet", *PACKAGES, "--lib", test_filter]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )

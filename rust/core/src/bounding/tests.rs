@@ -1,6 +1,6 @@
 //! Bounding against sorting every user anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ proptest! {
         let mut bounded =
             BoundedContributions::new(original, L0Bound::new(bound.into()).unwrap(), &key, &control).unwrap();
         let mut sizes = BTreeMap::new();
-        for release in std::iter::once(Default::default()).chain(releases) {
+        for release in std::iter::once(BTreeSet::default()).chain(releases) {
             let mut released = ItemSet::new(codes);
             release.iter().filter(|c| (**c as usize) < codes).for_each(|c| released.insert(ItemCode(*c)));
             bounded.remove(&released, &control).unwrap();

@@ -33,11 +33,11 @@ fn unpack(row: u64) -> (u32, u32) {
 }
 
 /// Running sums of the counts that stand one place to the right.
-fn starts(mut counts: Starts) -> Starts {
+fn starts(mut counts: Starts) -> Box<Starts> {
     for part in 0..PARTS {
         counts[part + 1] += counts[part];
     }
-    counts
+    Box::new(counts)
 }
 
 /// Rows in the order in which they came: single ones, or runs of one user each.
@@ -149,7 +149,7 @@ impl Chunk {
 /// Single rows: the place of the user and the item.
 #[derive(Debug)]
 pub(super) struct Rows {
-    starts: Starts,
+    starts: Box<Starts>,
     rows: Array<u64>,
 }
 
@@ -160,7 +160,7 @@ impl Rows {
             counts[place(unpack(*row).0).0 + 1] += 1;
         }
         let starts = starts(counts);
-        let (mut at, mut rows) = (starts, Array::zeroed(open.len()));
+        let (mut at, mut rows) = (starts.clone(), Array::zeroed(open.len()));
         let out: &mut [u64] = rows.as_mut_slice();
         for row in open {
             let (user, item) = unpack(*row);
@@ -179,8 +179,8 @@ impl Rows {
 /// Runs: the place of the user and the number of items of each.
 #[derive(Debug)]
 pub(super) struct Runs {
-    run_starts: Starts,
-    row_starts: Starts,
+    run_starts: Box<Starts>,
+    row_starts: Box<Starts>,
     users: Array<u32>,
     lens: Array<u32>,
     items: Array<u32>,
@@ -205,7 +205,7 @@ impl Runs {
     }
 
     fn scatter(&mut self, open: &OpenRuns) {
-        let (mut run_at, mut row_at) = (self.run_starts, self.row_starts);
+        let (mut run_at, mut row_at) = (self.run_starts.clone(), self.row_starts.clone());
         let (users, lens) = (self.users.as_mut_slice(), self.lens.as_mut_slice());
         let (items, mut rest) = (self.items.as_mut_slice(), open.items.as_slice());
         for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {

@@ -1,5 +1,6 @@
 //! The encoder against a recorder.
 
+mod many;
 mod rows;
 mod types;
 

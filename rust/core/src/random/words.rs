@@ -66,10 +66,14 @@ impl PairWords {
 
 /// Encrypt words in place, each as a little-endian block.
 pub(super) fn encrypt(cipher: &Aes256, words: &mut [u128]) {
-    words.iter_mut().for_each(|word| *word = word.to_le());
+    for word in words.iter_mut() {
+        *word = word.to_le();
+    }
     let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
     cipher.encrypt_blocks(blocks);
-    words.iter_mut().for_each(|word| *word = u128::from_le(*word));
+    for word in words.iter_mut() {
+        *word = u128::from_le(*word);
+    }
 }
 
 fn encrypt_one(cipher: &Aes256, word: u128) -> u128 {
