@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "weight of a user with one item less",
         CORE + "weighting/histogram.rs",
-        "table.get(k).copied()",
-        "table.get(k.saturating_sub(1).max(1)).copied()",
+        "(weights.get(items.len()), ",
+        "(weights.get(items.len().saturating_sub(1).max(1)), ",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -164,9 +164,16 @@ MUTANTS = [
     Mutant(
         "threads lose updates of shared items",
         CORE + "weighting/histogram.rs",
-        "        if sum > 0 {\n            total.fetch_add",
-        "        if sum > 0 && total.load(Relaxed) == 0 {\n            total.fetch_add",
+        "                add(low, high, item, sum);",
+        "                if low[item] == 0 {\n                    add(low, high, item, sum);\n                }",
         (LAW1,),
+    ),
+    Mutant(
+        "sums forget what passes 32 bits",
+        CORE + "weighting/histogram.rs",
+        "high[item] += upper;",
+        "high[item] |= upper & 1;",
+        ("cargo:weighting",),
     ),
     Mutant(
         "system key replaced by a constant",

@@ -77,14 +77,6 @@ impl<T: Element> Array<T> {
     }
 }
 
-impl Array<u64> {
-    /// The elements as atomics, to be changed by several threads.
-    pub(crate) fn as_atomics(&mut self) -> &[std::sync::atomic::AtomicU64] {
-        <[std::sync::atomic::AtomicU64]>::mut_from_bytes(self.as_mut_slice().as_mut_bytes())
-            .unwrap_or_default()
-    }
-}
-
 impl<T: Element> Default for Array<T> {
     fn default() -> Self {
         Self(Store::Heap(Vec::new()))
@@ -209,14 +201,13 @@ mod tests {
     #[test]
     fn small_and_large_arrays_start_as_zeros_and_keep_values() {
         for len in [0, 1, 1000, 3 << 20] {
-            let mut array = Array::<u64>::zeroed(len);
+            let mut array = Array::<u32>::zeroed(len);
             assert_eq!(array.as_slice().len(), len);
             assert!(array.as_slice().iter().all(|x| *x == 0));
             if let Some(last) = array.as_mut_slice().last_mut() {
                 *last = 7;
             }
             assert_eq!(array.as_slice().last().copied(), (len > 0).then_some(7));
-            assert_eq!(array.as_atomics().len(), len);
         }
     }
 

@@ -159,14 +159,18 @@ impl<C: Code> Coder<C> {
         if self.blocks.len() < self.others {
             self.blocks.resize(self.others, Block::NONE);
         }
+        let frequent = self.frequent.as_ref().filter(|frequent| frequent.pays());
         let mut left = 0;
         for at in 0..self.others {
             let row = self.rows[at];
             let block = block(row as usize);
-            let (known, code) = self.frequent.as_ref().map_or((false, C::default()), |f| f.get(block));
+            let (known, code) = frequent.map_or((false, C::default()), |frequent| frequent.get(block));
             codes[row as usize] = code;
             (self.rows[left], self.blocks[left]) = (row, block);
             left += usize::from(!known);
+        }
+        if let Some(frequent) = &mut self.frequent {
+            frequent.count(self.others, self.others - left);
         }
         self.others = left;
     }
@@ -178,7 +182,7 @@ impl<C: Code> Coder<C> {
         for (row, code) in self.rows.iter().zip(&self.codes) {
             codes[*row as usize] = *code;
         }
-        if let Some(frequent) = &mut self.frequent {
+        if let Some(frequent) = self.frequent.as_mut().filter(|frequent| frequent.pays()) {
             for (block, code) in self.blocks.iter().zip(&self.codes) {
                 frequent.put(*block, *code);
             }

@@ -18,14 +18,35 @@ const NUMBERS: u32 = 1 << 16;
 pub(super) struct FrequentKeys<C> {
     blocks: Box<[Block; PLACES]>,
     codes: Box<[C; PLACES]>,
+    /// Look-ups so far, and those that found their key.
+    tried: usize,
+    found: usize,
 }
+
+/// Look-ups after which the table must have found one key in [`WORTH`].
+const TRIAL: usize = 1 << 17;
+/// See [`TRIAL`]: below that, looking up and remembering cost more than they save.
+const WORTH: usize = 16;
 
 impl<C: Code> FrequentKeys<C> {
     /// An empty table.
     pub(super) fn new() -> Option<Self> {
         let blocks = vec![Block::NONE; PLACES].into_boxed_slice().try_into().ok()?;
         let codes = vec![C::default(); PLACES].into_boxed_slice().try_into().ok()?;
-        Some(Self { blocks, codes })
+        Some(Self { blocks, codes, tried: 0, found: 0 })
+    }
+
+    /// Whether the table is worth its while: not if nearly all keys are rare, or frequent only among small integers.
+    pub(super) fn pays(&self) -> bool {
+        self.tried < TRIAL || self.found * WORTH >= self.tried
+    }
+
+    /// Say how many keys were looked up and how many were known.
+    pub(super) fn count(&mut self, tried: usize, found: usize) {
+        if self.pays() {
+            self.tried += tried;
+            self.found += found;
+        }
     }
 
     /// Whether a key is known, and then its code.
@@ -120,6 +141,17 @@ mod tests {
         for n in 0..2 * NUMBERS {
             let (known, code) = frequent.get(block(n));
             assert!(!known || code == ItemCode::new(n));
+        }
+    }
+
+    #[test]
+    fn a_table_that_finds_little_is_given_up() {
+        for (found, pays) in [(TRIAL / WORTH, true), (TRIAL / WORTH - 1, false)] {
+            let mut frequent = FrequentKeys::<ItemCode>::new().unwrap();
+            frequent.count(TRIAL - 1, found);
+            assert!(frequent.pays());
+            frequent.count(1, 0);
+            assert_eq!(frequent.pays(), pays);
         }
     }
 

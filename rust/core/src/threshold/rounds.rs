@@ -83,7 +83,7 @@ impl Decision<'_> {
     /// An item without weight is held by nobody in this round and is never released: the proofs count only
     /// noise on items that somebody holds.
     fn decide_all(&self, control: &Control) -> Vec<(ItemCode, i64)> {
-        let codes = self.histogram.weights().len();
+        let codes = self.histogram.code_bound();
         let threads = parallel::threads_for(codes, control);
         let step = codes.div_ceil(threads).next_multiple_of(BLOCK).max(BLOCK);
         let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
@@ -110,8 +110,8 @@ impl Decision<'_> {
     ) {
         self.vocabulary.gather_digests(codes.start, digests);
         self.words.fill(digests, words);
-        let weights = &self.histogram.weights()[codes.clone()];
-        for ((code, &weight), &word) in codes.zip(weights).zip(words.iter()) {
+        let weights = self.histogram.weights(codes.clone());
+        for ((code, weight), &word) in codes.zip(weights).zip(words.iter()) {
             if weight > 0 && self.rule.releases(weight, word) {
                 let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
                 found.push((ItemCode::from_index(code), noisy));

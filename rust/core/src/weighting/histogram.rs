@@ -1,8 +1,10 @@
 //! The weighted histogram of one round.
+//!
+//! Adding at random places of an array that is larger than the cache costs a cache miss an addition (measured: 18 ns, against
+//! 3 ns inside 4 MiB). So contributions are first put into buckets by ranges of items, which is sequential, and
+//! then each range is added up by one thread: in cache, and without atomic operations.
 
-use std::hint::black_box;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::Weighting;
 use crate::Result;
@@ -11,32 +13,45 @@ use crate::control::Control;
 use crate::memory::Array;
 use crate::parallel;
 
-/// Codes below this are summed privately by each thread: codes grow with first appearance, so the frequent items, for
-/// which threads would wait on each other, are among them.
+/// Codes below this are summed by each thread for itself: codes grow with first appearance, so the frequent items are
+/// among them, and their contributions need not be put into buckets.
 const PRIVATE_CODES: usize = 1 << 16;
-/// Weights are looked up for users of up to this many items and computed for larger ones.
-const TABLE: u32 = 1 << 12;
-
-/// Items whose weights are read together before they are changed one by one: an atomic addition waits for its cache
-/// miss, plain reads overlap theirs.
-const AHEAD: usize = 64;
+/// Bits of a code inside its range; the sums of a range take 1 MiB.
+const RANGE_BITS: u32 = 18;
+/// Codes of a range.
+const RANGE: usize = 1 << RANGE_BITS;
+/// Bits for the number of items of a user beside a code of a range; users with more are added up in the end.
+const COUNT_BITS: u32 = u32::BITS - RANGE_BITS;
+/// The most items of a user that fit these bits.
+const MOST: u32 = (1 << COUNT_BITS) - 1;
 
 /// Sum of the weights of each item code, in integer units.
+///
+/// The sums have 64 bits in two halves. Most items have few users, so the upper halves are hardly touched, and the lower
+/// ones take half the cache.
 #[derive(Debug)]
 pub struct WeightHistogram {
-    weights: Array<u64>,
-    used: bool,
+    low: Array<u32>,
+    high: Array<u32>,
+    /// One per thread, kept for their memory; none before the first round.
+    parts: Vec<Part>,
 }
 
 impl WeightHistogram {
     /// All weights zero.
     pub(crate) fn new(code_bound: usize) -> Self {
-        Self { weights: Array::zeroed(code_bound), used: false }
+        Self { low: Array::zeroed(code_bound), high: Array::zeroed(code_bound), parts: Vec::new() }
     }
 
-    /// Weights by item code.
-    pub(crate) fn weights(&self) -> &[u64] {
-        self.weights.as_slice()
+    /// All codes are below this.
+    pub(crate) fn code_bound(&self) -> usize {
+        self.low.as_slice().len()
+    }
+
+    /// The weights of some codes.
+    pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+        let (low, high) = (&self.low.as_slice()[codes.clone()], &self.high.as_slice()[codes]);
+        low.iter().zip(high).map(|(low, high)| u64::from(*high) << u32::BITS | u64::from(*low))
     }
 
     /// Set to the weights of one round: every user gives its weight to each of its kept items.
@@ -51,65 +66,114 @@ impl WeightHistogram {
         weighting: Weighting,
         control: &Control,
     ) -> Result<()> {
-        // A new array is zero already, and not touching it here lets all threads share the cost of fresh memory.
-        if std::mem::replace(&mut self.used, true) {
-            self.weights.as_mut_slice().fill(0);
-        }
-        let table: Vec<u64> = (0..=TABLE.min(contributions.bound())).map(|k| weighting.weight(k)).collect();
-        let weight = |k: usize| {
-            table.get(k).copied().unwrap_or_else(|| weighting.weight(u32::try_from(k).unwrap_or(u32::MAX)))
-        };
-        let ranges = contributions.user_ranges(control);
-        if let [users] = ranges.as_slice() {
-            add_alone(self.weights.as_mut_slice(), contributions, users.clone(), weight);
-        } else {
-            let weights = self.weights.as_atomics();
-            parallel::map(ranges, |users| add_shared(weights, contributions, users, &weight));
-        }
+        let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(|k| weighting.weight(k)).collect();
+        let (users, codes, first) =
+            (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
+        self.parts.resize_with(users.len(), Part::default);
+        let parts = self.parts.iter_mut().zip(users).collect();
+        parallel::map(parts, |(part, users)| part.collect(contributions, users, &weights, codes));
+        self.add_ranges(&weights, first, control);
+        self.add_rest(contributions, weighting);
         control.check()
     }
-}
 
-fn add_alone(
-    weights: &mut [u64],
-    contributions: &BoundedContributions,
-    users: Range<usize>,
-    weight: impl Fn(usize) -> u64,
-) {
-    for user in users {
-        let items = contributions.kept_items(user);
-        let w = weight(items.len());
-        for &item in items {
-            weights[item as usize] += w;
-        }
-    }
-}
-
-/// Tried and slower: threads that go through all users and add, without atomics, only the weights of their own items
-/// (twice the time with two threads).
-fn add_shared(
-    weights: &[AtomicU64],
-    contributions: &BoundedContributions,
-    users: Range<usize>,
-    weight: &impl Fn(usize) -> u64,
-) {
-    let mut private = vec![0_u64; PRIVATE_CODES.min(weights.len())];
-    for user in users {
-        let items = contributions.kept_items(user);
-        let w = weight(items.len());
-        for items in items.chunks(AHEAD) {
-            black_box(items.iter().fold(0, |mixed, item| mixed ^ weights[*item as usize].load(Relaxed)));
-            for &item in items {
-                match private.get_mut(item as usize) {
-                    Some(sum) => *sum += w,
-                    None => _ = weights[item as usize].fetch_add(w, Relaxed),
+    /// Add what is not in buckets.
+    fn add_rest(&mut self, contributions: &BoundedContributions, weighting: Weighting) {
+        let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
+        for part in &self.parts {
+            for (item, &sum) in part.private.iter().enumerate() {
+                add(low, high, item, sum);
+            }
+            for &user in &part.large {
+                let items = contributions.kept_items(user);
+                let weight = weighting.weight(u32::try_from(items.len()).unwrap_or(u32::MAX));
+                for item in items {
+                    add(low, high, *item as usize, weight);
                 }
             }
         }
     }
-    for (total, sum) in weights.iter().zip(private) {
-        if sum > 0 {
-            total.fetch_add(sum, Relaxed);
+
+    /// Set every range to the sums of its buckets, each thread some ranges. The sums are zero in the `first` round.
+    fn add_ranges(&mut self, weights: &[u64], first: bool, control: &Control) {
+        let threads = parallel::threads_for(self.code_bound(), control);
+        let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
+        let ranges = low.chunks_mut(RANGE).zip(high.chunks_mut(RANGE)).enumerate();
+        let mut shares: Vec<Vec<_>> = (0..threads.min(ranges.len())).map(|_| Vec::new()).collect();
+        for (at, range) in ranges {
+            let share = at % shares.len();
+            shares[share].push((at, range));
+        }
+        let parts = &self.parts;
+        parallel::map(shares, |share| {
+            for (at, (low, high)) in share {
+                if !first {
+                    low.fill(0);
+                    clear(high);
+                }
+                for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
+                    let (item, k) = (entry >> COUNT_BITS, entry & MOST);
+                    add(low, high, item as usize, weights[k as usize]);
+                }
+            }
+        });
+    }
+}
+
+/// Zero everything, without writing to what is zero already: most pages of the upper halves were never touched.
+fn clear(sums: &mut [u32]) {
+    for page in sums.chunks_mut(1024).filter(|page| page.iter().any(|sum| *sum != 0)) {
+        page.fill(0);
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
+fn add(low: &mut [u32], high: &mut [u32], item: usize, weight: u64) {
+    let (sum, carry) = low[item].overflowing_add(weight as u32);
+    low[item] = sum;
+    let upper = (weight >> u32::BITS) as u32 + u32::from(carry);
+    if upper > 0 {
+        high[item] += upper;
+    }
+}
+
+/// What the users of one thread contribute.
+#[derive(Debug, Default)]
+struct Part {
+    /// Sums of the first codes.
+    private: Vec<u64>,
+    /// Contributions to the other codes by range: the code inside its range, and the number of items of the user.
+    buckets: Vec<Vec<u32>>,
+    /// Users with too many items for that.
+    large: Vec<usize>,
+}
+
+impl Part {
+    fn collect(
+        &mut self,
+        contributions: &BoundedContributions,
+        users: Range<usize>,
+        weights: &[u64],
+        codes: usize,
+    ) {
+        self.private.clear();
+        self.private.resize(PRIVATE_CODES.min(codes), 0);
+        self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.large.clear();
+        for user in users {
+            let items = contributions.kept_items(user);
+            let (Some(&weight), Ok(k)) = (weights.get(items.len()), u32::try_from(items.len())) else {
+                self.large.push(user);
+                continue;
+            };
+            for &item in items {
+                match self.private.get_mut(item as usize) {
+                    Some(sum) => *sum += weight,
+                    None => self.buckets[item as usize >> RANGE_BITS].push(item << COUNT_BITS | k),
+                }
+            }
         }
     }
 }

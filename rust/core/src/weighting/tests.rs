@@ -29,12 +29,7 @@ fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<D
     histogram.weigh(bounded, weighting, &Control::default()).unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
-    digests
-        .into_iter()
-        .enumerate()
-        .map(|(c, d)| (d, histogram.weights()[c]))
-        .filter(|(_, w)| *w > 0)
-        .collect()
+    digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0).collect()
 }
 
 fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
@@ -139,13 +134,10 @@ fn threads_do_not_matter() {
             let b = BoundedContributions::new(c, L0Bound::new(20).unwrap(), &key(), &control).unwrap();
             let mut histogram = WeightHistogram::new(b.vocabulary().code_bound());
             histogram.weigh(&b, Weighting::EqualL2, &control).unwrap();
-            let mut digests = vec![Digest::default(); histogram.weights().len()];
+            let codes = histogram.code_bound();
+            let mut digests = vec![Digest::default(); codes];
             b.vocabulary().gather_digests(0, &mut digests);
-            digests
-                .into_iter()
-                .enumerate()
-                .map(|(c, d)| (d, histogram.weights()[c]))
-                .collect::<BTreeMap<_, _>>()
+            digests.into_iter().zip(histogram.weights(0..codes)).collect::<BTreeMap<_, _>>()
         })
         .collect();
     assert!(sums.windows(2).all(|w| w[0] == w[1]));
@@ -159,5 +151,49 @@ fn norms_hold_exactly_and_spend_all() {
         let w = u128::from(Weighting::EqualL2.weight(k));
         let square = u128::from(UNIT) * u128::from(UNIT);
         assert!(w * w * u128::from(k) <= square && (w + 1) * (w + 1) * u128::from(k) > square);
+    }
+}
+
+/// More codes than threads sum privately, sums of more than 32 bits, and users of more items than a bucket can say.
+#[test]
+fn many_items_and_heavy_sums() {
+    let spread = |user: u64, items: u64| (0..items).map(move |i| (user, (i * 7 + user % 3) % 400_000));
+    let rows: Rows = (0..12)
+        .flat_map(|user| spread(user, 4000))
+        .chain(spread(20, 90_000))
+        .chain(spread(21, 200_000))
+        .collect();
+    let mut users = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for (user, item) in &rows {
+        users.entry(*user).or_default().insert(*item);
+    }
+    for weighting in [Weighting::Count, Weighting::EqualL1, Weighting::EqualL2] {
+        let mut expected = BTreeMap::<Digest, u64>::new();
+        let mut digest_of = BTreeMap::new();
+        for items in users.values() {
+            for item in items {
+                let digest = *digest_of.entry(*item).or_insert_with(|| item_digest(*item, &key()));
+                *expected.entry(digest).or_default() += weighting.weight(u32::try_from(items.len()).unwrap());
+            }
+        }
+        assert!(weighting != Weighting::Count || expected.values().any(|sum| *sum > 4 * UNIT));
+        let bounded = bounded(&rows, 1_000_000);
+        for threads in [1, 3] {
+            let control = Control::new(std::num::NonZeroUsize::new(threads), None);
+            let codes = bounded.vocabulary().code_bound();
+            let mut histogram = WeightHistogram::new(codes);
+            let mut digests = vec![Digest::default(); codes];
+            bounded.vocabulary().gather_digests(0, &mut digests);
+            for _round in 0..2 {
+                histogram.weigh(&bounded, weighting, &control).unwrap();
+                let found: BTreeMap<_, _> = digests
+                    .iter()
+                    .copied()
+                    .zip(histogram.weights(0..codes))
+                    .filter(|(_, w)| *w > 0)
+                    .collect();
+                assert!(found == expected);
+            }
+        }
     }
 }
