@@ -68,9 +68,14 @@ impl BoundedContributions {
         self.bound
     }
 
+    /// Number of rows that were grouped.
+    pub(crate) fn rows(&self) -> usize {
+        self.contributions.items.as_slice().len()
+    }
+
     /// Ranges of users with about equal numbers of rows, one per thread worth starting.
     pub(crate) fn user_ranges(&self, control: &Control) -> Vec<std::ops::Range<usize>> {
-        let threads = parallel::threads_for(self.contributions.items.as_slice().len(), control);
+        let threads = parallel::threads_for(self.rows(), control);
         let mut first = 0;
         parallel::balanced_ends(&self.contributions.lens, threads)
             .into_iter()

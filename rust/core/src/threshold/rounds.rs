@@ -42,7 +42,8 @@ pub fn select_rounds(
     control: &Control,
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
-    control.charge_memory(codes as u64 * 8, "weighing the items")?;
+    let bytes = codes * 8 + contributions.rows() * 4;
+    control.charge_memory(bytes as u64, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut released = ItemSet::new(codes);
     let mut items = Vec::new();
