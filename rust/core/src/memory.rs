@@ -106,6 +106,12 @@ impl<T: Element> Growing<T> {
         &self.array.as_slice()[..self.len]
     }
 
+    /// The elements so far, to change.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.array.as_mut_slice()[..self.len]
+    }
+
     /// Make room for `more` elements, to be added one by one without looking for room each time.
     pub(crate) fn room(&mut self, more: usize) -> Room<'_, T> {
         self.reserve(more);

@@ -4,12 +4,12 @@
 //! compared. The slots of a shard hold 32 bits of the digest and a local code; a hit is confirmed on the whole digest.
 
 use std::hint::black_box;
-use std::sync::Mutex;
+use std::sync::{Mutex, TryLockError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::sharding::Sharding;
-use crate::memory::{Array, Element, Growing, Room};
+use crate::memory::{Element, Growing, Room};
 use crate::random::Digest;
 use crate::{Error, Result};
 
@@ -42,7 +42,7 @@ impl Element for Bucket {}
 /// A key belongs into the bucket that the leading bits of its tag name, or the next one with a free slot.
 #[derive(Debug)]
 pub(crate) struct Shard<R> {
-    buckets: Array<Bucket>,
+    buckets: Growing<Bucket>,
     digests: Growing<u128>,
     pub(crate) records: R,
 }
@@ -57,7 +57,7 @@ pub(crate) trait Records<Source> {
 
 impl<R> Shard<R> {
     pub(crate) fn new(records: R) -> Self {
-        Self { buckets: Array::default(), digests: Growing::default(), records }
+        Self { buckets: Growing::default(), digests: Growing::default(), records }
     }
 
     /// Digests in order of local codes.
@@ -129,27 +129,30 @@ impl<R> Shard<R> {
         Ok(())
     }
 
-    /// Double the buckets. Homes keep their order when their number doubles, so both tables are passed through from
-    /// one end to the other: nothing is read or written at random.
+    /// Double the buckets, in place.
+    ///
+    /// A home doubles when their number does, so going from the last bucket to the first, what was in a bucket is moved to
+    /// places that were emptied before: nothing is read or written at random, and no second table is needed. The few
+    /// entries for which that does not hold are moved in the end.
     fn grow(&mut self) {
-        let old = std::mem::take(&mut self.buckets);
-        self.buckets = Array::zeroed((old.as_slice().len() * 2).max(4));
+        let old = self.buckets.len();
+        self.buckets.extend(std::iter::repeat_n(Bucket::default(), old.max(4)));
         let buckets = self.buckets.as_mut_slice();
-        for bucket in old.as_slice() {
-            for (tag, local) in bucket.tags.iter().zip(&bucket.locals).take(bucket.filled()) {
-                let mut at = home(*tag, buckets.len());
-                while buckets[at].locals[SLOTS - 1] != 0 {
-                    at = (at + 1) % buckets.len();
-                }
-                let slot = buckets[at].filled();
-                buckets[at].set(slot, *tag, *local);
-            }
+        let mut late = Vec::new();
+        for at in (0..old).rev() {
+            let bucket = std::mem::take(&mut buckets[at]);
+            let entries = bucket.tags.into_iter().zip(bucket.locals).take(bucket.filled());
+            late.extend(entries.filter(|(tag, local)| !place(buckets, at, *tag, *local)));
+        }
+        for (tag, local) in late {
+            // The table is less than half full: one of the two finds a place.
+            let _ = place(buckets, 0, tag, local) || place_from(buckets, 0, tag, local);
         }
     }
 
     /// Free what only interning needs.
     pub(crate) fn close(&mut self) {
-        self.buckets = Array::default();
+        self.buckets = Growing::default();
     }
 
     /// Bytes held.
@@ -199,6 +202,23 @@ impl Group<'_> {
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
 fn tag(digest: Digest) -> u32 {
     digest.0 as u32
+}
+
+/// Put an entry into the bucket of its home or the first one behind it with a free slot, if its home is not before
+/// `first` and there is one.
+fn place(buckets: &mut [Bucket], first: usize, tag: u32, local: u32) -> bool {
+    let home = home(tag, buckets.len());
+    home >= first && place_from(buckets, home, tag, local)
+}
+
+/// Put an entry into the first bucket with a free slot from one on.
+fn place_from(buckets: &mut [Bucket], from: usize, tag: u32, local: u32) -> bool {
+    let free = buckets[from..].iter_mut().find(|bucket| bucket.locals[SLOTS - 1] == 0);
+    if let Some(bucket) = free {
+        bucket.set(bucket.filled(), tag, local);
+        return true;
+    }
+    false
 }
 
 /// The bucket to look at first, of so many: as many leading bits of the tag as it takes.
@@ -287,25 +307,30 @@ impl<R> Interner<R> {
         let blocks = digests.chunks(BLOCK).zip(codes[first..].chunks_mut(BLOCK));
         for (block, (keys, codes)) in blocks.enumerate() {
             let ends = scratch.order_by_shard(keys, self.sharding);
-            let mut start = 0;
-            for (s, end) in ends.iter().map(|end| usize::from(*end)).enumerate().take(self.sharding.shards())
-            {
-                let part = start..end;
-                start = end;
-                if part.is_empty() {
-                    continue;
-                }
-                let places = &scratch.order[part.clone()];
-                let locals = &mut scratch.locals[part.clone()];
-                let row = |i: usize| block * BLOCK + usize::from(places[i]);
-                let mut shard = self.shards[s].lock().map_err(|_| POISONED)?;
+            let row = |place: u16| block * BLOCK + usize::from(place);
+            let mut part = |s: usize, shard: &mut Shard<R>| {
+                let start = s.checked_sub(1).map_or(0, |before| usize::from(ends[before]));
+                let part = start..usize::from(ends[s]);
+                let (places, locals) = (&scratch.order[part.clone()], &mut scratch.locals[part.clone()]);
                 let before = shard.bytes::<Source>();
-                shard.intern(&scratch.keys[part], (source, row), self.sharding.capacity(), locals)?;
+                let rows = |i: usize| row(places[i]);
+                shard.intern(&scratch.keys[part], (source, rows), self.sharding.capacity(), locals)?;
                 grown += (shard.bytes::<Source>() - before) as u64;
-                drop(shard);
                 for (at, local) in places.iter().zip(locals) {
                     codes[usize::from(*at)] = self.sharding.code(s, *local);
                 }
+                Ok(())
+            };
+            let mut busy = Vec::new();
+            for (s, shard) in self.shards.iter().enumerate() {
+                match shard.try_lock() {
+                    Ok(mut shard) => part(s, &mut shard)?,
+                    Err(TryLockError::WouldBlock) => busy.push(s),
+                    Err(TryLockError::Poisoned(_)) => return Err(POISONED),
+                }
+            }
+            for s in busy {
+                part(s, &mut *self.shards[s].lock().map_err(|_| POISONED)?)?;
             }
         }
         Ok(grown)
