@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "keys with one tag are one key",
-        CORE + "contributions/interner.rs",
+        CORE + "contributions/shard.rs",
         "alike.find(|local| digests[*local as usize] == key.0)",
         "alike.find(|local| digests[*local as usize] == key.0 || true)",
         ("cargo:interner",),

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use super::chunk::{Chunk, OpenChunk};
 use super::grouping::{Users, group_rows};
-use super::interner::{Interner, Records, Scratch};
+use super::interner::{Interner, Scratch};
+use super::shard::Records;
 use super::sharding::Sharding;
 use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
 use crate::control::Control;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::builder::NoRecord;
 use super::chunk::{Chunk, PARTS};
-use super::interner::Shard;
+use super::shard::Shard;
 use super::sharding::Sharding;
 use super::{Contributions, Vocabulary};
 use crate::control::Control;

@@ -5,6 +5,7 @@ mod chunk;
 mod grouping;
 mod interner;
 mod keys;
+mod shard;
 mod sharding;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -14,7 +15,7 @@ pub use keys::{KeyLayout, KeyStore, Payload};
 
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
-use interner::Shard;
+use shard::Shard;
 use sharding::Sharding;
 
 use crate::memory::Array;

@@ -1,0 +1,251 @@
+//! One shard of an interner: a hash table from digests to dense local codes.
+//!
+//! A key is its 128-bit keyed digest: equal digests are equal keys (`random::Digest`), so no key bytes are
+//! compared. The slots of a shard hold 32 bits of the digest and a local code; a hit is confirmed on the whole digest.
+
+use std::hint::black_box;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::memory::{Element, Growing, Room};
+use crate::random::Digest;
+use crate::{Error, Result};
+
+/// Keys looked up together, so that their cache misses overlap.
+const AHEAD: usize = 64;
+/// Says that a key was not found where it should be; no local code is as large.
+const NOT_SEEN: u32 = u32::MAX;
+/// Slots of a bucket: eight tags and eight local codes fill one cache line.
+const SLOTS: usize = 8;
+
+/// The slots with the same home. A slot holds the tag (32 bits of the digest) and the local code plus one, zero if the
+/// slot is free. Slots are filled from the first on.
+#[derive(Debug, Clone, Default, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
+struct Bucket {
+    tags: [u32; SLOTS],
+    locals: [u32; SLOTS],
+}
+
+impl Element for Bucket {}
+
+/// The keys of one shard, with a record of type `R` for each distinct key.
+///
+/// A key belongs into the bucket that the leading bits of its tag name, or the next one with a free slot.
+#[derive(Debug)]
+pub(crate) struct Shard<R> {
+    buckets: Growing<Bucket>,
+    digests: Growing<u128>,
+    pub(crate) records: R,
+}
+
+/// What is kept beside each distinct key.
+pub(crate) trait Records<Source> {
+    /// Keys were seen for the first time, in these rows: append their records.
+    fn append(&mut self, source: &Source, rows: impl ExactSizeIterator<Item = usize> + Clone);
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+impl<R> Shard<R> {
+    pub(crate) fn new(records: R) -> Self {
+        Self { buckets: Growing::default(), digests: Growing::default(), records }
+    }
+
+    /// Digests in order of local codes.
+    pub(crate) fn digests(&self) -> &[u128] {
+        self.digests.as_slice()
+    }
+
+    /// Number of keys.
+    pub(crate) fn len(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// The local codes of up to [`AHEAD`] keys that are in their own buckets; [`NOT_SEEN`] for the others.
+    ///
+    /// Memory is first read in two short loops that do nothing else. No branch depends on what is read and few
+    /// instructions lie between the reads, so the processor has many of them under way at once; the loops that follow
+    /// find everything in cache.
+    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
+    fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
+        let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
+        let Some(last) = digests.len().checked_sub(1) else {
+            return found.fill(NOT_SEEN);
+        };
+        let mut homes = [0; AHEAD];
+        for (h, key) in homes.iter_mut().zip(keys) {
+            *h = home(tag(*key), buckets.len());
+        }
+        black_box(homes[..keys.len()].iter().fold(0, |mixed, h| mixed ^ buckets[*h].tags[0]));
+        for ((f, key), h) in found.iter_mut().zip(keys).zip(&homes) {
+            *f = buckets[*h].candidate(tag(*key)).wrapping_sub(1).min(last as u32);
+        }
+        black_box(found[..keys.len()].iter().fold(0, |mixed, f| mixed ^ digests[*f as usize]));
+        for (f, key) in found.iter_mut().zip(keys) {
+            *f |= u32::from(digests[*f as usize] != key.0).wrapping_neg();
+        }
+    }
+
+    /// Write the local code of each key to the same place of `locals`; the record of a new key comes from the row of
+    /// `source` at the same place of `rows`.
+    pub(crate) fn intern<Source>(
+        &mut self,
+        keys: &[Digest],
+        (source, rows): (&Source, impl Fn(usize) -> usize),
+        capacity: usize,
+        locals: &mut [u32],
+    ) -> Result<()>
+    where
+        R: Records<Source>,
+    {
+        let mut found = [NOT_SEEN; AHEAD];
+        let mut fresh = Vec::with_capacity(AHEAD);
+        for (chunk, (keys, locals)) in keys.chunks(AHEAD).zip(locals.chunks_mut(AHEAD)).enumerate() {
+            self.look_up(keys, &mut found);
+            while (self.len() + keys.len()) * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
+                self.grow();
+            }
+            let (buckets, digests) = (self.buckets.as_mut_slice(), self.digests.room(keys.len()));
+            let mut group = Group { buckets, digests };
+            fresh.clear();
+            for (i, (&key, local)) in keys.iter().zip(locals).enumerate() {
+                let before = group.digests.len();
+                *local = if found[i] == NOT_SEEN { group.add(key, capacity)? } else { found[i] };
+                if group.digests.len() > before {
+                    fresh.push(rows(chunk * AHEAD + i));
+                }
+            }
+            self.records.append(source, fresh.iter().copied());
+        }
+        Ok(())
+    }
+
+    /// Double the buckets, in place.
+    ///
+    /// A home doubles when their number does, so going from the last bucket to the first, what was in a bucket is moved to
+    /// places that were emptied before: nothing is read or written at random, and no second table is needed. The few
+    /// entries for which that does not hold are moved in the end.
+    fn grow(&mut self) {
+        let old = self.buckets.len();
+        self.buckets.extend(std::iter::repeat_n(Bucket::default(), old.max(4)));
+        let buckets = self.buckets.as_mut_slice();
+        let mut late = Vec::new();
+        for at in (0..old).rev() {
+            let bucket = std::mem::take(&mut buckets[at]);
+            let entries = bucket.tags.into_iter().zip(bucket.locals).take(bucket.filled());
+            late.extend(entries.filter(|(tag, local)| !place(buckets, at, *tag, *local)));
+        }
+        for (tag, local) in late {
+            // The table is less than half full: one of the two finds a place.
+            let _ = place(buckets, 0, tag, local) || place_from(buckets, 0, tag, local);
+        }
+    }
+
+    /// Free what only interning needs.
+    pub(crate) fn close(&mut self) {
+        self.buckets = Growing::default();
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes<Source>(&self) -> usize
+    where
+        R: Records<Source>,
+    {
+        self.buckets.bytes() + self.digests.bytes() + self.records.bytes()
+    }
+}
+
+/// A shard with room for a group of keys.
+struct Group<'a> {
+    buckets: &'a mut [Bucket],
+    digests: Room<'a, u128>,
+}
+
+impl Group<'_> {
+    /// The local code of a key that may be new.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
+    fn add(&mut self, key: Digest, capacity: usize) -> Result<u32> {
+        let mut at = home(tag(key), self.buckets.len());
+        loop {
+            let (bucket, local) = (&mut self.buckets[at], self.digests.len());
+            if bucket.candidate(tag(key)) != 0
+                && let Some(local) = bucket.find(key, self.digests.elements())
+            {
+                return Ok(local);
+            }
+            let filled = bucket.filled();
+            if filled < SLOTS {
+                if local >= capacity {
+                    return Err(Error::Capacity { what: "distinct keys", limit: 1 << 32 });
+                }
+                bucket.set(filled, tag(key), local as u32 + 1);
+                self.digests.push(key.0);
+                return Ok(local as u32);
+            }
+            at = (at + 1) % self.buckets.len();
+        }
+    }
+}
+
+/// 32 bits of the digest that its shard does not depend on.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+fn tag(digest: Digest) -> u32 {
+    digest.0 as u32
+}
+
+/// Put an entry into the bucket of its home or the first one behind it with a free slot, if its home is not before
+/// `first` and there is one.
+fn place(buckets: &mut [Bucket], first: usize, tag: u32, local: u32) -> bool {
+    let home = home(tag, buckets.len());
+    home >= first && place_from(buckets, home, tag, local)
+}
+
+/// Put an entry into the first bucket with a free slot from one on.
+fn place_from(buckets: &mut [Bucket], from: usize, tag: u32, local: u32) -> bool {
+    let free = buckets[from..].iter_mut().find(|bucket| bucket.locals[SLOTS - 1] == 0);
+    if let Some(bucket) = free {
+        bucket.set(bucket.filled(), tag, local);
+        return true;
+    }
+    false
+}
+
+/// The bucket to look at first, of so many: as many leading bits of the tag as it takes.
+#[inline]
+fn home(tag: u32, buckets: usize) -> usize {
+    (u64::from(tag).wrapping_mul(buckets as u64) >> 32) as usize
+}
+
+impl Bucket {
+    /// The local code plus one of the slot with this tag, 0 if there is none. Where several slots have it (seldom), the
+    /// result means nothing, which comparing digests brings out: so this needs no branch.
+    #[inline]
+    fn candidate(&self, tag: u32) -> u32 {
+        self.tags
+            .iter()
+            .zip(&self.locals)
+            .fold(0, |any, (t, l)| any | (u32::from(*t == tag).wrapping_neg() & l))
+    }
+
+    /// The local code of the slot with this digest.
+    #[cold]
+    fn find(&self, key: Digest, digests: &[u128]) -> Option<u32> {
+        let slots = self.tags.iter().zip(self.locals).take(self.filled());
+        let mut alike = slots.filter(|(t, _)| **t == tag(key)).map(|(_, local)| local - 1);
+        alike.find(|local| digests[*local as usize] == key.0)
+    }
+
+    /// Number of slots in use.
+    #[inline]
+    fn filled(&self) -> usize {
+        self.locals.iter().fold(0_u32, |sum, local| sum.wrapping_add(u32::from(*local != 0))) as usize
+    }
+
+    #[inline]
+    fn set(&mut self, slot: usize, tag: u32, local: u32) {
+        (self.tags[slot], self.locals[slot]) = (tag, local);
+    }
+}
