@@ -21,7 +21,7 @@ pub fn select_partitions(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let calibration = request.calibrate()?;
+    let calibration = request.calibrate_once()?;
     let report = Report::new(request.clone(), calibration, key);
     let contributions = ingest::read(source, &request.columns, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
