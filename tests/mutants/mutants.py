@@ -165,7 +165,7 @@ MUTANTS = [
         "threads lose updates of shared items",
         CORE + "weighting/histogram.rs",
         "                add(low, high, item, sum);",
-        "                if low[item] == 0 {\n                    add(low, high, item, sum);\n                }",
+        "                if low[item] == 0 { add(low, high, item, sum); }",
         (LAW1,),
     ),
     Mutant(
