@@ -49,18 +49,20 @@ class BrokenRunError(Exception):
 
 
 def copy_repository() -> Path:
-    """A copy to be patched, without build results."""
+    """A copy to be patched, without build results.
+
+    Files get the time of copying: Cargo would take what a killed run built from a mutant for up to date.
+    """
     copy = SCRATCH / "repository"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(
-                source, copy / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
-            )
+            ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+            shutil.copytree(source, copy / name, ignore=ignored, copy_function=shutil.copy)
         elif source.exists():
-            shutil.copy2(source, copy / name)
+            shutil.copy(source, copy / name)
     return copy
 
 

@@ -74,6 +74,8 @@ const SMALL: usize = 1 << 20;
 pub(super) struct SmallIntegers {
     /// What the integers mean; they are forgotten when it changes.
     kind: Option<KeyKind>,
+    /// Rows so far.
+    rows: usize,
     /// Number of the code plus one, 0 if unknown.
     numbers: Array<u32>,
 }
@@ -85,9 +87,11 @@ impl SmallIntegers {
         if self.kind.replace(kind) != Some(kind) {
             self.numbers = Array::default();
         }
+        self.rows = self.rows.saturating_add(rows);
         let known = self.numbers.as_slice();
-        if known.len() < SMALL {
-            let mut larger = Array::zeroed((known.len() + rows).next_power_of_two().min(SMALL));
+        let size = self.rows.min(SMALL).next_power_of_two();
+        if known.len() < size {
+            let mut larger = Array::zeroed(size);
             larger.as_mut_slice()[..known.len()].copy_from_slice(known);
             self.numbers = larger;
         }

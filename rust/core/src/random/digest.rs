@@ -70,8 +70,15 @@ pub enum KeyKind {
 }
 
 /// The canonical encoding of a key of one block: distinct keys have distinct blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Block(u128);
+
+/// A block spells its key out: it is not shown.
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Block(..)")
+    }
+}
 
 impl Block {
     /// Stands for the keys that need more than one block.
