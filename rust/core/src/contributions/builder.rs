@@ -137,7 +137,7 @@ impl Worker<'_> {
     /// # Errors
     /// Memory limit.
     pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
-        if !self.open.accepts(lens.is_none()) || self.open.rows() + items.len() > CHUNK_ROWS {
+        if self.open.rows() + items.len() > CHUNK_ROWS {
             self.close_chunk()?;
         }
         self.open.extend(users, lens, items);

@@ -40,7 +40,7 @@ fn starts(mut counts: Starts) -> Box<Starts> {
     Box::new(counts)
 }
 
-/// Rows in the order in which they came: single ones, or runs of one user each.
+/// Rows in the order in which they came: single ones, and runs of one user each.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
     rows: Growing<u64>,
@@ -60,29 +60,33 @@ impl OpenChunk {
         self.rows.len() + self.runs.items.len()
     }
 
-    /// Whether single rows (or runs) can be added.
-    pub(super) fn accepts(&self, single: bool) -> bool {
-        if single { self.runs.users.len() == 0 } else { self.rows.len() == 0 }
-    }
-
     /// Add rows; without `lens` every run is one row.
+    ///
+    /// A single row takes 8 bytes, a run 8 and 4 more for each row: so runs of less than two rows on average are
+    /// stored as single rows.
     pub(super) fn extend(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) {
-        if let Some(lens) = lens {
-            self.runs.users.extend(users.iter().map(|user| user.0));
-            self.runs.lens.extend(lens.iter().copied());
-            self.runs.items.extend(items.iter().map(|item| item.0));
-        } else {
-            self.rows.extend(users.iter().zip(items).map(|(user, item)| pack(user.0, item.0)));
+        match lens {
+            None => self.rows.extend(users.iter().zip(items).map(|(user, item)| pack(user.0, item.0))),
+            Some(lens) if users.len() * 2 > items.len() => {
+                let mut rows = self.rows.room(items.len());
+                let mut items = items.iter();
+                for (user, len) in users.iter().zip(lens) {
+                    for item in items.by_ref().take(*len as usize) {
+                        rows.push(pack(user.0, item.0));
+                    }
+                }
+            }
+            Some(lens) => {
+                self.runs.users.extend(users.iter().map(|user| user.0));
+                self.runs.lens.extend(lens.iter().copied());
+                self.runs.items.extend(items.iter().map(|item| item.0));
+            }
         }
     }
 
     /// Divide the rows into parts and start anew.
     pub(super) fn close(&mut self) -> Chunk {
-        let chunk = if self.rows.len() > 0 {
-            Chunk::Rows(Rows::new(self.rows.as_slice()))
-        } else {
-            Chunk::Runs(Runs::new(&self.runs))
-        };
+        let chunk = Chunk { rows: Rows::new(self.rows.as_slice()), runs: Runs::new(&self.runs) };
         self.rows.clear();
         self.runs.users.clear();
         self.runs.lens.clear();
@@ -93,56 +97,43 @@ impl OpenChunk {
 
 /// Rows divided into parts by user.
 #[derive(Debug)]
-pub(super) enum Chunk {
-    Rows(Rows),
-    Runs(Runs),
+pub(super) struct Chunk {
+    rows: Rows,
+    runs: Runs,
 }
 
 impl Chunk {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::Rows(c) => c.rows.bytes(),
-            Self::Runs(c) => c.users.bytes() + c.lens.bytes() + c.items.bytes(),
-        }
+        let Self { rows, runs } = self;
+        rows.rows.bytes() + runs.users.bytes() + runs.lens.bytes() + runs.items.bytes()
     }
 
     /// Number of rows of a part.
     pub(super) fn rows_of(&self, part: usize) -> usize {
-        match self {
-            Self::Rows(c) => c.starts[part + 1] - c.starts[part],
-            Self::Runs(c) => c.row_starts[part + 1] - c.row_starts[part],
-        }
+        self.rows.part(part).len() + self.runs.rows_of(part).len()
     }
 
     /// Add the number of rows of each user of a part.
     pub(super) fn count(&self, part: usize, counts: &mut [usize]) {
-        match self {
-            Self::Rows(c) => {
-                for row in c.part(part) {
-                    counts[unpack(*row).0 as usize] += 1;
-                }
-            }
-            Self::Runs(c) => c.part(part).for_each(|(user, run)| counts[user] += run.len()),
+        for row in self.rows.part(part) {
+            counts[unpack(*row).0 as usize] += 1;
         }
+        self.runs.part(part).for_each(|(user, run)| counts[user] += run.len());
     }
 
     /// Copy the items of a part to `items`, those of a user from its cursor on.
     pub(super) fn place(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
-        match self {
-            Self::Rows(c) => {
-                for row in c.part(part) {
-                    let (user, item) = unpack(*row);
-                    let cursor = &mut cursors[user as usize];
-                    items[*cursor] = item;
-                    *cursor += 1;
-                }
-            }
-            Self::Runs(c) => c.part(part).for_each(|(user, run)| {
-                items[cursors[user]..][..run.len()].copy_from_slice(run);
-                cursors[user] += run.len();
-            }),
+        for row in self.rows.part(part) {
+            let (user, item) = unpack(*row);
+            let cursor = &mut cursors[user as usize];
+            items[*cursor] = item;
+            *cursor += 1;
         }
+        self.runs.part(part).for_each(|(user, run)| {
+            items[cursors[user]..][..run.len()].copy_from_slice(run);
+            cursors[user] += run.len();
+        });
     }
 }
 
@@ -219,10 +210,15 @@ impl Runs {
         }
     }
 
+    /// Where the rows of a part are.
+    fn rows_of(&self, part: usize) -> std::ops::Range<usize> {
+        self.row_starts[part]..self.row_starts[part + 1]
+    }
+
     /// The place of the user and the items of each run of a part.
     fn part(&self, part: usize) -> impl Iterator<Item = (usize, &[u32])> {
         let runs = self.run_starts[part]..self.run_starts[part + 1];
-        let mut rest = &self.items.as_slice()[self.row_starts[part]..self.row_starts[part + 1]];
+        let mut rest = &self.items.as_slice()[self.rows_of(part)];
         let users = self.users.as_slice()[runs.clone()].iter();
         users.zip(&self.lens.as_slice()[runs]).map(move |(user, len)| {
             let (run, others) = rest.split_at(*len as usize);

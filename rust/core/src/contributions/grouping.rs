@@ -1,7 +1,7 @@
 //! From chunks to contributions: every user's rows side by side, without duplicates.
 //!
-//! Users are numbered part by part, so the rows of a part fill one stretch of the result. It is small enough that
-//! counting, scattering and removing duplicates stay in cache, and parts are independent of each other.
+//! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in
+//! cache, and parts are independent of each other; only what is left without duplicates is written to the result.
 
 use std::ops::Range;
 
@@ -60,7 +60,9 @@ pub(super) fn group_rows(
     let parts = split(&sizes, threads, &mut starts, &mut lens, items.as_mut_slice());
     let done = parallel::map(parts, |part| part.group(&sizes, chunks));
     done.into_iter().collect::<Result<()>>()?;
-    control.release_memory(chunks.iter().map(|c| c.bytes() as u64).sum());
+    let kept: usize = lens.iter().map(|len| *len as usize).sum();
+    let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
+    control.release_memory((chunks + (total - kept) * 4) as u64);
     Ok(Contributions { users, starts, lens, items, vocabulary })
 }
 
@@ -78,7 +80,8 @@ impl Size {
     }
 }
 
-/// A range of parts and their stretch of the result, worked on by one thread.
+/// A range of parts and their stretch of the result, worked on by one thread. What duplicates leave free is at its end
+/// and never touched.
 struct Stretch<'a> {
     parts: Range<usize>,
     /// Position of the stretch's first row in the whole result.
@@ -115,19 +118,23 @@ fn split<'a>(
 impl Stretch<'_> {
     fn group(self, sizes: &[Size], chunks: &[Chunk]) -> Result<()> {
         let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
-        let mut seen = SeenItems::default();
+        let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
         for part in parts {
             let Size { users, rows } = sizes[part];
             let (own_starts, rest_starts) = starts.split_at_mut(users);
             let (own_lens, rest_lens) = lens.split_at_mut(users);
-            let (own_items, rest_items) = items.split_at_mut(rows);
-            group_part(part, chunks, own_starts, own_lens, own_items)?;
+            grouped.resize(rows.max(grouped.len()), 0);
+            group_part(part, chunks, own_starts, own_lens, &mut grouped[..rows])?;
             for (start, len) in own_starts.iter_mut().zip(own_lens) {
-                *len = seen.keep_first(&mut own_items[*start..][..*len as usize]);
-                *start += first_row;
+                let own = &mut grouped[*start..][..*len as usize];
+                *len = seen.keep_first(own);
+                let (kept, rest) = items.split_at_mut(*len as usize);
+                kept.copy_from_slice(&own[..kept.len()]);
+                *start = first_row;
+                first_row += kept.len();
+                items = rest;
             }
-            first_row += rows;
-            (starts, lens, items) = (rest_starts, rest_lens, rest_items);
+            (starts, lens) = (rest_starts, rest_lens);
         }
         Ok(())
     }
