@@ -1,5 +1,7 @@
 //! Bounding: each user keeps at most D0 items, those with the smallest PRF(key, "bound", user, item).
 
+use std::ops::Range;
+
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
@@ -74,7 +76,7 @@ impl BoundedContributions {
     }
 
     /// Ranges of users with about equal numbers of rows, one per thread worth starting.
-    pub(crate) fn user_ranges(&self, control: &Control) -> Vec<std::ops::Range<usize>> {
+    pub(crate) fn user_ranges(&self, control: &Control) -> Vec<Range<usize>> {
         let threads = parallel::threads_for(self.rows(), control);
         let mut first = 0;
         parallel::balanced_ends(&self.contributions.lens, threads)
@@ -153,16 +155,22 @@ struct User<'a> {
 impl User<'_> {
     /// Take out released items; the others keep their order.
     fn remove(&mut self, released: &ItemSet) {
-        let (mut left, mut left_ordered) = (0, 0);
-        for read in 0..self.items.len() {
-            let item = self.items[read];
-            self.items[left] = item;
-            let stays = !released.contains(ItemCode(item));
-            left += usize::from(stays);
-            left_ordered += u32::from(stays && read < *self.ordered as usize);
-        }
+        let ordered = self.items.len().min(*self.ordered as usize);
+        let (first, rest) = (0..ordered, ordered..self.items.len());
+        let left_ordered = self.move_up(0, first, released);
+        let left = self.move_up(left_ordered, rest, released);
         *self.len = u32::try_from(left).unwrap_or(*self.len);
-        *self.ordered = left_ordered;
+        *self.ordered = u32::try_from(left_ordered).unwrap_or(*self.ordered);
+    }
+
+    /// Move those of some items that were not released to position `to` and behind it; returns where they end.
+    fn move_up(&mut self, mut to: usize, from: Range<usize>, released: &ItemSet) -> usize {
+        for read in from {
+            let item = self.items[read];
+            self.items[to] = item;
+            to += usize::from(!released.contains(ItemCode(item)));
+        }
+        to
     }
 }
 

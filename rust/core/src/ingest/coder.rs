@@ -14,6 +14,9 @@ use crate::{Error, Result};
 /// Batches of fewer rows are coded without a table of frequent keys.
 const SMALL: usize = 1024;
 
+/// Rows passed over at once if all their codes are known.
+const KNOWN: usize = 64;
+
 /// One thread's way from the keys of users or of items to codes.
 #[derive(Debug)]
 pub(super) struct Coder<C> {
@@ -94,6 +97,8 @@ impl<C: Code> Coder<C> {
         self.start(values.len());
         if words.scale == 1 {
             self.look_up_small(kind, values, codes);
+        } else {
+            self.all_rows(values.len());
         }
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
@@ -117,6 +122,7 @@ impl<C: Code> Coder<C> {
         codes.resize(first + column.rows(), C::default());
         let codes = &mut codes[first..];
         self.start(column.rows());
+        self.all_rows(column.rows());
         self.look_up(|row| column.block(kind, row), codes);
         self.digests.clear();
         if self.blocks[..self.others].contains(&Block::LONG) {
@@ -128,11 +134,18 @@ impl<C: Code> Coder<C> {
         self.intern_others(BytePayload(column), sink, codes)
     }
 
-    /// A batch of so many rows, none of whose codes is known.
+    /// A batch of so many rows.
     fn start(&mut self, rows: usize) {
         if self.frequent.is_none() && rows >= SMALL {
             self.frequent = FrequentKeys::new();
         }
+        if self.rows.len() < rows {
+            self.rows.resize(rows, 0);
+        }
+    }
+
+    /// None of the codes of the batch is known.
+    fn all_rows(&mut self, rows: usize) {
         self.rows.clear();
         self.rows.extend((0_u32..).take(rows));
         self.others = rows;
@@ -143,11 +156,18 @@ impl<C: Code> Coder<C> {
         self.small.prepare(kind, values.len());
         self.numbers.resize(values.len(), 0);
         self.small.get(values, &mut self.numbers);
-        let mut left = 0;
-        for ((row, number), code) in (0_u32..).zip(&self.numbers).zip(codes) {
+        for (code, number) in codes.iter_mut().zip(&self.numbers) {
             *code = C::new(number.wrapping_sub(1));
-            self.rows[left] = row;
-            left += usize::from(*number == 0);
+        }
+        let mut left = 0;
+        let groups = self.numbers[..values.len()].chunks(KNOWN);
+        for (first, numbers) in (0_u32..).step_by(KNOWN).zip(groups) {
+            if numbers.iter().fold(u32::MAX, |least, number| least.min(*number)) == 0 {
+                for (row, number) in (first..).zip(numbers) {
+                    self.rows[left] = row;
+                    left += usize::from(*number == 0);
+                }
+            }
         }
         self.others = left;
     }

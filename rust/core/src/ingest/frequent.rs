@@ -76,7 +76,7 @@ pub(super) struct SmallIntegers {
     kind: Option<KeyKind>,
     /// Rows so far.
     rows: usize,
-    /// Number of the code plus one, 0 if unknown.
+    /// Number of the code plus one, 0 if unknown. The last place stands for all integers from there on and stays 0.
     numbers: Array<u32>,
 }
 
@@ -97,18 +97,19 @@ impl SmallIntegers {
         }
     }
 
-    /// The numbers of the codes plus one, 0 where an integer is not known. This loop does nothing else, so that
-    /// its cache misses overlap.
+    /// The numbers of the codes plus one, 0 where an integer is not known. This loop does nothing else and has no
+    /// branch on the integers, so that its cache misses overlap.
     pub(super) fn get(&self, integers: &[u64], numbers: &mut [u32]) {
         let known = self.numbers.as_slice();
+        let last = known.len().saturating_sub(1);
         for (number, integer) in numbers.iter_mut().zip(integers) {
-            *number = usize::try_from(*integer).ok().and_then(|at| known.get(at)).map_or(0, |known| *known);
+            *number = known[usize::try_from(*integer).unwrap_or(last).min(last)];
         }
     }
 
     /// Remember the codes of some of `integers`.
     pub(super) fn put<C: Code>(&mut self, integers: &[u64], rows: &[u32], codes: &[C]) {
-        let numbers = self.numbers.as_mut_slice();
+        let Some((_, numbers)) = self.numbers.as_mut_slice().split_last_mut() else { return };
         for (row, code) in rows.iter().zip(codes) {
             let integer = usize::try_from(integers[*row as usize]).ok();
             if let Some(number) = integer.and_then(|at| numbers.get_mut(at)) {
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn small_integers_are_kept_apart_by_kind() {
-        let integers = [0, 5, 127, 128, u64::MAX];
+        let integers = [0, 5, 126, 127, u64::MAX];
         let codes = [7, 8, 9, 10, 11].map(ItemCode::new);
         let mut small = SmallIntegers::default();
         let mut numbers = [1; 5];

@@ -71,7 +71,7 @@ impl UserEncoder {
         self.starts.clear();
         self.users.clear();
         if let Some((keys, values)) = dictionary_keys(&column) {
-            word_starts(&keys, &mut self.starts);
+            find_starts(&keys, &mut self.starts);
             let keys: Vec<u32> = self.starts.iter().map(|&at| keys[at as usize]).collect();
             return self.coder.dictionary(&keys, values, sink, &mut self.users);
         }
@@ -106,7 +106,7 @@ impl UserEncoder {
     fn flat(&mut self, column: &Flat, sink: &mut impl Sink) -> Result<()> {
         match &column.values {
             Values::Words(words) => {
-                word_starts(&words.values, &mut self.starts);
+                find_starts(&words.values, &mut self.starts);
                 if self.starts.len() == words.values.len() {
                     return self.coder.words(column.kind, words, sink, &mut self.users);
                 }
@@ -127,6 +127,11 @@ impl UserEncoder {
                 self.starts.push(at);
             }
         }
+        if scattered(self.starts.len(), column.rows()) {
+            self.starts.clear();
+            self.starts.extend((0..).take(column.rows()));
+            return self.coder.bytes(kind, column, sink, &mut self.users);
+        }
         let at_starts = Picked { column, rows: &self.starts };
         self.coder.bytes(kind, &at_starts, sink, &mut self.users)
     }
@@ -137,10 +142,20 @@ fn first_null(column: &ArrayRef) -> Option<usize> {
     nulls.iter().position(|valid| !valid)
 }
 
-/// Rows where the value differs from the row before.
-fn word_starts<T: PartialEq>(words: &[T], starts: &mut Vec<u32>) {
+/// Whether runs are so short that every row is taken for a run of its own: that saves more work than runs would.
+fn scattered(runs: usize, rows: usize) -> bool {
+    runs * 2 > rows
+}
+
+/// Rows where the value differs from the row before; all rows where that makes little difference.
+fn find_starts<T: PartialEq>(words: &[T], starts: &mut Vec<u32>) {
     if words.is_empty() {
         return;
+    }
+    let changes =
+        words.iter().zip(&words[1..]).map(|(before, word)| usize::from(before != word)).sum::<usize>();
+    if scattered(1 + changes, words.len()) {
+        return starts.extend((0..).take(words.len()));
     }
     starts.push(0);
     for (at, pair) in (1_u32..).zip(words.windows(2)) {
