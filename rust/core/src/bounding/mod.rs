@@ -75,14 +75,10 @@ impl BoundedContributions {
         self.contributions.items.as_slice().len()
     }
 
-    /// Ranges of users with about equal numbers of rows, one per thread worth starting.
+    /// Ranges of users with about equal numbers of kept items, one per thread worth starting.
     pub(crate) fn user_ranges(&self, control: &Control) -> Vec<Range<usize>> {
-        let threads = parallel::threads_for(self.rows(), control);
-        let mut first = 0;
-        parallel::balanced_ends(&self.contributions.lens, threads)
-            .into_iter()
-            .map(|end| std::mem::replace(&mut first, end)..end)
-            .collect()
+        let kept = self.contributions.lens.iter().map(|len| *len.min(&self.bound));
+        ranges(kept, parallel::threads_for(self.rows(), control))
     }
 
     /// The kept items of a user.
@@ -93,7 +89,8 @@ impl BoundedContributions {
     }
 
     fn for_each_user(&mut self, control: &Control, job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync) {
-        let ranges = self.user_ranges(control);
+        let threads = parallel::threads_for(self.rows(), control);
+        let ranges = ranges(self.contributions.lens.iter().copied(), parallel::parts_for(threads));
         let c = &mut self.contributions;
         let digests = c.vocabulary.digests();
         let (mut items, mut lens) = (c.items.as_mut_slice(), c.lens.as_mut_slice());
@@ -116,11 +113,18 @@ impl BoundedContributions {
             (items, lens, ordered, first_item) = (rest_items, rest_lens, rest_ordered, end_item);
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
-        parallel::map(parts, |mut part| {
+        parallel::map(threads, parts, |mut part| {
             let mut order = Order { bound, priorities, digests: &digests, keyed: Vec::new() };
             part.each_user(|user| job(user, &mut order));
         });
     }
+}
+
+/// So many ranges of users of about equal total size.
+fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
+    let mut first = 0;
+    let ends = parallel::balanced_ends(sizes, count).into_iter();
+    ends.map(|end| std::mem::replace(&mut first, end)..end).collect()
 }
 
 /// A range of users and their part of the arrays, worked on by one thread.

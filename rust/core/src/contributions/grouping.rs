@@ -57,8 +57,8 @@ pub(super) fn group_rows(
     let mut lens = vec![0; users.len()];
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
-    let parts = split(&sizes, threads, &mut starts, &mut lens, items.as_mut_slice());
-    let done = parallel::map(parts, |part| part.group(&sizes, chunks));
+    let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
+    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks));
     done.into_iter().collect::<Result<()>>()?;
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
@@ -98,10 +98,10 @@ fn split<'a>(
     mut lens: &'a mut [u32],
     mut items: &'a mut [u32],
 ) -> Vec<Stretch<'a>> {
-    let rows: Vec<u32> = sizes.iter().map(|size| u32::try_from(size.rows).unwrap_or(u32::MAX)).collect();
+    let rows = sizes.iter().map(|size| u32::try_from(size.rows).unwrap_or(u32::MAX));
     let (mut first, mut first_row) = (0, 0);
     let mut result = Vec::with_capacity(stretches);
-    for end in parallel::balanced_ends(&rows, stretches) {
+    for end in parallel::balanced_ends(rows, stretches) {
         let parts = first..end;
         let users = sizes[parts.clone()].iter().map(|size| size.users).sum();
         let rows = sizes[parts.clone()].iter().map(|size| size.rows).sum();

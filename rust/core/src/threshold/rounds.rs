@@ -86,9 +86,9 @@ impl Decision<'_> {
     fn decide_all(&self, control: &Control) -> Vec<(ItemCode, i64)> {
         let codes = self.histogram.code_bound();
         let threads = parallel::threads_for(codes, control);
-        let step = codes.div_ceil(threads).next_multiple_of(BLOCK).max(BLOCK);
+        let step = codes.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
         let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
-        parallel::map(parts, |part: Range<usize>| {
+        parallel::map(threads, parts, |part: Range<usize>| {
             let mut found = Vec::new();
             let (mut digests, mut words) = ([Digest::default(); BLOCK], [0; BLOCK]);
             for first in part.clone().step_by(BLOCK) {

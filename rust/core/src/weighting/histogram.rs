@@ -70,8 +70,10 @@ impl WeightHistogram {
         let (users, codes, first) =
             (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
         self.parts.resize_with(users.len(), Part::default);
-        let parts = self.parts.iter_mut().zip(users).collect();
-        parallel::map(parts, |(part, users)| part.collect(contributions, users, &weights, codes));
+        let parts: Vec<_> = self.parts.iter_mut().zip(users).collect();
+        parallel::map(parts.len(), parts, |(part, users)| {
+            part.collect(contributions, users, &weights, codes);
+        });
         self.add_ranges(&weights, first, control);
         self.add_rest(contributions, weighting);
         control.check()
@@ -94,27 +96,20 @@ impl WeightHistogram {
         }
     }
 
-    /// Set every range to the sums of its buckets, each thread some ranges. The sums are zero in the `first` round.
+    /// Set every range to the sums of its buckets. The sums are zero in the `first` round.
     fn add_ranges(&mut self, weights: &[u64], first: bool, control: &Control) {
         let threads = parallel::threads_for(self.code_bound(), control);
         let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
-        let ranges = low.chunks_mut(RANGE).zip(high.chunks_mut(RANGE)).enumerate();
-        let mut shares: Vec<Vec<_>> = (0..threads.min(ranges.len())).map(|_| Vec::new()).collect();
-        for (at, range) in ranges {
-            let share = at % shares.len();
-            shares[share].push((at, range));
-        }
+        let ranges = low.chunks_mut(RANGE).zip(high.chunks_mut(RANGE)).enumerate().collect();
         let parts = &self.parts;
-        parallel::map(shares, |share| {
-            for (at, (low, high)) in share {
-                if !first {
-                    low.fill(0);
-                    clear(high);
-                }
-                for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
-                    let (item, k) = (entry >> COUNT_BITS, entry & MOST);
-                    add(low, high, item as usize, weights[k as usize]);
-                }
+        parallel::map(threads, ranges, |(at, (low, high))| {
+            if !first {
+                low.fill(0);
+                clear(high);
+            }
+            for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
+                let (item, k) = (entry >> COUNT_BITS, entry & MOST);
+                add(low, high, item as usize, weights[k as usize]);
             }
         });
     }
