@@ -10,6 +10,7 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes from which an array gets its own mapping.
+#[cfg(unix)]
 const MAPPED: usize = 1 << 20;
 /// Bytes from which a growing array is mapped, and what it reserves at least.
 const RESERVE_FROM: usize = 512 << 10;
