@@ -6,9 +6,10 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy};
-use crate::mechanisms::{Calibration, MechanismSpec, Round};
+use crate::mechanisms::{Calibration, MechanismSpec};
 use crate::noise::Noise;
 use crate::rounding::{Interval, add_up, mul_up, sub_down};
+use crate::threshold::Noisy;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -148,8 +149,8 @@ impl Request {
     /// items a round, and each value of their noise is exact up to 2^-128.
     fn weights_slack(&self, calibration: &Calibration) -> f64 {
         let items = f64::from(self.max_items_per_user.get());
-        let slack = |round: &Round| mul_up(mul_up(items, noise_values(round.noise)), 1.0 / 2_f64.powi(128));
-        calibration.rounds.iter().map(slack).fold(0.0, add_up)
+        let slack = |rule: Noisy| mul_up(mul_up(items, noise_values(rule.noise)), 1.0 / 2_f64.powi(128));
+        calibration.rounds.iter().filter_map(|round| round.rule.noisy()).map(slack).fold(0.0, add_up)
     }
 }
 
@@ -245,7 +246,8 @@ mod tests {
         let (with, without) = (request(1e-6, true), request(1e-6, false));
         let calibration = with.calibrate().unwrap();
         assert!(with.weights_slack(&calibration) <= WEIGHTS_SLACK);
-        assert!(calibration.rounds[0].threshold >= without.calibrate().unwrap().rounds[0].threshold);
+        let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
+        assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::rounding::{mul_up, sqrt_up};
-use crate::threshold::calibration::{SingleRound, calibrate_single_round, smallest_threshold};
+use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Counts of users with Gaussian noise.
@@ -24,16 +25,16 @@ pub struct CountGaussian {}
 impl Mechanism for CountGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         let weighting = Weighting::Count;
-        let SingleRound { noise, threshold } = match without_decision_slack(privacy.validate()?, bound, 1)? {
+        let rule = match without_decision_slack(privacy.validate()?, bound, 1)? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("CountGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {
                 let noise =
                     Noise::Gaussian { sigma: mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get()))) };
-                SingleRound { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
+                Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };
-        Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
+        Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Noisy(rule) }] })
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -14,6 +14,7 @@ use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
+use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Counts of users with Laplace noise.
@@ -31,7 +32,9 @@ impl Mechanism for CountLaplace {
                 let noise = Noise::Laplace { scale: div_up(f64::from(bound.get()), epsilon) };
                 let weighting = Weighting::Count;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
+                Ok(Calibration {
+                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
+                })
             }
         }
     }

@@ -21,7 +21,7 @@ pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
-use crate::noise::{Noise, Threshold};
+use crate::threshold::Rule;
 use crate::weighting::Weighting;
 
 /// What every mechanism can do without data: turn a budget into numbers.
@@ -70,26 +70,21 @@ impl Round {
                 self.weighting, want.weighting
             ));
         }
-        if self.noise != want.noise {
-            found.push(format!("round {number}: noise {:?} instead of {:?}", self.noise, want.noise));
-        }
-        if self.threshold != want.threshold {
-            let (got, want) = (self.threshold.units(), want.threshold.units());
-            found.push(format!("round {number}: threshold {got} units instead of {want}"));
-        }
+        found.extend(
+            self.rule.differences(&want.rule).into_iter().map(|what| format!("round {number}: {what}")),
+        );
         found
     }
 }
 
-/// One round: weigh, add noise, release what reaches the threshold.
+/// One round: weigh, then release what the rule says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// How a user's items are weighed.
     pub weighting: Weighting,
-    /// The noise added to each item's weight.
-    pub noise: Noise,
-    /// Released iff noisy weight >= threshold.
-    pub threshold: Threshold,
+    /// Which weights are released.
+    #[serde(flatten)]
+    pub rule: Rule,
 }
 
 /// What a mechanism promises and where the proof is (law 6).

@@ -1,7 +1,6 @@
 //! What a calibration will keep, before any data is seen: for `plan`, for people, in plain arithmetic.
 
 use super::Calibration;
-use crate::threshold::calibration::noise_tail;
 
 /// The most users that [`users_needed`] considers.
 pub const MOST_USERS: u64 = 1 << 32;
@@ -13,7 +12,7 @@ pub const MOST_USERS: u64 = 1 << 32;
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {
         let weight = i128::from(users) * i128::from(round.weighting.weight(items_per_user));
-        1.0 - noise_tail(round.noise, i128::from(round.threshold.units()) - weight).middle()
+        1.0 - round.rule.keep_probability(weight)
     });
     (1.0 - missed.product::<f64>()).clamp(0.0, 1.0)
 }

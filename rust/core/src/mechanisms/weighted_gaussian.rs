@@ -12,7 +12,8 @@ use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::threshold::calibration::{SingleRound, calibrate_single_round, smallest_threshold};
+use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Weights 1/sqrt(k) with Gaussian noise.
@@ -23,15 +24,15 @@ pub struct WeightedGaussian {}
 impl Mechanism for WeightedGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         let weighting = Weighting::EqualL2;
-        let SingleRound { noise, threshold } = match without_decision_slack(privacy.validate()?, bound, 1)? {
+        let rule = match without_decision_slack(privacy.validate()?, bound, 1)? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {
                 let noise = Noise::Gaussian { sigma: zcdp_sigma(rho) };
-                SingleRound { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
+                Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };
-        Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
+        Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Noisy(rule) }] })
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -14,6 +14,7 @@ use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
+use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Weights 1/k with Laplace noise.
@@ -30,7 +31,9 @@ impl Mechanism for WeightedLaplace {
                 let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
                 let weighting = Weighting::EqualL1;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration { rounds: vec![Round { weighting, noise, threshold }] })
+                Ok(Calibration {
+                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
+                })
             }
         }
     }

@@ -107,6 +107,7 @@ mod tests {
     use super::*;
     use crate::mechanisms::MechanismSpec;
     use crate::noise::Threshold;
+    use crate::threshold::Rule;
 
     fn report() -> Report {
         let request = Request::from_json(
@@ -131,8 +132,9 @@ mod tests {
     #[test]
     fn every_changed_number_is_named() {
         let mut changed = report();
-        let threshold = changed.calibration.rounds[1].threshold;
-        changed.calibration.rounds[1].threshold = Threshold::from_units(threshold.units() - 1);
+        let mut rule = changed.calibration.rounds[1].rule.noisy().unwrap();
+        rule.threshold = Threshold::from_units(rule.threshold.units() - 1);
+        changed.calibration.rounds[1].rule = Rule::Noisy(rule);
         let outcome = changed.check().unwrap();
         assert!(!outcome.is_ok() && outcome.differences[0].starts_with("round 2: threshold"), "{outcome:?}");
 

@@ -2,7 +2,9 @@
 
 pub mod calibration;
 mod rounds;
+mod rule;
 
 pub use rounds::{Selected, select_rounds};
+pub use rule::{Noisy, Rule};
 
 pub use crate::noise::Threshold;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use super::rule::Decider;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::control::Control;
 use crate::mechanisms::Calibration;
-use crate::noise::NoisyThreshold;
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::weighting::WeightHistogram;
@@ -52,7 +52,7 @@ pub fn select_rounds(
         let decision = Decision {
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),
-            rule: NoisyThreshold::new(round.noise, round.threshold),
+            rule: round.rule.decider(),
             words: Words::new(key, Purpose::Noise, index),
             with_weights,
         };
@@ -73,7 +73,7 @@ pub fn select_rounds(
 struct Decision<'a> {
     histogram: &'a WeightHistogram,
     vocabulary: &'a Vocabulary,
-    rule: NoisyThreshold,
+    rule: Decider,
     words: Words,
     with_weights: bool,
 }

@@ -8,6 +8,7 @@
 //! The maximum over all (t, k) is certified by rectangles: both expressions fall in p and grow in mu; p falls in t and
 //! grows in k; mu falls in t and grows in k. So the corner values bound a rectangle, and uncertain ones are split.
 
+use super::super::Noisy;
 use super::{geometric_middle, noise_tail, novel_items_within, smallest_threshold};
 use crate::accounting::L0Bound;
 use crate::accounting::gaussian::{delta_upper, smallest_sigma};
@@ -18,15 +19,6 @@ use crate::{Error, Result};
 
 /// Rectangles looked at before a calibration counts as not certified; a bound on time, never on privacy.
 const MOST_RECTANGLES: u32 = 20_000;
-
-/// The noise and threshold of one Gaussian round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SingleRound {
-    /// The noise.
-    pub noise: Noise,
-    /// The threshold.
-    pub threshold: Threshold,
-}
 
 /// Users with `first.0..=last.0` novel items among `first.1..=last.1` items.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +34,7 @@ struct Rectangle {
 /// # Contract
 /// `true` is certified in real numbers; `false` says that it fails or could not be certified.
 pub fn single_round_holds(
-    round: SingleRound,
+    round: Noisy,
     weighting: Weighting,
     bound: L0Bound,
     epsilon: f64,
@@ -89,7 +81,7 @@ pub fn calibrate_single_round(
     bound: L0Bound,
     epsilon: f64,
     delta: f64,
-) -> Result<SingleRound> {
+) -> Result<Noisy> {
     let whole = proposal(weighting, bound, epsilon, delta, delta)?;
     if single_round_holds(whole, weighting, bound, epsilon, delta) {
         return Ok(whole);
@@ -112,11 +104,11 @@ fn proposal(
     epsilon: f64,
     noise_delta: f64,
     threshold_delta: f64,
-) -> Result<SingleRound> {
+) -> Result<Noisy> {
     let sigma = scaled_by_norm(smallest_sigma(epsilon, noise_delta)?, weighting, bound);
     let noise = Noise::Gaussian { sigma };
     let threshold = smallest_threshold(noise, weighting, bound, threshold_delta)?;
-    Ok(SingleRound { noise, threshold })
+    Ok(Noisy { noise, threshold })
 }
 
 /// Noise that takes `share` of delta, and about the smallest threshold that verifies with it.
@@ -126,7 +118,7 @@ fn search_threshold(
     epsilon: f64,
     delta: f64,
     share: f64,
-) -> Result<SingleRound> {
+) -> Result<Noisy> {
     let noise_delta = share * delta;
     // delta = noise_delta + (1 - noise_delta) threshold_delta always holds, see the section on several rounds.
     let rest = (Interval::point(delta) - Interval::point(noise_delta))
@@ -136,7 +128,7 @@ fn search_threshold(
     let mut low = least.units();
     for _ in 0..10 {
         let middle = low + (good.threshold.units() - low) / 2;
-        let candidate = SingleRound { threshold: Threshold::from_units(middle), ..good };
+        let candidate = Noisy { threshold: Threshold::from_units(middle), ..good };
         if single_round_holds(candidate, weighting, bound, epsilon, delta) {
             good = candidate;
         } else {
@@ -148,7 +140,7 @@ fn search_threshold(
 
 /// What stays the same for all rectangles of one verification.
 struct Context {
-    round: SingleRound,
+    round: Noisy,
     sigma: f64,
     weighting: Weighting,
     epsilon: f64,

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::threshold::Noisy;
 
 fn bound(d0: u64) -> L0Bound {
     L0Bound::new(d0).unwrap()
@@ -83,15 +84,9 @@ fn a_lower_threshold_or_less_noise_does_not_verify() {
                 assert!(holds(round), "{round:?}");
                 let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
                 let quiet = Noise::Gaussian { sigma: sigma * 0.98 };
-                assert!(
-                    !holds(SingleRound { noise: quiet, ..round }),
-                    "{weighting:?} {epsilon} {delta} {d0}"
-                );
+                assert!(!holds(Noisy { noise: quiet, ..round }), "{weighting:?} {epsilon} {delta} {d0}");
                 let low = Threshold::from_units(round.threshold.units() / 100 * 98);
-                assert!(
-                    !holds(SingleRound { threshold: low, ..round }),
-                    "{weighting:?} {epsilon} {delta} {d0}"
-                );
+                assert!(!holds(Noisy { threshold: low, ..round }), "{weighting:?} {epsilon} {delta} {d0}");
             }
         }
     }
@@ -109,8 +104,7 @@ fn where_delta_buys_little_noise_the_search_still_verifies() {
 
 #[test]
 fn laplace_weightings_are_not_gaussian_rounds() {
-    let round =
-        SingleRound { noise: Noise::Laplace { scale: 1.0 }, threshold: Threshold::from_units(1 << 40) };
+    let round = Noisy { noise: Noise::Laplace { scale: 1.0 }, threshold: Threshold::from_units(1 << 40) };
     assert!(!single_round_holds(round, Weighting::EqualL1, bound(1), 1.0, 1e-5));
 }
 

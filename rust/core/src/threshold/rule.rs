@@ -1,0 +1,86 @@
+//! The rule of a round: whether an item of a given weight is released.
+
+use serde::{Deserialize, Serialize};
+
+use super::calibration::noise_tail;
+use crate::noise::{Noise, NoisyThreshold, Threshold};
+
+/// How a round decides, as it stands in reports. A new kind of decision is a variant here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rule {
+    /// Noise and a threshold.
+    Noisy(Noisy),
+}
+
+/// Released iff weight + noise >= threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Noisy {
+    /// The noise added to each item's weight.
+    pub noise: Noise,
+    /// What the noisy weight has to reach.
+    pub threshold: Threshold,
+}
+
+impl Rule {
+    /// Noise and threshold, if that is how the round decides.
+    #[must_use]
+    pub fn noisy(&self) -> Option<Noisy> {
+        let Self::Noisy(noisy) = self;
+        Some(*noisy)
+    }
+
+    /// The probability that an item of so many integer units is released, in plain arithmetic.
+    #[must_use]
+    pub fn keep_probability(&self, weight: i128) -> f64 {
+        match self {
+            Self::Noisy(Noisy { noise, threshold }) => {
+                noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
+            }
+        }
+    }
+
+    /// How this rule differs from the one that is called for, one phrase per parameter.
+    pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
+        let (Self::Noisy(got), Self::Noisy(want)) = (self, want);
+        let mut found = Vec::new();
+        if got.noise != want.noise {
+            found.push(format!("noise {:?} instead of {:?}", got.noise, want.noise));
+        }
+        if got.threshold != want.threshold {
+            let (got, want) = (got.threshold.units(), want.threshold.units());
+            found.push(format!("threshold {got} units instead of {want}"));
+        }
+        found
+    }
+
+    /// Make ready to decide.
+    pub(super) fn decider(&self) -> Decider {
+        match self {
+            Self::Noisy(Noisy { noise, threshold }) => {
+                Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
+            }
+        }
+    }
+}
+
+/// A rule with the tables it needs.
+#[derive(Debug)]
+pub(super) enum Decider {
+    Noisy(Box<NoisyThreshold>),
+}
+
+impl Decider {
+    /// Whether an item of this weight is released, given its pseudorandom word.
+    #[inline]
+    pub(super) fn releases(&self, weight: u64, word: u128) -> bool {
+        let Self::Noisy(decision) = self;
+        decision.releases(weight, word)
+    }
+
+    /// The noisy weight of a released item, in integer units.
+    pub(super) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
+        let Self::Noisy(decision) = self;
+        decision.noisy_weight(weight, word)
+    }
+}
