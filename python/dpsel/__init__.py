@@ -13,6 +13,7 @@ Examples:
 from dpsel import exceptions, mechanisms, release
 from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
+from dpsel.comparison import Comparison, compare
 from dpsel.exceptions import DpselError
 from dpsel.mechanisms import CountGaussian, CountLaplace, Sips, WeightedGaussian, WeightedLaplace
 from dpsel.planning import Plan, plan
@@ -23,6 +24,7 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "Budget",
+    "Comparison",
     "CountGaussian",
     "CountLaplace",
     "DpselError",
@@ -35,6 +37,7 @@ __all__ = [
     "WeightedLaplace",
     "__version__",
     "check",
+    "compare",
     "exceptions",
     "mechanisms",
     "plan",

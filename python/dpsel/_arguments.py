@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Final, SupportsFloat, SupportsIndex
+from typing import Any, Final, SupportsFloat, SupportsIndex
 
 from dpsel.exceptions import InvalidParameterError
 
 _INT64: Final = 1 << 63
 
-__all__ = ["as_int", "as_number", "type_name"]
+__all__ = ["as_int", "as_number", "at_least_one", "several", "type_name"]
 
 
 def type_name(value: object) -> str:
@@ -33,4 +33,24 @@ def as_int(name: str, value: SupportsIndex) -> int:
     number = operator.index(value)
     if abs(number) >= _INT64:
         raise InvalidParameterError(f"{name} must fit 64 bits, got {number}; give a smaller one")
+    return number
+
+
+def several(value: Any) -> list[Any]:
+    """Return one value or several as a list."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return [value]
+    values = list(value)
+    if not values:
+        raise InvalidParameterError(
+            "privacy, max_items_per_user and mechanisms need at least one entry, got none; name one"
+        )
+    return values
+
+
+def at_least_one(name: str, value: Any) -> int:
+    """Return a whole number above 0."""
+    number = as_int(name, value)
+    if number < 1:
+        raise InvalidParameterError(f"{name} must be at least 1, got {number}; give a whole number above 0")
     return number

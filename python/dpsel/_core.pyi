@@ -12,6 +12,10 @@ __all__ = [
     "calibrate",
     "check_report",
     "convert_zcdp",
+    "count_batches",
+    "count_files",
+    "count_pairs",
+    "count_stream",
     "keep_probabilities",
     "select_batches",
     "select_files",
@@ -65,6 +69,14 @@ def select_files(
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
     job: Job,
 ) -> Release: ...
+def count_stream(stream: ArrowStreamExportable | ArrowArrayExportable, job: Job) -> list[tuple[int, int]]: ...
+def count_batches(frames: Iterable[object], job: Job) -> list[tuple[int, int]]: ...
+def count_pairs(pairs: Iterable[object], job: Job) -> list[tuple[int, int]]: ...
+def count_files(
+    paths: list[str] | list[PathLike[str]],
+    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+    job: Job,
+) -> list[tuple[int, int]]: ...
 def calibrate(request_json: str) -> str: ...
 def check_report(report_json: str) -> list[str]: ...
 def convert_zcdp(

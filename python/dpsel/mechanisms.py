@@ -131,6 +131,11 @@ Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | Weighted
 _CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips)
 
 
+def every() -> list[Mechanism]:
+    """Return each mechanism with its default parameters."""
+    return [cls() for cls in _CLASSES]
+
+
 def resolve(
     mechanism: Mechanism | Literal["auto"], privacy: Privacy, max_items_per_user: int
 ) -> tuple[Mechanism, str | None]:

@@ -13,14 +13,14 @@ Examples:
 
 from __future__ import annotations
 
-import html
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel import _core
-from dpsel._arguments import as_int
+from dpsel._arguments import as_int, at_least_one, several
 from dpsel._request import calibrate, checked_privacy, request_json
+from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, resolve
 from dpsel.report import UNIT
@@ -73,9 +73,9 @@ def plan(
         True
     """
     privacy = checked_privacy(privacy)
-    limits = [as_int("max_items_per_user", limit) for limit in _several(max_items_per_user)]
-    counts = [_at_least_one("users", number) for number in users]
-    held = None if items_per_user is None else _at_least_one("items_per_user", items_per_user)
+    limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
+    counts = [at_least_one("users", number) for number in users]
+    held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     for limit in limits:
         _core.validate_bound(limit)
         if held is not None and held > limit:
@@ -86,7 +86,7 @@ def plan(
     chosen = [
         (limit, resolve(mechanism, privacy, limit)[0])
         for limit in limits
-        for mechanism in _several("auto" if mechanisms is None else mechanisms)
+        for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
     rows = tuple(_row(privacy, limit, mechanism, held or limit, counts) for limit, mechanism in chosen)
     return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
@@ -180,13 +180,10 @@ class Plan:
 
     def __str__(self) -> str:
         """Return a table for a person."""
-        return _text_table(*self._table())
+        return text_table(*self._table())
 
     def _repr_html_(self) -> str:
-        head, body = self._table()
-        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body]
-        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        return f"<table><tr>{header}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
@@ -243,35 +240,5 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return flat | {f"keep_{number}": value for number, value in row["keep"].items()}
 
 
-def _several(value: Any) -> list[Any]:
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        return [value]
-    values = list(value)
-    if not values:
-        raise InvalidParameterError(
-            "max_items_per_user and mechanisms need at least one entry, got none; name one"
-        )
-    return values
-
-
-def _at_least_one(name: str, value: Any) -> int:
-    number = as_int(name, value)
-    if number < 1:
-        raise InvalidParameterError(f"{name} must be at least 1, got {number}; give a whole number above 0")
-    return number
-
-
 def _thousands(number: int | None) -> str:
     return "more than 2^32" if number is None else f"{number:,}"
-
-
-def _text_table(head: list[str], body: list[list[str]]) -> str:
-    widths = [max(len(row[column]) for row in [head, *body]) for column in range(len(head))]
-
-    def line(cells: list[str]) -> str:
-        # The mechanism is text and stands left; the numbers stand right.
-        numbers = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
-        padded = [cells[0].ljust(widths[0]), *numbers]
-        return "  ".join(padded).rstrip()
-
-    return "\n".join([line(head), line(["-" * width for width in widths]), *(line(row) for row in body)])

@@ -15,6 +15,7 @@ from dpsel.release import Release
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpsel._ingest import Opened
     from dpsel.accounting import Privacy
     from dpsel.typing import FileFormat, IntoContributions, Progress
 
@@ -96,7 +97,7 @@ def select_partitions(
     """
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
-    columns = _columns(user, item)
+    columns = columns_of(user, item)
     chosen, reason = resolve(mechanism, privacy, limit)
     request = request_json(
         privacy,
@@ -104,7 +105,7 @@ def select_partitions(
         chosen,
         user=columns[0],
         items=columns[1:],
-        ngrams=_ngrams(ngrams),
+        ngrams=ngrams_of(ngrams),
         with_weights=bool(with_weights),
     )
     job = _core.Job(
@@ -116,15 +117,21 @@ def select_partitions(
         chosen=reason,
     )
     # Only now, with every parameter checked, is the data looked at.
-    opened = open_data(data, columns=columns, file_format=file_format)
+    opened = open_columns(data, user, item, file_format)
+    return Release(opened.select(job), opened.returns)
+
+
+def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
+    """Recognise the data; a table must have its columns named."""
+    opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
     if opened.has_named_columns and (user is None or item is None):
         raise InvalidParameterError(
             "user and item must name columns of the table, got none; write user='...', item='...'"
         )
-    return Release(opened.select(job), opened.returns)
+    return opened
 
 
-def _columns(user: object, item: object) -> list[str]:
+def columns_of(user: object, item: object) -> list[str]:
     """Return the user column and then the item columns; labels stand in where pairs have no names."""
     named = ["user" if user is None else user]
     if item is None:
@@ -142,7 +149,8 @@ def _columns(user: object, item: object) -> list[str]:
     return columns
 
 
-def _ngrams(ngrams: object) -> tuple[int, int] | None:
+def ngrams_of(ngrams: object) -> tuple[int, int] | None:
+    """Check (fewest, most) words."""
     if ngrams is None:
         return None
     if not isinstance(ngrams, tuple | list) or len(ngrams) != 2:  # noqa: PLR2004 - a pair

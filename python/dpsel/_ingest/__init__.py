@@ -23,9 +23,10 @@ __all__ = ["Opened", "open_data"]
 
 @dataclass(frozen=True)
 class Opened:
-    """Data that is ready to be read once: by which function of the core, and what to return afterwards."""
+    """Data that is ready to be read once: by which functions of the core, and what to return afterwards."""
 
     select: Callable[[_core.Job], _core.Release]
+    count: Callable[[_core.Job], list[tuple[int, int]]]
     returns: str
     has_named_columns: bool = True
 
@@ -44,7 +45,11 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     """
     paths = _as_paths(data)
     if paths is not None:
-        return Opened(lambda job: _core.select_files(paths, file_format, job), "table")
+        return Opened(
+            lambda job: _core.select_files(paths, file_format, job),
+            lambda job: _core.count_files(paths, file_format, job),
+            "table",
+        )
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return _open_object(data, columns)
@@ -59,12 +64,25 @@ def _open_object(data: object, columns: list[str]) -> Opened:
             "Spark DataFrames are not supported by this version; export to Parquet and pass the path"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
-        select = _core.select_batches if adapted.in_batches else _core.select_stream
-        return Opened(lambda job: select(adapted.source, job), adapted.returns)
+        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted.source, adapted.returns)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        stream: Any = data
-        return Opened(lambda job: _core.select_stream(stream, job), "table")
+        return _open_stream(data, "table")
     return _open_pairs(data)
+
+
+def _open_frames(adapted: _frames.Adapted) -> Opened:
+    frames: Any = adapted.source
+    return Opened(
+        lambda job: _core.select_batches(frames, job),
+        lambda job: _core.count_batches(frames, job),
+        adapted.returns,
+    )
+
+
+def _open_stream(stream: Any, returns: str) -> Opened:
+    return Opened(
+        lambda job: _core.select_stream(stream, job), lambda job: _core.count_stream(stream, job), returns
+    )
 
 
 def _open_pairs(data: object) -> Opened:
@@ -78,7 +96,12 @@ def _open_pairs(data: object) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    return Opened(lambda job: _core.select_pairs(data, job), "list", has_named_columns=False)
+    return Opened(
+        lambda job: _core.select_pairs(data, job),
+        lambda job: _core.count_pairs(data, job),
+        "list",
+        has_named_columns=False,
+    )
 
 
 def _as_paths(data: object) -> list[str] | None:

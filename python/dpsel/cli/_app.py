@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel.cli import check, completion, demo_data, plan, select
+from dpsel.cli import check, compare, completion, demo_data, plan, select
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # A new command is a file with a click command called `command`, and its name here.
-COMMANDS = (select.command, plan.command, check.command, demo_data.command, completion.command)
+COMMANDS = (
+    select.command,
+    plan.command,
+    compare.command,
+    check.command,
+    demo_data.command,
+    completion.command,
+)
 
 _EPILOG = f"""\
 \b

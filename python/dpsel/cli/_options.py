@@ -55,6 +55,23 @@ class Counts(click.ParamType[tuple[int, ...]]):
         return numbers
 
 
+class Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers separated by commas: ``0.5,1,2``. Their range is checked where they are used."""
+
+    name = "x,x,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Parse the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers such as 0.5,1,2", param, ctx)
+
+
 class HexKey(click.ParamType[bytes]):
     """A 256-bit key as 64 hexadecimal digits."""
 

@@ -160,7 +160,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
             options["mechanism"], {"rounds": options["rounds"], "ratio": options["ratio"]}
         ),
         "with_weights": options["with_weights"],
-        "ngrams": _ngrams(options["ngrams"]),
+        "ngrams": ngrams_from(options["ngrams"]),
         "file_format": options["file_format"],
         "threads": options["threads"],
         "memory_limit": options["memory_limit"],
@@ -168,7 +168,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ngrams(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
+def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
     """Return (fewest, most) words: ``2`` is pairs only, ``1,2`` single words and pairs."""
     if lengths is None:
         return None

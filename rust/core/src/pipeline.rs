@@ -9,6 +9,19 @@ use crate::release::{Release, Report};
 use crate::request::Request;
 use crate::threshold::select_rounds;
 
+/// How many items have how many users, as (users, items) in ascending order: exact, hence for public data only.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub fn users_per_item(
+    source: Source,
+    request: &Request,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Vec<(u32, u64)>> {
+    Ok(ingest::read(source, &request.columns, key, control)?.users_per_item())
+}
+
 /// Read the rows, run the mechanism, and return what may be published.
 ///
 /// The result is a function of the set of rows, the request and the key alone (law 1).

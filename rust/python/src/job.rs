@@ -9,9 +9,7 @@ use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
 use dpsel_core::panics::caught;
-use dpsel_core::pipeline;
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::release;
 use dpsel_core::request::{Columns, Request};
 use pyo3::prelude::*;
 
@@ -98,16 +96,22 @@ impl Job {
         call.call1(py, (progress.done(), progress.total())).map(drop)
     }
 
-    /// Start the pipeline on a thread of its own.
-    pub(crate) fn start(&self, source: Source, control: &Control) -> PyResult<Running> {
+    /// Why the mechanism was chosen, when it was chosen automatically.
+    pub(crate) fn chosen(&self) -> Option<String> {
+        self.chosen.clone()
+    }
+
+    /// Start `work` on a thread of its own.
+    pub(crate) fn start<T: Send + 'static>(
+        &self,
+        source: Source,
+        control: &Control,
+        work: Work<T>,
+    ) -> PyResult<Running<T>> {
         let key = self.key().map_err(to_python)?;
         let (sender, result) = sync_channel(1);
-        let (worker, request, chosen) = (control.clone(), self.request.clone(), self.chosen.clone());
-        let run = move || {
-            let mut release = pipeline::select_partitions(source, &request, &key, &worker)?;
-            release.report.chosen = chosen;
-            Ok(release)
-        };
+        let (worker, request) = (control.clone(), self.request.clone());
+        let run = move || work(source, &request, &key, &worker);
         std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || send_outcome(&sender, run))
@@ -116,25 +120,28 @@ impl Job {
     }
 }
 
-type Outcome = Result<release::Release, Error>;
+/// What a job does with its source.
+pub(crate) type Work<T> = fn(Source, &Request, &ReleaseKey, &Control) -> Result<T, Error>;
+
+type Outcome<T> = Result<T, Error>;
 
 /// Run the job; a panic in it becomes an error instead of crossing into Python.
-fn send_outcome(sender: &SyncSender<Outcome>, run: impl FnOnce() -> Outcome) {
+fn send_outcome<T>(sender: &SyncSender<Outcome<T>>, run: impl FnOnce() -> Outcome<T>) {
     let outcome = caught(run).unwrap_or(Err(Error::Internal("the job panicked")));
     // Nobody listens any more only if the caller gave up after a second Ctrl-C.
     let _ = sender.send(outcome);
 }
 
 /// A job on its own thread.
-pub(crate) struct Running {
+pub(crate) struct Running<T> {
     // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
-    result: Mutex<Receiver<Outcome>>,
+    result: Mutex<Receiver<Outcome<T>>>,
     control: Control,
 }
 
-impl Running {
+impl<T: Send> Running<T> {
     /// Wait for the end, looking at signals and reporting progress on the way.
-    pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<release::Release> {
+    pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<T> {
         loop {
             if let Some(outcome) = self.wait(py)? {
                 job.report_progress(py, &self.control)?;
@@ -160,7 +167,7 @@ impl Running {
         reason
     }
 
-    fn wait(&self, py: Python<'_>) -> PyResult<Option<Outcome>> {
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<Outcome<T>>> {
         let received = py.detach(|| match self.result.lock() {
             Ok(result) => result.recv_timeout(TICK),
             Err(_) => Err(RecvTimeoutError::Disconnected),

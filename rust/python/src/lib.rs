@@ -34,5 +34,8 @@ mod _core {
     #[pymodule_export]
     use super::plan::{keep_probabilities, users_needed};
     #[pymodule_export]
-    use super::selection::{select_batches, select_files, select_pairs, select_stream};
+    use super::selection::{
+        count_batches, count_files, count_pairs, count_stream, select_batches, select_files, select_pairs,
+        select_stream,
+    };
 }

@@ -12,10 +12,9 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
-use dpsel_core::release::Release;
 use pyo3::prelude::*;
 
-use crate::job::{Job, TICK};
+use crate::job::{Job, TICK, Work};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
 const IN_FLIGHT: usize = 4;
@@ -78,13 +77,18 @@ impl Drop for LinkReader {
     }
 }
 
-/// Run a job on what `producer` makes.
-pub(crate) fn run(py: Python<'_>, producer: &mut impl Producer, job: &Job) -> PyResult<Release> {
+/// Do a job's `work` on what `producer` makes.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    producer: &mut impl Producer,
+    job: &Job,
+    work: Work<T>,
+) -> PyResult<T> {
     let (sender, messages) = sync_channel(IN_FLIGHT);
     let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = job.start(Source::Stream(Box::new(reader)), &control)?;
+    let running = job.start(Source::Stream(Box::new(reader)), &control, work)?;
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),

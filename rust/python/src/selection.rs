@@ -1,38 +1,37 @@
-//! `select_partitions` for each kind of source.
+//! `select_partitions`, and counting the users of items, for each kind of source.
 
 use std::path::PathBuf;
 
-use dpsel_core::Error;
 use dpsel_core::ingest::{FileFormat, Source};
+use dpsel_core::{Error, pipeline, release};
 use pyo3::prelude::*;
 
 use crate::error::to_python;
 use crate::export::Release;
-use crate::job::Job;
-use crate::link::{self, Producer};
+use crate::job::{Job, Work};
+use crate::link;
 use crate::pairs::Pairs;
 use crate::producers::{Frames, Stream};
+
+/// How many items have how many users: (users, items).
+type UsersPerItem = Vec<(u32, u64)>;
 
 /// Select from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
 pub(crate) fn select_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    select_from(py, &mut Stream::new(stream)?, job)
+    published(link::run(py, &mut Stream::new(stream)?, job, pipeline::select_partitions)?, job)
 }
 
 /// Select from an iterator of such objects, all with the same columns.
 #[pyfunction]
 pub(crate) fn select_batches(py: Python<'_>, frames: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    select_from(py, &mut Frames::new(frames)?, job)
+    published(link::run(py, &mut Frames::new(frames)?, job, pipeline::select_partitions)?, job)
 }
 
 /// Select from an iterable of `(user, item)` or `(user, [items])`.
 #[pyfunction]
 pub(crate) fn select_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    select_from(py, &mut Pairs::new(pairs, job.columns())?, job)
-}
-
-fn select_from(py: Python<'_>, producer: &mut impl Producer, job: &Job) -> PyResult<Release> {
-    link::run(py, producer, job).and_then(Release::new)
+    published(link::run(py, &mut Pairs::new(pairs, job.columns())?, job, pipeline::select_partitions)?, job)
 }
 
 /// Select from files, or glob patterns of files, read in Rust.
@@ -44,9 +43,53 @@ pub(crate) fn select_files(
     file_format: Option<&str>,
     job: &Job,
 ) -> PyResult<Release> {
+    published(run_files(py, paths, file_format, job, pipeline::select_partitions)?, job)
+}
+
+/// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
+#[pyfunction]
+pub(crate) fn count_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
+    link::run(py, &mut Stream::new(stream)?, job, pipeline::users_per_item)
+}
+
+/// Count in an iterator of such objects, all with the same columns.
+#[pyfunction]
+pub(crate) fn count_batches(py: Python<'_>, frames: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
+    link::run(py, &mut Frames::new(frames)?, job, pipeline::users_per_item)
+}
+
+/// Count in an iterable of `(user, item)` or `(user, [items])`.
+#[pyfunction]
+pub(crate) fn count_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
+    link::run(py, &mut Pairs::new(pairs, job.columns())?, job, pipeline::users_per_item)
+}
+
+/// Count in files, or glob patterns of files, read in Rust.
+#[pyfunction]
+#[pyo3(signature = (paths, file_format, job))]
+pub(crate) fn count_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    file_format: Option<&str>,
+    job: &Job,
+) -> PyResult<UsersPerItem> {
+    run_files(py, paths, file_format, job, pipeline::users_per_item)
+}
+
+fn published(mut release: release::Release, job: &Job) -> PyResult<Release> {
+    release.report.chosen = job.chosen();
+    Release::new(release)
+}
+
+fn run_files<T: Send + 'static>(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    file_format: Option<&str>,
+    job: &Job,
+    work: Work<T>,
+) -> PyResult<T> {
     let format = file_format.map(format_by_name).transpose()?;
-    let running = job.start(Source::Files(paths, format), &job.control())?;
-    running.finish(py, job).and_then(Release::new)
+    job.start(Source::Files(paths, format), &job.control(), work)?.finish(py, job)
 }
 
 fn format_by_name(name: &str) -> PyResult<FileFormat> {

@@ -73,6 +73,22 @@ pub struct Contributions {
     pub(crate) vocabulary: Vocabulary,
 }
 
+impl Contributions {
+    /// How many items have how many users, as (users, items) in ascending order. These are exact counts: they say
+    /// what can be had from data that is public anyway.
+    pub(crate) fn users_per_item(&self) -> Vec<(u32, u64)> {
+        let mut users = vec![0_u32; self.vocabulary.code_bound()];
+        for (start, len) in self.starts.iter().zip(&self.lens) {
+            for item in &self.items.as_slice()[*start..][..*len as usize] {
+                users[*item as usize] += 1;
+            }
+        }
+        users.sort_unstable();
+        let alike = users.chunk_by(|a, b| a == b).filter(|alike| alike[0] > 0);
+        alike.map(|alike| (alike[0], alike.len() as u64)).collect()
+    }
+}
+
 /// What is known of each item code: its digest and its key.
 #[derive(Debug)]
 pub struct Vocabulary {

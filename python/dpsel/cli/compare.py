@@ -1,0 +1,120 @@
+"""``dpsel compare``: what each mechanism releases from public data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import dpsel
+from dpsel.cli import _mechanisms
+from dpsel.cli._options import Counts, Numbers, privacy_from
+from dpsel.cli._output import Staged, refuse_same_file
+from dpsel.cli.plan import PLOT_EXTENSIONS
+from dpsel.cli.select import INPUT_FORMATS, ngrams_from
+
+_HELP = """\
+Run mechanisms over a grid of budgets and limits on PATHS, which must be PUBLIC OR SYNTHETIC data, and show
+how many items each releases, also as a fraction of what no mechanism can exceed.
+
+LOOKING AT SEVERAL OUTCOMES ON PRIVATE DATA COSTS BUDGET. Choose the mechanism on data that resembles yours
+and is public; then run it once on yours.
+"""
+
+_EPILOG = """\
+\b
+Examples:
+  dpsel demo-data skewed.parquet --kind zeta
+  dpsel compare skewed.parquet --user user --item item --public-data \\
+      --epsilon 0.5,1,2,4 --delta 1e-6 --max-items-per-user 10,100
+  dpsel compare reviews.parquet --user user --item word --public-data \\
+      --epsilon 1.765 --delta 4.96e-5 --max-items-per-user 100 \\
+      --mechanism weighted-gaussian --mechanism sips --repeats 3 --seed 1 \\
+      -o table.csv --plot curves.png
+"""
+
+
+@click.command("compare", help=_HELP, epilog=_EPILOG, short_help="Mechanisms side by side, on public data.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
+@click.option(
+    "--item",
+    "items",
+    required=True,
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of the item; repeat it for a key of several columns.",
+)
+@click.option("--public-data", is_flag=True, help="You say that the data is public or synthetic.  [required]")
+@click.option("--epsilon", type=Numbers(), help="One or several budgets of (epsilon, delta)-DP.")
+@click.option("--rho", type=Numbers(), help="One or several budgets of zCDP, in place of --epsilon.")
+@click.option("--delta", type=float, metavar="D", help="As for `dpsel select`.")
+@click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits.")
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    multiple=True,
+    type=click.Choice((_mechanisms.AUTO, *_mechanisms.NAMES)),
+    help="Repeat it to compare several.  [default: all]",
+)
+@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each.")
+@click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
+@click.option(
+    "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
+)
+@click.option(
+    "--format", "file_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
+)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="At most N threads; default all.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Every run to FILE, as CSV."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg, .pdf)."
+)
+@click.option("--fraction", is_flag=True, help="Draw fractions of the upper bound instead of items.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    paths: tuple[str, ...],
+    output: Path | None,
+    plot: Path | None,
+    *,
+    fraction: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Run ``dpsel compare``."""
+    if plot and plot.suffix not in PLOT_EXTENSIONS:
+        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
+        raise click.UsageError(message)
+    named = {"--output": output, "--plot": plot}
+    refuse_same_file({name: path for name, path in named.items() if path}, paths)
+    arguments = _arguments(options)
+    with Staged() as staged:
+        table_path = staged.add(output) if output else None
+        plot_path = staged.add(plot) if plot else None
+        compared = dpsel.compare(list(paths), **arguments)
+        if table_path:
+            compared.write_csv(table_path)
+        if plot_path:
+            compared.plot(plot_path, fraction=fraction)
+    click.echo(compared.to_json() if as_json else str(compared))
+
+
+def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Turn the options into the keyword arguments of ``dpsel.compare``."""
+    items: tuple[str, ...] = options["items"]
+    epsilons, rhos, delta = options["epsilon"], options["rho"], options["delta"]
+    budgets = [privacy_from(epsilon, None, delta) for epsilon in epsilons or ()]
+    budgets += [privacy_from(None, rho, delta) for rho in rhos or ()]
+    return {
+        "user": options["user"],
+        "item": items[0] if len(items) == 1 else list(items),
+        "privacy": budgets or privacy_from(None, None, delta),
+        "max_items_per_user": list(options["max_items_per_user"]),
+        "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in options["mechanisms"]] or None,
+        "public_data": options["public_data"],
+        "ngrams": ngrams_from(options["ngrams"]),
+        **{name: options[name] for name in ("repeats", "seed", "file_format", "threads")},
+    }
