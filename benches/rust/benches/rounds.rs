@@ -5,7 +5,7 @@ use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
 use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips, WeightedGaussian};
-use dpsel_core::threshold::{Threshold, select_rounds};
+use dpsel_core::threshold::{Noisy, Rule, Threshold, select_rounds};
 
 fn main() {
     divan::main();
@@ -32,7 +32,9 @@ fn run<const THREADS: usize>(bencher: divan::Bencher, calibration: &Calibration)
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
     let mut calibration = calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian {}));
-    calibration.rounds[0].threshold = Threshold::from_units(i64::MAX / 2);
+    let rule = calibration.rounds[0].rule.noisy().unwrap();
+    calibration.rounds[0].rule =
+        Rule::Noisy(Noisy { threshold: Threshold::from_units(i64::MAX / 2), ..rule });
     run::<THREADS>(bencher, &calibration);
 }
 
