@@ -14,7 +14,14 @@ from dpsel import exceptions, mechanisms, release
 from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
 from dpsel.exceptions import DpselError
-from dpsel.mechanisms import CountGaussian, CountLaplace, Sips, WeightedGaussian, WeightedLaplace
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    OneItem,
+    Sips,
+    WeightedGaussian,
+    WeightedLaplace,
+)
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
@@ -26,6 +33,7 @@ __all__ = [
     "CountGaussian",
     "CountLaplace",
     "DpselError",
+    "OneItem",
     "Plan",
     "PureDP",
     "Release",

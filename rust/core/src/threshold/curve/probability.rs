@@ -84,8 +84,11 @@ impl Probability {
     /// This probability moved towards `below` by a fraction of their distance, rounded down.
     pub(super) fn lowered_towards(self, below: Self, fraction: f64) -> Self {
         let step = self.step_from(below).hi() * fraction;
-        let lowered =
-            if self.upper { Self::with_complement(add_up(self.small, step)) } else { Self::at_most(-sub_up(step, self.small)) };
+        let lowered = if self.upper {
+            Self::with_complement(add_up(self.small, step))
+        } else {
+            Self::at_most(-sub_up(step, self.small))
+        };
         lowered.max(below)
     }
 
