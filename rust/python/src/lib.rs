@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]
-    use super::plan::{keep_probabilities, users_needed};
+    use super::plan::{curve_words, keep_probabilities, users_needed};
     #[pymodule_export]
     use super::selection::{select_batches, select_files, select_pairs, select_stream};
 }

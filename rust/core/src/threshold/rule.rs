@@ -62,7 +62,7 @@ impl Rule {
             }
             Self::Curve(spec) => {
                 let weight = u64::try_from(weight.max(0)).unwrap_or(u64::MAX);
-                Curve::of(spec).map_or(0.0, |curve| curve.probability(weight))
+                Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
         }
     }
@@ -92,7 +92,7 @@ impl Rule {
             Self::Noisy(Noisy { noise, threshold }) => {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
             }
-            Self::Curve(spec) => Decider::Curve(Curve::of(spec)?),
+            Self::Curve(spec) => Decider::Curve(Curve::of(spec.curve, spec.quantum)?),
         })
     }
 }

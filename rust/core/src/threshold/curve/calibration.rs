@@ -8,9 +8,9 @@ use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 
 /// The most quanta that one unit of weight is divided into for precision alone.
-const FINEST: f64 = 1024.0;
+const FINEST: f64 = 256.0;
 /// About how many quanta it should take until a release is likelier than not, if that is enough for precision.
-const QUANTA_TO_HALF: f64 = 16_000.0;
+const QUANTA_TO_HALF: f64 = 4_000.0;
 /// The fewest quanta of one unit, however long the table becomes.
 const COARSEST: f64 = 64.0;
 
@@ -52,7 +52,7 @@ pub fn l2_curves(
 }
 
 fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {
-    let half = Curve::new(curve, quantum)?.half();
+    let half = Curve::of(curve, quantum)?.half();
     Ok(CurveSpec { curve, quantum, half })
 }
 
@@ -125,13 +125,18 @@ fn approximate_half(epsilon: f64, delta: f64, share: f64) -> f64 {
 }
 
 /// A quantum that divides the least weight of a user nearly evenly, and one unit finely.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive numbers of at most UNIT"
+)]
 fn quantum(least: u64, half: f64) -> u64 {
     if least >= UNIT {
         // All contributions are whole units.
         return UNIT;
     }
     let fineness = (QUANTA_TO_HALF / half).clamp(COARSEST, FINEST);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 1..=1024")]
     let parts = (least as f64 / UNIT as f64 * fineness).ceil().max(1.0) as u64;
-    (least / parts).max(1)
+    // A table grows with the square of this: users of more than (2 fineness)^2 items add nothing then.
+    (least / parts).max((UNIT as f64 / (2.0 * fineness)) as u64)
 }

@@ -68,7 +68,7 @@ pub struct Curve {
 
 /// How many curves are remembered.
 const REMEMBERED: usize = 16;
-static RECENT: Mutex<VecDeque<(CurveSpec, Arc<Curve>)>> = Mutex::new(VecDeque::new());
+static RECENT: Mutex<VecDeque<((CurveKind, u64), Arc<Curve>)>> = Mutex::new(VecDeque::new());
 
 impl Curve {
     /// Make the table.
@@ -88,17 +88,18 @@ impl Curve {
     ///
     /// # Errors
     /// As [`Curve::new`].
-    pub fn of(spec: &CurveSpec) -> Result<Arc<Self>> {
+    pub fn of(kind: CurveKind, quantum: u64) -> Result<Arc<Self>> {
+        let parameters = (kind, quantum);
         // A lock that is held (in a forked child perhaps for ever) is not waited for.
         if let Ok(recent) = RECENT.try_lock()
-            && let Some((_, known)) = recent.iter().find(|(other, _)| other == spec)
+            && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
         {
             return Ok(Arc::clone(known));
         }
-        let curve = Arc::new(Self::new(spec.curve, spec.quantum)?);
+        let curve = Arc::new(Self::new(kind, quantum)?);
         if let Ok(mut recent) = RECENT.try_lock() {
             recent.truncate(REMEMBERED - 1);
-            recent.push_front((*spec, Arc::clone(&curve)));
+            recent.push_front((parameters, Arc::clone(&curve)));
         }
         Ok(curve)
     }
@@ -112,6 +113,12 @@ impl Curve {
     #[must_use]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
         self.entry(weight).is_none_or(|&words| word < words)
+    }
+
+    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do.
+    #[must_use]
+    pub fn words(&self) -> &[u128] {
+        &self.words
     }
 
     /// The probability of a release, for people.

@@ -9,6 +9,9 @@ const MOST_ENTRIES: usize = 1 << 21;
 /// The smallest fraction of a step that is given up so that its constraint can be certified.
 const FIRST_RETREAT: f64 = 1e-14;
 
+/// After so many entries ranges are made anew, so that they can also grow.
+const FRESH_RANGES: usize = 64;
+
 /// What two probabilities must satisfy whose weights are a number of quanta apart.
 ///
 /// # Contract
@@ -31,70 +34,71 @@ pub(super) trait Constraint {
 /// # Errors
 /// [`Error::Calibration`] if the curve does not reach 1 within [`MOST_ENTRIES`].
 pub(super) fn build(constraint: &impl Constraint, span: usize) -> Result<Vec<Probability>> {
-    let mut entries = vec![Probability::ZERO];
-    let mut binding = 1;
-    loop {
-        let next = next_entry(constraint, span, &entries, &mut binding);
+    let mut builder =
+        Builder { constraint, span, entries: vec![Probability::ZERO], binding: 1, ranges: Vec::new() };
+    while builder.entries.len() < MOST_ENTRIES {
+        let next = builder.next_entry();
         if next.is_one() {
-            return Ok(entries);
+            return Ok(builder.entries);
         }
-        if entries.len() >= MOST_ENTRIES {
-            return Err(Error::Calibration {
-                what: format!("a release curve of fewer than {MOST_ENTRIES} steps"),
-                fix: "raise epsilon or delta, or lower max_items_per_user",
-            });
-        }
-        entries.push(next);
+        builder.entries.push(next);
     }
+    Err(Error::Calibration {
+        what: format!("a release curve of fewer than {MOST_ENTRIES} steps"),
+        fix: "raise epsilon or delta, or lower max_items_per_user",
+    })
 }
 
-/// The next entry: at least the last one, which always satisfies its constraints because they are those of the last one
-/// for larger changes.
-fn next_entry(
-    constraint: &impl Constraint,
+struct Builder<'a, C> {
+    constraint: &'a C,
     span: usize,
-    entries: &[Probability],
-    binding: &mut usize,
-) -> Probability {
-    let here = entries.len();
-    let reach = span.min(here);
-    // Most likely the constraint that decided the last entry decides this one too.
-    *binding = (*binding).min(reach);
-    let mut next = certified(constraint, *binding, entries[here - *binding], Probability::ONE);
-    let mut ranges = vec![(1, reach)];
-    while let Some((first, last)) = ranges.pop() {
-        // The smallest change with the smallest entry is harder than any of the range.
-        if constraint.holds(first, entries[here - last], next) {
-            continue;
-        }
-        if first == last {
-            *binding = first;
-            next = certified(constraint, first, entries[here - first], next);
-        } else {
-            let middle = (first * last).isqrt().clamp(first, last - 1);
-            ranges.push((middle + 1, last));
-            ranges.push((first, middle));
-        }
-    }
-    next.max(entries[here - 1])
+    entries: Vec<Probability>,
+    /// The change that decided the last entry: most likely it decides the next one too.
+    binding: usize,
+    /// Ranges of changes that could be certified at once for the last entry.
+    ranges: Vec<(usize, usize)>,
 }
 
-/// A probability up to `limit`, close to the largest, for which the constraint with `below` certainly holds.
-fn certified(
-    constraint: &impl Constraint,
-    change: usize,
-    below: Probability,
-    limit: Probability,
-) -> Probability {
-    let guess = constraint.largest(change, below).min(limit).max(below);
-    let mut fraction = FIRST_RETREAT;
-    let mut above = guess;
-    while fraction < 1.0 {
-        if constraint.holds(change, below, above) {
-            return above;
+impl<C: Constraint> Builder<'_, C> {
+    /// The next entry: at least the last one, which always satisfies its constraints because they are those of the last one
+    /// for larger changes.
+    fn next_entry(&mut self) -> Probability {
+        let here = self.entries.len();
+        let reach = self.span.min(here);
+        self.binding = self.binding.min(reach);
+        let mut next = self.certified(self.binding, Probability::ONE);
+        if here <= self.span || here.is_multiple_of(FRESH_RANGES) {
+            self.ranges = vec![(1, reach)];
         }
-        above = guess.lowered_towards(below, fraction);
-        fraction *= 4.0;
+        let mut open = std::mem::take(&mut self.ranges);
+        while let Some((first, last)) = open.pop() {
+            // The smallest change with the smallest entry is harder than any of the range.
+            if self.constraint.holds(first, self.entries[here - last], next) {
+                self.ranges.push((first, last));
+            } else if first == last {
+                self.binding = first;
+                next = self.certified(first, next);
+                self.ranges.push((first, last));
+            } else {
+                let middle = (first * last).isqrt().clamp(first, last - 1);
+                open.extend([(middle + 1, last), (first, middle)]);
+            }
+        }
+        next.max(self.entries[here - 1])
     }
-    below
+
+    /// A probability up to `limit`, close to the largest, for which the constraint of a change certainly holds.
+    fn certified(&self, change: usize, limit: Probability) -> Probability {
+        let below = self.entries[self.entries.len() - change];
+        let guess = self.constraint.largest(change, below).min(limit).max(below);
+        let (mut above, mut fraction) = (guess, FIRST_RETREAT);
+        while fraction < 1.0 {
+            if self.constraint.holds(change, below, above) {
+                return above;
+            }
+            above = guess.lowered_towards(below, fraction);
+            fraction *= 4.0;
+        }
+        below
+    }
 }
