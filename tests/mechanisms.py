@@ -37,3 +37,10 @@ MECHANISMS = [
     Case("sips", dpsel.Sips(rounds=1, ratio=0.5), BOTH, "sips-one-round"),
     Case("sips", dpsel.Sips(rounds=4, ratio=1.0), BOTH, "sips-equal-rounds"),
 ]
+
+#: Without noise: no scale, no threshold, no noisy weights. They have a suite of their own.
+CURVES = [
+    Case("one_item", dpsel.OneItem(), APPROX, "one-item"),
+    Case("weighted_gaussian", dpsel.WeightedGaussian(release="curve"), APPROX, "weighted-gaussian-curve"),
+    Case("sips", dpsel.Sips(rounds=3, ratio=0.2, release="curve"), APPROX, "sips-curve"),
+]

@@ -15,7 +15,14 @@ from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
 from dpsel.comparison import Comparison, compare
 from dpsel.exceptions import DpselError
-from dpsel.mechanisms import CountGaussian, CountLaplace, Sips, WeightedGaussian, WeightedLaplace
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    OneItem,
+    Sips,
+    WeightedGaussian,
+    WeightedLaplace,
+)
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
@@ -28,6 +35,7 @@ __all__ = [
     "CountGaussian",
     "CountLaplace",
     "DpselError",
+    "OneItem",
     "Plan",
     "PureDP",
     "Release",

@@ -20,7 +20,18 @@ from dpsel.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
 
-__all__ = ["CountGaussian", "CountLaplace", "Mechanism", "Sips", "WeightedGaussian", "WeightedLaplace"]
+__all__ = [
+    "CountGaussian",
+    "CountLaplace",
+    "Mechanism",
+    "OneItem",
+    "Sips",
+    "WeightedGaussian",
+    "WeightedLaplace",
+]
+
+ReleaseStep: TypeAlias = Literal["noise", "curve"]
+"""How items are decided: noise and a threshold, or a release curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +93,34 @@ class WeightedGaussian:
     Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially private set union" (ICML 2020),
     section "Weighted Gaussian". Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
+    With ``release="curve"`` there is no noise: an item is released with a probability that is the largest
+    one for its weight. It releases more items, has no noisy weights, and guarantees
+    :class:`~dpsel.ApproxDP` only.
+
+    Args:
+        release: ``"noise"`` or ``"curve"``.
+
+    Raises:
+        InvalidParameterError: If it is neither.
+
     Examples:
         >>> import dpsel
         >>> dpsel.WeightedGaussian()
         WeightedGaussian()
+        >>> dpsel.WeightedGaussian(release="curve")
+        WeightedGaussian(release='curve')
     """
 
     name: ClassVar[str] = "weighted_gaussian"
+    release: ReleaseStep = "noise"
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_release(self.release)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return _written(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +134,7 @@ class Sips:
     Args:
         rounds: Number of rounds, at least 1. Three are enough nearly always.
         ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1.
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.
@@ -115,6 +148,7 @@ class Sips:
     name: ClassVar[str] = "sips"
     rounds: int = 3
     ratio: float = 1 / 3
+    release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
         """Check at once: a mechanism that exists is valid."""
@@ -123,12 +157,51 @@ class Sips:
         object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
         object.__setattr__(self, "ratio", as_number("ratio", self.ratio))
         _core.validate_sips(self.rounds, self.ratio)
+        _check_release(self.release)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return _written(self)
 
 
-Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips
+@dataclass(frozen=True, slots=True)
+class OneItem:
+    """Release an item of n users with the largest probability there is, for ``max_items_per_user=1`` only.
+
+    No noise and no threshold: no other rule releases any number of users with a larger probability.
+    Desfontaines, Voss, Gipson and Mandayam, "Differentially private partition selection" (PoPETs 2022).
+    Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.OneItem()
+        OneItem()
+    """
+
+    name: ClassVar[str] = "one_item"
+
+
+def _check_release(release: object) -> None:
+    if release not in {"noise", "curve"}:
+        given = repr(release) if isinstance(release, str) else type_name(release)
+        raise InvalidParameterError(
+            f'release must be "noise" or "curve", got {given}; "curve" releases more items, '
+            '"noise" can publish noisy weights'
+        )
+
+
+def _written(mechanism: Mechanism) -> str:
+    """Return the mechanism as code; how it releases is left out where that is by noise."""
+    parameters = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    if parameters.get("release") == "noise":
+        del parameters["release"]
+    return f"{type(mechanism).__name__}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
+
+
+Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips | OneItem
 """Every mechanism."""
 
-_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips)
+_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, OneItem)
 
 
 def every() -> list[Mechanism]:

@@ -23,7 +23,7 @@ from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, resolve
-from dpsel.report import UNIT
+from dpsel.report import readable_round
 
 if TYPE_CHECKING:
     import os
@@ -117,7 +117,7 @@ class Plan:
         """One dict per row.
 
         ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
-        round, in units of weight), ``rounds`` (all of them), ``keep`` (number of users -> probability), and
+        round, in units of weight; of a release curve no scale and the weight of even odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and
         ``users_for_50``, ``users_for_95``, ``users_for_99``: the least number of users for that probability.
         """
         return json_copy(self._rows)
@@ -192,7 +192,7 @@ class Plan:
             [
                 row["mechanism"],
                 f"{row['max_items_per_user']:,}",
-                f"{row['scale']:.4g}",
+                "-" if row["scale"] is None else f"{row['scale']:.4g}",
                 f"{row['threshold']:.4g}",
                 *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
                 *(f"{row['keep'][str(number)]:.3g}" for number in self.users),
@@ -205,15 +205,7 @@ class Plan:
 def _row(privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]) -> dict[str, Any]:
     request = request_json(privacy, limit, mechanism)
     rounds = calibrate(privacy, limit, mechanism)["rounds"]
-    readable = [
-        {
-            "weighting": each["weighting"],
-            "noise": each["noise"]["kind"],
-            "scale": each["noise"].get("sigma", each["noise"].get("scale")),
-            "threshold": each["threshold"] / UNIT,
-        }
-        for each in rounds
-    ]
+    readable = [readable_round(each) for each in rounds]
     probabilities = _core.keep_probabilities(request, held, users)
     needed = _core.users_needed(request, held, list(_KEEP))
     return {

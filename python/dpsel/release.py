@@ -135,14 +135,20 @@ class Release:
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
-        stages = "; ".join(
-            f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in self.report.rounds
-        )
+        rounds = self.report.rounds
+        if rounds and rounds[0]["noise"] == "none":
+            rule = "released with a probability that grows with the weight, even odds at: "
+            rule += "; ".join(f"{stage['threshold']:.6g}" for stage in rounds)
+        else:
+            rule = "released if the noisy weight reaches the threshold: "
+            rule += "; ".join(
+                f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
+            )
         return (
             f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
             f"guarantee: {describe_privacy(self.report)} for one user added or removed, "
             f"{limit} per user at most\n"
-            f"released if the noisy weight reaches the threshold: {stages}"
+            f"{rule}"
         )
 
     def __repr__(self) -> str:

@@ -74,8 +74,11 @@ class Report(Mapping[str, Any]):
 
     @property
     def rounds(self) -> list[dict[str, Any]]:
-        """One entry per round: weighting, noise, its scale and the threshold in units of weight."""
-        return [_readable(each) for each in self._data["calibration"]["rounds"]]
+        """One entry per round: weighting, noise, its scale and the threshold in units of weight.
+
+        A release curve has no noise; its threshold is the weight at which a release is as likely as not.
+        """
+        return [readable_round(each) for each in self._data["calibration"]["rounds"]]
 
     @property
     def is_insecure(self) -> bool:
@@ -167,7 +170,16 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
     return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
 
 
-def _readable(stage: dict[str, Any]) -> dict[str, Any]:
+def readable_round(stage: dict[str, Any]) -> dict[str, Any]:
+    """Return a round of a calibration for a person."""
+    if "curve" in stage:
+        # Without noise there is no scale, and in place of a threshold stands the weight of even odds.
+        return {
+            "weighting": stage["weighting"],
+            "noise": "none",
+            "scale": None,
+            "threshold": stage["half"] / UNIT,
+        }
     noise = stage["noise"]
     return {
         "weighting": stage["weighting"],
@@ -181,7 +193,13 @@ def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as its class would be written."""
     fields = dict(report["request"]["mechanism"])
     name = "".join(part.capitalize() for part in fields.pop("name").split("_"))
-    return f"{name}({', '.join(f'{key}={value:.6g}' for key, value in fields.items())})"
+    if fields.get("release") == "noise":
+        del fields["release"]
+    return f"{name}({', '.join(f'{key}={_short(value)}' for key, value in fields.items())})"
+
+
+def _short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
 
 
 def describe_privacy(report: Mapping[str, Any]) -> str:

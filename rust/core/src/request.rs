@@ -94,6 +94,13 @@ impl Request {
                 fix: "rename the item column, or set with_weights=False",
             });
         }
+        if self.with_weights && !self.mechanism.has_noisy_weights() {
+            return Err(Error::Incompatible {
+                what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
+                    .into(),
+                fix: "set with_weights=False, or use a mechanism with noise (release=\"noise\")",
+            });
+        }
         Ok(self)
     }
 }

@@ -92,7 +92,7 @@ fn sips_request(rounds: i64, ratio: f64) -> Result<Request> {
         columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
         privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },
         max_items_per_user: bound(1)?,
-        mechanism: MechanismSpec::Sips(Sips { rounds, ratio }),
+        mechanism: MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }),
         with_weights: false,
     })
 }

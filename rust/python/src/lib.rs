@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]
-    use super::plan::{keep_probabilities, users_needed};
+    use super::plan::{curve_words, keep_probabilities, users_needed};
     #[pymodule_export]
     use super::selection::{
         count_batches, count_files, count_pairs, count_stream, select_batches, select_files, select_pairs,

@@ -1,6 +1,8 @@
 //! What a plan needs beyond calibrations: keep probabilities and numbers of users. No data.
 
+use dpsel_core::Error;
 use dpsel_core::mechanisms::{Calibration, outlook};
+use dpsel_core::threshold::curve::{Curve, CurveSpec};
 use pyo3::prelude::*;
 
 use crate::accounting::calibration_of;
@@ -28,4 +30,14 @@ pub(crate) fn users_needed(
     let calibration: Calibration = calibration_of(request_json)?;
     let needed = |probability| outlook::users_needed(&calibration, items_per_user, probability);
     guarded(|| Ok(probabilities.into_iter().map(needed).collect()))
+}
+
+/// The table of a release curve as it stands in a report: how many of the 2^128 words release an item of 0, 1, ... quanta.
+/// Beyond the end all of them do.
+#[pyfunction]
+pub(crate) fn curve_words(spec_json: &str) -> PyResult<Vec<u128>> {
+    guarded(|| {
+        let spec: CurveSpec = serde_json::from_str(spec_json).map_err(|e| Error::Report(e.to_string()))?;
+        Ok(Curve::of(spec.curve, spec.quantum)?.words().to_vec())
+    })
 }

@@ -5,6 +5,7 @@
 
 mod count_gaussian;
 mod count_laplace;
+mod one_item;
 pub mod outlook;
 mod requirements;
 mod sips;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
+pub use one_item::OneItem;
 pub use sips::Sips;
 pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
@@ -87,6 +89,17 @@ pub struct Round {
     pub rule: Rule,
 }
 
+/// How a mechanism on weights of L2 norm 1 decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseStep {
+    /// Gaussian noise and a threshold.
+    #[default]
+    Noise,
+    /// A release curve: more items, no noisy weights.
+    Curve,
+}
+
 /// What a mechanism promises and where the proof is (law 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Guarantee {
@@ -114,6 +127,8 @@ pub enum MechanismSpec {
     WeightedGaussian(WeightedGaussian),
     /// [`Sips`]
     Sips(Sips),
+    /// [`OneItem`]
+    OneItem(OneItem),
 }
 
 impl MechanismSpec {
@@ -126,6 +141,18 @@ impl MechanismSpec {
             Self::WeightedLaplace(m) => m,
             Self::WeightedGaussian(m) => m,
             Self::Sips(m) => m,
+            Self::OneItem(m) => m,
+        }
+    }
+
+    /// Whether a release has noisy weights that could be published.
+    pub(crate) fn has_noisy_weights(&self) -> bool {
+        match self {
+            Self::WeightedGaussian(WeightedGaussian { release }) | Self::Sips(Sips { release, .. }) => {
+                *release == ReleaseStep::Noise
+            }
+            Self::OneItem(_) => false,
+            _ => true,
         }
     }
 

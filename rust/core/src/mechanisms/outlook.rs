@@ -11,7 +11,8 @@ pub const MOST_USERS: u64 = 1 << 32;
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {
-        let weight = i128::from(users) * i128::from(round.weighting.weight(items_per_user));
+        let weight = i128::from(users)
+            * i128::from(round.weighting.weight_in_quanta(items_per_user, round.rule.quantum()));
         1.0 - round.rule.keep_probability(weight)
     });
     (1.0 - missed.product::<f64>()).clamp(0.0, 1.0)

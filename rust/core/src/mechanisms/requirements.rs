@@ -24,6 +24,14 @@ pub(super) fn no_laplace_zcdp(mechanism: &str) -> Error {
     }
 }
 
+/// A release curve holds at one order of the Renyi divergence.
+pub(super) fn no_curve_zcdp(mechanism: &str) -> Error {
+    Error::Incompatible {
+        what: format!("{mechanism} decides by a release curve, which has no guarantee in zCDP"),
+        fix: "use ApproxDP(epsilon=..., delta=...), or Gaussian noise (release=\"noise\")",
+    }
+}
+
 /// 1/sqrt(2 rho), rounded up: the noise of rho-zCDP for L2 sensitivity 1 (Bun and Steinke 2016, Proposition 1.6).
 pub(super) fn zcdp_sigma(rho: f64) -> f64 {
     div_up(1.0, sqrt_down(mul_down(2.0, rho)))

@@ -9,7 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, Round, WeightedGaussian};
+use super::weighted_gaussian::{CURVE_GUARANTEE, curve_rounds};
+use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round, WeightedGaussian};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{L0Bound, Privacy, minimise, without_decision_slack};
 use crate::noise::Noise;
@@ -27,11 +28,14 @@ pub struct Sips {
     pub rounds: u32,
     /// Budget of a round as a fraction of the next round's, r in (0, 1].
     pub ratio: f64,
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
 }
 
 impl Default for Sips {
     fn default() -> Self {
-        Self { rounds: 3, ratio: 1.0 / 3.0 }
+        Self { rounds: 3, ratio: 1.0 / 3.0, release: ReleaseStep::Noise }
     }
 }
 
@@ -110,8 +114,11 @@ fn no_budget(sips: &Sips) -> Error {
 impl Mechanism for Sips {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
+        if self.release == ReleaseStep::Curve {
+            return curve_rounds("Sips", privacy, bound, &self.shares());
+        }
         if self.rounds == 1 {
-            return WeightedGaussian {}.calibrate(privacy, bound);
+            return WeightedGaussian::default().calibrate(privacy, bound);
         }
         match without_decision_slack(privacy.validate()?, bound, self.rounds)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("Sips")),
@@ -123,6 +130,9 @@ impl Mechanism for Sips {
     }
 
     fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return CURVE_GUARANTEE;
+        }
         Guarantee {
             statement: "(epsilon, delta)-DP by the exact composition of Gaussian rounds plus the probability of \
                         releasing an item of one user, or delta-approximate rho-zCDP; the rounds may adapt to what \
@@ -187,12 +197,12 @@ mod tests {
     fn shares_never_exceed_the_budget() {
         for ratio in [1.0, 0.99, 1.0 / 3.0, 0.1, 1e-3, 1e-300] {
             for rounds in [1, 2, 3, 17, 64] {
-                let sips = Sips { rounds, ratio };
+                let sips = Sips { rounds, ratio, ..Sips::default() };
                 let sum = sips.shares().iter().fold(Interval::ZERO, |a, b| a + Interval::point(*b));
                 assert!(sum.lo() <= 1.0 && sum.hi() > 1.0 - 1e-12, "{sips:?}");
             }
         }
-        let hopeless = Sips { rounds: 64, ratio: 1e-300 };
+        let hopeless = Sips { rounds: 64, ratio: 1e-300, ..Sips::default() };
         let privacy = Privacy::Zcdp { rho: 1.0, delta: 1e-6 };
         let error = hopeless.calibrate(privacy, L0Bound::new(1).unwrap()).unwrap_err();
         assert!(matches!(error, Error::Calibration { .. }), "{error}");
@@ -201,7 +211,10 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused() {
         for (rounds, ratio) in [(0, 0.5), (65, 0.5), (3, 0.0), (3, 1.5), (3, f64::NAN), (3, -1.0)] {
-            assert!(matches!(Sips { rounds, ratio }.validate(), Err(Error::InvalidParameter { .. })));
+            assert!(matches!(
+                Sips { rounds, ratio, ..Sips::default() }.validate(),
+                Err(Error::InvalidParameter { .. })
+            ));
         }
     }
 }

@@ -7,22 +7,58 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, Round};
+use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::curve::l2_curves;
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Weights 1/sqrt(k) with Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WeightedGaussian {}
+pub struct WeightedGaussian {
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
+}
+
+/// The guarantee of rounds that decide by L2 release curves.
+pub(super) const CURVE_GUARANTEE: Guarantee = Guarantee {
+    statement: "(epsilon, delta)-DP for weights of L2 norm at most 1 and any number of items: each round is approximately \
+                Renyi-DP at one order, rounds add, and the sum is converted; the rounds may adapt to what earlier ones released",
+    neighbours: ADD_OR_REMOVE,
+    source: "after Harrison and Manurangsi 2026; the proof is complete on its page",
+    proof: "docs/algorithms/release_curves.md",
+};
+
+/// Rounds that decide by release curves, each with its share of the budget.
+pub(super) fn curve_rounds(
+    mechanism: &str,
+    privacy: Privacy,
+    bound: L0Bound,
+    shares: &[f64],
+) -> Result<Calibration> {
+    let weighting = Weighting::EqualL2;
+    match privacy.validate()? {
+        Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
+        Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
+        Privacy::ApproxDp { epsilon, delta } => {
+            let curves = l2_curves(weighting, bound, epsilon, delta, shares)?;
+            let round = |spec| Round { weighting, rule: Rule::Curve(spec) };
+            Ok(Calibration { rounds: curves.into_iter().map(round).collect() })
+        }
+    }
+}
 
 impl Mechanism for WeightedGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        if self.release == ReleaseStep::Curve {
+            return curve_rounds("WeightedGaussian", privacy, bound, &[1.0]);
+        }
         let weighting = Weighting::EqualL2;
         let rule = match without_decision_slack(privacy.validate()?, bound, 1)? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
@@ -36,6 +72,9 @@ impl Mechanism for WeightedGaussian {
     }
 
     fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return CURVE_GUARANTEE;
+        }
         Guarantee {
             statement: "(epsilon, delta)-DP by the exact analysis of one thresholded Gaussian round, or delta-approximate rho-zCDP, for \
                         weights of L2 norm at most 1",

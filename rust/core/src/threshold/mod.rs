@@ -1,6 +1,7 @@
 //! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
 
 pub mod calibration;
+pub mod curve;
 mod rounds;
 mod rule;
 

@@ -48,11 +48,11 @@ pub fn select_rounds(
     let mut released = ItemSet::new(codes);
     let mut items = Vec::new();
     for (index, round) in (0_u32..).zip(&calibration.rounds) {
-        histogram.weigh(&contributions, round.weighting, control)?;
+        histogram.weigh_in_quanta(&contributions, round.weighting, round.rule.quantum(), control)?;
         let decision = Decision {
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),
-            rule: round.rule.decider(),
+            rule: round.rule.decider()?,
             words: Words::new(key, Purpose::Noise, index),
             with_weights,
         };

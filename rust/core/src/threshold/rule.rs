@@ -1,8 +1,12 @@
 //! The rule of a round: whether an item of a given weight is released.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::calibration::noise_tail;
+use super::curve::{Curve, CurveSpec};
+use crate::Result;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
 
 /// How a round decides, as it stands in reports. A new kind of decision is a variant here.
@@ -11,6 +15,8 @@ use crate::noise::{Noise, NoisyThreshold, Threshold};
 pub enum Rule {
     /// Noise and a threshold.
     Noisy(Noisy),
+    /// A release curve, without noise.
+    Curve(CurveSpec),
 }
 
 /// Released iff weight + noise >= threshold.
@@ -26,8 +32,25 @@ impl Rule {
     /// Noise and threshold, if that is how the round decides.
     #[must_use]
     pub fn noisy(&self) -> Option<Noisy> {
-        let Self::Noisy(noisy) = self;
-        Some(*noisy)
+        match self {
+            Self::Noisy(noisy) => Some(*noisy),
+            Self::Curve(_) => None,
+        }
+    }
+
+    /// The release curve, if that is how the round decides.
+    #[must_use]
+    pub fn curve(&self) -> Option<CurveSpec> {
+        match self {
+            Self::Noisy(_) => None,
+            Self::Curve(spec) => Some(*spec),
+        }
+    }
+
+    /// Contributions are rounded down to a multiple of so many integer units.
+    #[must_use]
+    pub fn quantum(&self) -> u64 {
+        self.curve().map_or(1, |spec| spec.quantum.max(1))
     }
 
     /// The probability that an item of so many integer units is released, in plain arithmetic.
@@ -37,12 +60,18 @@ impl Rule {
             Self::Noisy(Noisy { noise, threshold }) => {
                 noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
             }
+            Self::Curve(spec) => {
+                let weight = u64::try_from(weight.max(0)).unwrap_or(u64::MAX);
+                Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
+            }
         }
     }
 
     /// How this rule differs from the one that is called for, one phrase per parameter.
     pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
-        let (Self::Noisy(got), Self::Noisy(want)) = (self, want);
+        let (Self::Noisy(got), Self::Noisy(want)) = (self, want) else {
+            return if self == want { Vec::new() } else { vec![format!("{self:?} instead of {want:?}")] };
+        };
         let mut found = Vec::new();
         if got.noise != want.noise {
             found.push(format!("noise {:?} instead of {:?}", got.noise, want.noise));
@@ -55,12 +84,16 @@ impl Rule {
     }
 
     /// Make ready to decide.
-    pub(super) fn decider(&self) -> Decider {
-        match self {
+    ///
+    /// # Errors
+    /// As [`Curve::of`].
+    pub(super) fn decider(&self) -> Result<Decider> {
+        Ok(match self {
             Self::Noisy(Noisy { noise, threshold }) => {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
             }
-        }
+            Self::Curve(spec) => Decider::Curve(Curve::of(spec.curve, spec.quantum)?),
+        })
     }
 }
 
@@ -68,19 +101,24 @@ impl Rule {
 #[derive(Debug)]
 pub(super) enum Decider {
     Noisy(Box<NoisyThreshold>),
+    Curve(Arc<Curve>),
 }
 
 impl Decider {
     /// Whether an item of this weight is released, given its pseudorandom word.
     #[inline]
     pub(super) fn releases(&self, weight: u64, word: u128) -> bool {
-        let Self::Noisy(decision) = self;
-        decision.releases(weight, word)
+        match self {
+            Self::Noisy(decision) => decision.releases(weight, word),
+            Self::Curve(curve) => curve.releases(weight, word),
+        }
     }
 
-    /// The noisy weight of a released item, in integer units.
+    /// The noisy weight of a released item, in integer units; 0 where there is no noise.
     pub(super) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
-        let Self::Noisy(decision) = self;
-        decision.noisy_weight(weight, word)
+        match self {
+            Self::Noisy(decision) => decision.noisy_weight(weight, word),
+            Self::Curve(_) => 0,
+        }
     }
 }

@@ -66,7 +66,22 @@ impl WeightHistogram {
         weighting: Weighting,
         control: &Control,
     ) -> Result<()> {
-        let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(|k| weighting.weight(k)).collect();
+        self.weigh_in_quanta(contributions, weighting, 1, control)
+    }
+
+    /// As [`WeightHistogram::weigh`], each contribution rounded down to a multiple of `quantum`.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub fn weigh_in_quanta(
+        &mut self,
+        contributions: &BoundedContributions,
+        weighting: Weighting,
+        quantum: u64,
+        control: &Control,
+    ) -> Result<()> {
+        let weight = |k: u32| weighting.weight_in_quanta(k, quantum);
+        let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(weight).collect();
         let (users, codes, first) =
             (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
         self.parts.resize_with(users.len(), Part::default);
@@ -75,12 +90,12 @@ impl WeightHistogram {
             part.collect(contributions, users, &weights, codes);
         });
         self.add_ranges(&weights, first, control);
-        self.add_rest(contributions, weighting);
+        self.add_rest(contributions, weight);
         control.check()
     }
 
     /// Add what is not in buckets.
-    fn add_rest(&mut self, contributions: &BoundedContributions, weighting: Weighting) {
+    fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
         let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
         for part in &self.parts {
             for (item, &sum) in part.private.iter().enumerate() {
@@ -88,7 +103,7 @@ impl WeightHistogram {
             }
             for &user in &part.large {
                 let items = contributions.kept_items(user);
-                let weight = weighting.weight(u32::try_from(items.len()).unwrap_or(u32::MAX));
+                let weight = weight(u32::try_from(items.len()).unwrap_or(u32::MAX));
                 for item in items {
                     add(low, high, *item as usize, weight);
                 }

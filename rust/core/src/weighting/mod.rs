@@ -37,4 +37,11 @@ impl Weighting {
             Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),
         }
     }
+
+    /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.
+    #[must_use]
+    pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
+        let weight = self.weight(k);
+        weight - weight % quantum.max(1)
+    }
 }

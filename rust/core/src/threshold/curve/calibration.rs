@@ -1,0 +1,142 @@
+//! From (epsilon, delta) to curves.
+
+use super::{Curve, CurveKind, CurveSpec};
+use crate::accounting::gaussian::approximate_mu;
+use crate::accounting::{L0Bound, minimise};
+use crate::rounding::{Interval, mul_down};
+use crate::weighting::{UNIT, Weighting};
+use crate::{Error, Result};
+
+/// The most quanta that one unit of weight is divided into for precision alone.
+const FINEST: f64 = 256.0;
+/// About how many quanta it should take until a release is likelier than not, if that is enough for precision.
+const QUANTA_TO_HALF: f64 = 4_000.0;
+/// The fewest quanta of one unit, however long the table becomes.
+const COARSEST: f64 = 64.0;
+
+/// The L1 curve that is (`epsilon`, `delta`)-DP for weights of L1 norm at most 1 in multiples of the quantum.
+///
+/// # Errors
+/// [`Error::Calibration`] if parameters are out of range or the table would be too large.
+pub fn l1_curve(epsilon: f64, delta: f64, quantum: u64) -> Result<CurveSpec> {
+    with_half(CurveKind::L1 { epsilon, delta }, quantum)
+}
+
+/// One L2 curve for each round, which together are (`epsilon`, `delta`)-DP for weights of L2 norm at most 1 in each round.
+///
+/// The `shares` of the rounds add up to at most 1. The quantum divides the weight of a user of `bound` items nearly evenly:
+/// that is where rounding would cost most.
+///
+/// # Contract
+/// delta >= d1 + (1 - d1) d2, where the rounds' approximations add up to at most d1, and d2 is what their divergences
+/// convert to at `epsilon`. Both are rounded down.
+///
+/// # Errors
+/// [`Error::Calibration`] if no order does, or the table would be too large.
+pub fn l2_curves(
+    weighting: Weighting,
+    bound: L0Bound,
+    epsilon: f64,
+    delta: f64,
+    shares: &[f64],
+) -> Result<Vec<CurveSpec>> {
+    let last = shares.last().copied().unwrap_or(1.0);
+    let Proposal { alpha, part } = best(epsilon, delta, last);
+    let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
+    let curve = |&share: &f64| {
+        let half = approximate_half(epsilon, delta, share);
+        let (divergence, delta) = (mul_down(divergence, share), mul_down(delta, share));
+        with_half(CurveKind::L2 { alpha, divergence, delta }, quantum(weighting.weight(bound.get()), half))
+    };
+    shares.iter().map(curve).collect()
+}
+
+fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {
+    let half = Curve::of(curve, quantum)?.half();
+    Ok(CurveSpec { curve, quantum, half })
+}
+
+fn no_order() -> Error {
+    Error::Calibration {
+        what: "a release curve: no order of the Renyi divergence serves".into(),
+        fix: "raise epsilon or delta",
+    }
+}
+
+/// The order, and the part of delta that goes to the approximation.
+#[derive(Debug, Clone, Copy)]
+struct Proposal {
+    alpha: f64,
+    part: f64,
+}
+
+/// Divergence and approximation of all rounds together, rounded down, for any proposal.
+///
+/// Renyi DP of order alpha and divergence R implies (epsilon, d2)-DP with
+/// d2 = e^((alpha - 1) (R - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1), solved here for R.
+fn budget(epsilon: f64, delta: f64, alpha: f64, part: f64) -> Option<(f64, f64)> {
+    let approximation = mul_down(delta, part);
+    let (one, spent) = (Interval::ONE, Interval::point(approximation));
+    let converted = ((Interval::point(delta) - spent) / (one - spent)).lo();
+    let alpha = Interval::point(alpha);
+    let order = alpha - one;
+    let logarithm = Interval::point(converted).ln() - order * order.ln() + alpha * alpha.ln();
+    let divergence = (Interval::point(epsilon) + logarithm / order).lo();
+    let usable = divergence.is_finite() && divergence > 0.0 && approximation > 0.0 && approximation < 1.0;
+    usable.then_some((divergence, approximation))
+}
+
+/// The proposal with which a round of this share releases most. Any proposal is valid.
+fn best(epsilon: f64, delta: f64, share: f64) -> Proposal {
+    // A Gaussian mechanism of this budget has its best order near 2 ln(1 / delta) / epsilon.
+    let start = -1.6 * libm::log(delta.min(0.9)) / epsilon;
+    let span = (400.0 / approximate_half(epsilon, delta, share)).clamp(1.0, 8.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 1..=8")]
+    let quantum = UNIT / span as u64;
+    let loss = |alpha: f64, part: f64| loss(epsilon, delta, share, Proposal { alpha, part }, quantum);
+    let alpha_for = |part: f64, reach: f64| {
+        let of_log = |log: f64| 1.0 + start * libm::exp(log);
+        of_log(minimise(|log| loss(of_log(log), part), -reach, reach, 6, 6))
+    };
+    let alpha = alpha_for(0.5, 1.5);
+    let part = minimise(|part| loss(alpha, part), 0.2, 0.8, 4, 4);
+    Proposal { alpha: alpha_for(part, 1.5), part }
+}
+
+/// The smaller, the more items of a universe in which few items are frequent are released: one over their expected number
+/// where the number of items of weight x and more falls like 1/x.
+fn loss(epsilon: f64, delta: f64, share: f64, proposal: Proposal, quantum: u64) -> f64 {
+    let Proposal { alpha, part } = proposal;
+    let Some((divergence, delta)) = budget(epsilon, delta, alpha, part) else { return f64::INFINITY };
+    let kind = CurveKind::L2 { alpha, divergence: divergence * share, delta: delta * share };
+    let Ok(curve) = Curve::new(kind, quantum) else { return f64::INFINITY };
+    let released = |at: usize| {
+        let x = at as f64;
+        curve.words[at] as f64 / 2_f64.powi(128) / (x * (x + 1.0))
+    };
+    let inside: f64 = (1..curve.words.len()).map(released).sum();
+    1.0 / (inside + 1.0 / curve.words.len() as f64)
+}
+
+/// About the weight at which a release becomes likelier than not.
+fn approximate_half(epsilon: f64, delta: f64, share: f64) -> f64 {
+    let mu = approximate_mu(epsilon, delta, 1e-3) * share.sqrt();
+    ((-2.0 * libm::log(delta.min(0.5))).sqrt() / mu).max(1.0)
+}
+
+/// A quantum that divides the least weight of a user nearly evenly, and one unit finely.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive numbers of at most UNIT"
+)]
+fn quantum(least: u64, half: f64) -> u64 {
+    if least >= UNIT {
+        // All contributions are whole units.
+        return UNIT;
+    }
+    let fineness = (QUANTA_TO_HALF / half).clamp(COARSEST, FINEST);
+    let parts = (least as f64 / UNIT as f64 * fineness).ceil().max(1.0) as u64;
+    // A table grows with the square of this: users of more than (2 fineness)^2 items add nothing then.
+    (least / parts).max((UNIT as f64 / (2.0 * fineness)) as u64)
+}

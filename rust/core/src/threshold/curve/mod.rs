@@ -1,0 +1,172 @@
+//! Release curves: the probability of a release as a function of the weight, without noise or threshold.
+//!
+//! An item of weight H is released with probability pi(H), independently of all others. The curve pi is the largest
+//! one for which every change that one user can make stays within its part of the budget; statement and proof are in
+//! `docs/algorithms/release_curves.md`.
+
+mod calibration;
+mod l1;
+mod l2;
+mod probability;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+
+pub use calibration::{l1_curve, l2_curves};
+
+use self::l1::L1;
+use self::l2::L2;
+use self::probability::Probability;
+use crate::weighting::UNIT;
+use crate::{Error, Result};
+
+/// A curve by its parameters, from which its table follows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurveSpec {
+    /// What limits it.
+    pub curve: CurveKind,
+    /// Contributions are rounded down to a multiple of so many integer units.
+    pub quantum: u64,
+    /// The least weight, in integer units, at which a release is at least as likely as not. For people.
+    pub half: u64,
+}
+
+/// Which privacy a curve has for one unit of sensitivity.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CurveKind {
+    /// A change by a is (epsilon a, delta a)-DP: for weights of L1 norm at most 1.
+    L1 {
+        /// For a change by one unit.
+        epsilon: f64,
+        /// For a change by one unit.
+        delta: f64,
+    },
+    /// A change by a is (delta a^2)-approximately (alpha, divergence a^2)-Renyi DP: for weights of L2 norm at most 1.
+    L2 {
+        /// The order of the divergence.
+        alpha: f64,
+        /// For a change by one unit.
+        divergence: f64,
+        /// For a change by one unit.
+        delta: f64,
+    },
+}
+
+/// The table of a curve: how many of the 2^128 words release an item.
+#[derive(Debug)]
+pub struct Curve {
+    quantum: u64,
+    /// One for each number of quanta; beyond the end every word releases.
+    words: Vec<u128>,
+}
+
+/// How many curves are remembered.
+const REMEMBERED: usize = 16;
+static RECENT: Mutex<VecDeque<((CurveKind, u64), Arc<Curve>)>> = Mutex::new(VecDeque::new());
+
+impl Curve {
+    /// Make the table.
+    ///
+    /// # Contract
+    /// Probabilities are multiples of 2^-128, never fall with the weight, and each two satisfy the constraint of the curve
+    /// in real numbers and in both directions. An item without weight is never released.
+    ///
+    /// # Errors
+    /// [`Error::Calibration`] if parameters are out of range or the table would be too large.
+    pub fn new(kind: CurveKind, quantum: u64) -> Result<Self> {
+        let entries = entries(kind, quantum)?;
+        Ok(Self { quantum, words: entries.into_iter().map(Probability::words).collect() })
+    }
+
+    /// The curve of a calibration. The last few are remembered; nothing but public parameters goes in.
+    ///
+    /// # Errors
+    /// As [`Curve::new`].
+    pub fn of(kind: CurveKind, quantum: u64) -> Result<Arc<Self>> {
+        let parameters = (kind, quantum);
+        // A lock that is held (in a forked child perhaps for ever) is not waited for.
+        if let Ok(recent) = RECENT.try_lock()
+            && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
+        {
+            return Ok(Arc::clone(known));
+        }
+        let curve = Arc::new(Self::new(kind, quantum)?);
+        if let Ok(mut recent) = RECENT.try_lock() {
+            recent.truncate(REMEMBERED - 1);
+            recent.push_front((parameters, Arc::clone(&curve)));
+        }
+        Ok(curve)
+    }
+
+    /// Whether an item of this weight (integer units) is released.
+    ///
+    /// # Contract
+    /// For a uniform `word` this is true with the probability of the curve, exactly. The contributions that make up the weight
+    /// are multiples of the quantum. Monotone: true for a weight implies true for larger ones.
+    #[inline]
+    #[must_use]
+    pub fn releases(&self, weight: u64, word: u128) -> bool {
+        self.entry(weight).is_none_or(|&words| word < words)
+    }
+
+    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do.
+    #[must_use]
+    pub fn words(&self) -> &[u128] {
+        &self.words
+    }
+
+    /// The probability of a release, for people.
+    #[must_use]
+    pub fn probability(&self, weight: u64) -> f64 {
+        self.entry(weight).map_or(1.0, |&words| words as f64 / 2_f64.powi(128))
+    }
+
+    fn entry(&self, weight: u64) -> Option<&u128> {
+        usize::try_from(weight / self.quantum).ok().and_then(|at| self.words.get(at))
+    }
+
+    /// The least weight at which a release is at least as likely as not.
+    fn half(&self) -> u64 {
+        let below = self.words.partition_point(|words| *words < 1 << 127);
+        below as u64 * self.quantum
+    }
+}
+
+/// The entries of a curve. At most `UNIT / quantum` quanta make up a change.
+fn entries(kind: CurveKind, quantum: u64) -> Result<Vec<Probability>> {
+    let positive = |x: f64| x.is_finite() && x > 0.0;
+    let changes = changes(quantum)?;
+    let span = changes.len() - 1;
+    match kind {
+        CurveKind::L1 { epsilon, delta } if positive(epsilon) && positive(delta) && delta < 1.0 => {
+            table::build(&L1::new(epsilon, delta, &changes), span)
+        }
+        CurveKind::L2 { alpha, divergence, delta }
+            if positive(alpha - 1.0) && positive(divergence) && positive(delta) && delta < 1.0 =>
+        {
+            table::build(&L2::new(alpha, divergence, delta, &changes), span)
+        }
+        _ => Err(out_of_range()),
+    }
+}
+
+/// 0, 1, 2, ... quanta in units of weight, up to one unit. Exact: they are integers below 2^31 over 2^30.
+fn changes(quantum: u64) -> Result<Vec<f64>> {
+    if !(UNIT >> 16..=UNIT).contains(&quantum) {
+        return Err(out_of_range());
+    }
+    Ok((0..=UNIT / quantum).map(|quanta| (quanta * quantum) as f64 / UNIT as f64).collect())
+}
+
+fn out_of_range() -> Error {
+    Error::Calibration {
+        what: "a release curve with these parameters".into(),
+        fix: "raise epsilon or delta, or lower max_items_per_user",
+    }
+}

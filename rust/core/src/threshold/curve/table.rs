@@ -1,0 +1,104 @@
+//! The largest curve under a constraint, entry by entry.
+
+use super::probability::Probability;
+use crate::{Error, Result};
+
+/// The most entries of a curve.
+const MOST_ENTRIES: usize = 1 << 21;
+
+/// The smallest fraction of a step that is given up so that its constraint can be certified.
+const FIRST_RETREAT: f64 = 1e-14;
+
+/// After so many entries ranges are made anew, so that they can also grow.
+const FRESH_RANGES: usize = 64;
+
+/// What two probabilities must satisfy whose weights are a number of quanta apart.
+///
+/// # Contract
+/// For fixed probabilities the constraint is weaker for larger changes; it is weaker for a larger `below` and for a smaller
+/// `above`, as long as `below` <= `above`; two equal probabilities satisfy it. Proof: `docs/algorithms/release_curves.md`.
+pub(super) trait Constraint {
+    /// Whether the constraint certainly holds, in both directions.
+    fn holds(&self, change: usize, below: Probability, above: Probability) -> bool;
+
+    /// About the largest probability `above` for which it holds: a proposal.
+    fn largest(&self, change: usize, below: Probability) -> Probability;
+}
+
+/// The entries of the curve up to the last one below 1.
+///
+/// # Contract
+/// The first entry is 0, entries never fall, and any two entries that are at most `span` apart satisfy the constraint of their
+/// distance; so does an entry with 1, if the latter stands for any place beyond the end.
+///
+/// # Errors
+/// [`Error::Calibration`] if the curve does not reach 1 within [`MOST_ENTRIES`].
+pub(super) fn build(constraint: &impl Constraint, span: usize) -> Result<Vec<Probability>> {
+    let mut builder =
+        Builder { constraint, span, entries: vec![Probability::ZERO], binding: 1, ranges: Vec::new() };
+    while builder.entries.len() < MOST_ENTRIES {
+        let next = builder.next_entry();
+        if next.is_one() {
+            return Ok(builder.entries);
+        }
+        builder.entries.push(next);
+    }
+    Err(Error::Calibration {
+        what: format!("a release curve of fewer than {MOST_ENTRIES} steps"),
+        fix: "raise epsilon or delta, or lower max_items_per_user",
+    })
+}
+
+struct Builder<'a, C> {
+    constraint: &'a C,
+    span: usize,
+    entries: Vec<Probability>,
+    /// The change that decided the last entry: most likely it decides the next one too.
+    binding: usize,
+    /// Ranges of changes that could be certified at once for the last entry.
+    ranges: Vec<(usize, usize)>,
+}
+
+impl<C: Constraint> Builder<'_, C> {
+    /// The next entry: at least the last one, which always satisfies its constraints because they are those of the last one
+    /// for larger changes.
+    fn next_entry(&mut self) -> Probability {
+        let here = self.entries.len();
+        let reach = self.span.min(here);
+        self.binding = self.binding.min(reach);
+        let mut next = self.certified(self.binding, Probability::ONE);
+        if here <= self.span || here.is_multiple_of(FRESH_RANGES) {
+            self.ranges = vec![(1, reach)];
+        }
+        let mut open = std::mem::take(&mut self.ranges);
+        while let Some((first, last)) = open.pop() {
+            // The smallest change with the smallest entry is harder than any of the range.
+            if self.constraint.holds(first, self.entries[here - last], next) {
+                self.ranges.push((first, last));
+            } else if first == last {
+                self.binding = first;
+                next = self.certified(first, next);
+                self.ranges.push((first, last));
+            } else {
+                let middle = (first * last).isqrt().clamp(first, last - 1);
+                open.extend([(middle + 1, last), (first, middle)]);
+            }
+        }
+        next.max(self.entries[here - 1])
+    }
+
+    /// A probability up to `limit`, close to the largest, for which the constraint of a change certainly holds.
+    fn certified(&self, change: usize, limit: Probability) -> Probability {
+        let below = self.entries[self.entries.len() - change];
+        let guess = self.constraint.largest(change, below).min(limit).max(below);
+        let (mut above, mut fraction) = (guess, FIRST_RETREAT);
+        while fraction < 1.0 {
+            if self.constraint.holds(change, below, above) {
+                return above;
+            }
+            above = guess.lowered_towards(below, fraction);
+            fraction *= 4.0;
+        }
+        below
+    }
+}

@@ -1,0 +1,266 @@
+use num_bigint::BigInt;
+use num_traits::{One, Signed, Zero};
+use proptest::prelude::*;
+
+use super::*;
+use crate::accounting::L0Bound;
+use crate::rounding::mul_down;
+use crate::weighting::Weighting;
+
+fn l2_rounds(epsilon: f64, delta: f64, items: u64, shares: &[f64]) -> Vec<CurveSpec> {
+    l2_curves(Weighting::EqualL2, L0Bound::new(items).unwrap(), epsilon, delta, shares).unwrap()
+}
+
+fn weight(units: u64) -> f64 {
+    units as f64 / UNIT as f64
+}
+
+/// The least weight with this probability.
+fn quantile(curve: &Curve, probability: f64) -> f64 {
+    weight((0..).map(|n| n * curve.quantum).find(|&w| curve.probability(w) >= probability).unwrap())
+}
+
+#[test]
+fn known_answers() {
+    let spec = l2_rounds(1.765, 4.96e-5, 100, &[1.0])[0];
+    let curve = Curve::of(spec.curve, spec.quantum).unwrap();
+    let CurveKind::L2 { alpha, divergence, .. } = spec.curve else { panic!("an L2 curve") };
+    assert!((alpha - 10.0).abs() < 1.0 && (divergence - 0.948).abs() < 0.06, "{alpha} {divergence}");
+    assert!((quantile(&curve, 0.5) - 9.05).abs() < 0.05, "{}", quantile(&curve, 0.5));
+    assert!((quantile(&curve, 0.99) - 13.5).abs() < 0.1, "{}", quantile(&curve, 0.99));
+    for (epsilon, delta, half) in [(0.5, 1e-6, 38.6), (1.0, 1e-5, 17.02), (3.0, 4.54e-5, 6.06)] {
+        let near = weight(l2_rounds(epsilon, delta, 100, &[1.0])[0].half);
+        assert!((near / half - 1.0).abs() < 0.01, "{near} {half}");
+    }
+    for (epsilon, delta, half) in [(0.5, 1e-6, 25.38), (1.0, 1e-5, 11.36), (1.765, 4.96e-5, 6.12)] {
+        let near = weight(l1_curve(epsilon, delta, UNIT >> 7).unwrap().half);
+        assert!((near / half - 1.0).abs() < 0.005, "{near} {half}");
+    }
+}
+
+/// The optimal rule of one item, by its recurrence.
+#[test]
+fn the_l1_curve_of_whole_units_is_the_optimal_rule() {
+    for (epsilon, delta) in [(1.0, 1e-5), (0.1, 1e-8), (5.0, 0.1), (1e-3, 0.5), (30.0, 1e-12)] {
+        let curve = Curve::new(CurveKind::L1 { epsilon, delta }, UNIT).unwrap();
+        let growth = libm::exp(epsilon);
+        let (mut p, mut rest, mut n) = (0.0_f64, 1.0_f64, 0_u64);
+        while rest > 0.0 {
+            assert!(
+                (curve.probability(n * UNIT) / p - 1.0).abs() < 1e-9 || p == 0.0,
+                "{epsilon} {delta} {n}"
+            );
+            let complement = 1.0 - curve.probability(n * UNIT);
+            assert!((complement - rest).abs() < 1e-9, "{epsilon} {delta} {n}");
+            let falls = (rest - delta) / growth;
+            p = (growth * p + delta).min(1.0 - falls);
+            rest = if p < 0.5 { 1.0 - p } else { (1.0 - p).max(falls).max(0.0) };
+            n += 1;
+        }
+        // Where the last step takes exactly what is left, rounding may need one more.
+        assert!((n..=n + 1).contains(&(curve.words.len() as u64)), "{epsilon} {delta}");
+    }
+}
+
+/// An `f64` in [0, 1] as a multiple of 2^-SCALE; all of them here are.
+const SCALE: u32 = 320;
+
+fn exact(x: f64) -> BigInt {
+    let bits = x.to_bits();
+    let exponent = i32::try_from(bits >> 52).unwrap() - 1075;
+    let mantissa = BigInt::from(bits & ((1 << 52) - 1) | 1 << 52);
+    let shift = exponent + i32::try_from(SCALE).unwrap();
+    assert!(x == 0.0 || (shift >= 0 && x.is_normal()));
+    if x == 0.0 { BigInt::zero() } else { mantissa << u32::try_from(shift).unwrap() }
+}
+
+fn one() -> BigInt {
+    BigInt::one() << SCALE
+}
+
+/// e^x rounded down: the series of positive terms, cut off.
+fn exp_down(x: &BigInt) -> BigInt {
+    let (mut sum, mut term) = (one(), one());
+    for n in 1..400 {
+        term = (&term * x >> SCALE) / n;
+        sum += &term;
+    }
+    sum
+}
+
+/// The probabilities of a table as multiples of 2^-SCALE, with one beyond the end.
+fn probabilities(curve: &Curve) -> Vec<BigInt> {
+    let inside = curve.words.iter().map(|&words| BigInt::from(words) << (SCALE - 128));
+    inside.chain([one(), one()]).collect()
+}
+
+/// Both moments of every pair, in integers; `alpha` is an integer so that they are rational.
+fn check_l2(alpha: u32, divergence: f64, delta: f64, quantum: u64) -> usize {
+    let curve = Curve::new(CurveKind::L2 { alpha: alpha.into(), divergence, delta }, quantum).unwrap();
+    let table = probabilities(&curve);
+    let span = usize::try_from(UNIT / quantum).unwrap();
+    for change in 1..=span {
+        let a = (change as u64 * quantum) as f64 / UNIT as f64;
+        let d = exact(mul_down(delta, a * a));
+        let x = exact(mul_down(divergence, a * a) / 1024.0) * 1024 * (alpha - 1);
+        let allowed = (one() - &d) * exp_down(&x) >> SCALE;
+        for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
+            assert!(q <= p);
+            if p - q <= d {
+                continue;
+            }
+            // All four as multiples of 2^-SCALE: (p - d)^alpha q^(1-alpha) + (1-p)^alpha (1-q-d)^(1-alpha) <= allowed,
+            // multiplied by q^(alpha-1) (1-q-d)^(alpha-1), and the same with the roles exchanged.
+            let (above, left, rest) = (p - &d, one() - p, one() - q - &d);
+            assert!(q.is_positive() && left.is_positive() && rest.is_positive());
+            let order = alpha - 1;
+            let forwards = above.pow(alpha) * rest.pow(order) + left.pow(alpha) * q.pow(order);
+            assert!(forwards <= &allowed * q.pow(order) * rest.pow(order), "{change}");
+            let backwards = q.pow(alpha) * left.pow(order) + rest.pow(alpha) * above.pow(order);
+            assert!(backwards <= &allowed * above.pow(order) * left.pow(order), "{change}");
+        }
+    }
+    table.len()
+}
+
+#[test]
+fn every_pair_of_an_l2_table_satisfies_its_constraint_exactly() {
+    let sizes = [
+        check_l2(10, 0.948, 2.4e-5, UNIT / 12),
+        check_l2(2, 3.0, 0.1, UNIT / 9),
+        check_l2(40, 0.25, 5e-7, UNIT / 3),
+        check_l2(3, 8.0, 1e-12, UNIT / 7 - 5),
+        check_l2(7, 0.05, 1e-4, UNIT),
+        check_l2(5, 1.7, 1e-20, UNIT / 2),
+    ];
+    assert!(sizes.iter().all(|size| *size > 5), "{sizes:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn random_l2_tables_satisfy_their_constraints(
+        alpha in 2_u32..12, divergence in 0.05..4.0_f64, log_delta in -25.0..-1.0_f64, parts in 1_u64..9,
+    ) {
+        check_l2(alpha, divergence, libm::exp(log_delta), UNIT / parts);
+    }
+
+    #[test]
+    fn random_l1_tables_satisfy_their_constraints(
+        epsilon in 0.01..6.0_f64, log_delta in -25.0..-1.0_f64, parts in 1_u64..9,
+    ) {
+        let (delta, quantum) = (libm::exp(log_delta), UNIT / parts);
+        let table = probabilities(&Curve::new(CurveKind::L1 { epsilon, delta }, quantum).unwrap());
+        for change in 1..=usize::try_from(UNIT / quantum).unwrap() {
+            let a = BigInt::from(change as u64 * quantum);
+            let growth = exp_down(&(exact(epsilon / 1024.0) * 1024 * &a >> 30));
+            let d = exact(delta) * a >> 30;
+            for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
+                let slack = 1; // the last place of the shifts
+                prop_assert!(p <= &((&growth * q >> SCALE) + &d + slack));
+                prop_assert!(one() - q <= (&growth * (one() - p) >> SCALE) + &d + slack);
+            }
+        }
+    }
+}
+
+#[test]
+fn rounds_share_the_budget() {
+    let shares = [0.04, 0.16, 0.8];
+    let whole = l2_rounds(1.0, 1e-5, 50, &[1.0])[0];
+    let rounds = l2_rounds(1.0, 1e-5, 50, &shares);
+    let of = |spec: &CurveSpec| match spec.curve {
+        CurveKind::L2 { alpha, divergence, delta } => (alpha, divergence, delta),
+        CurveKind::L1 { .. } => panic!("an L2 curve"),
+    };
+    assert!(rounds.iter().all(|spec| of(spec).0.to_bits() == of(&rounds[0]).0.to_bits()));
+    let (alpha, divergence, delta) =
+        rounds.iter().map(of).fold((0.0, 0.0, 0.0), |a, b| (b.0, a.1 + b.1, a.2 + b.2));
+    let converted =
+        libm::exp((alpha - 1.0) * (divergence - 1.0)) * (1.0 - 1.0 / alpha).powf(alpha) / (alpha - 1.0);
+    let total = delta + (1.0 - delta) * converted;
+    assert!(total < 1e-5 * (1.0 + 1e-9) && total > 0.999e-5, "{total}");
+    assert!(
+        rounds[2].half > whole.half && rounds[1].half > rounds[2].half && rounds[0].half > rounds[1].half
+    );
+}
+
+#[test]
+fn decisions_follow_the_table() {
+    let curve = Curve::new(CurveKind::L2 { alpha: 4.0, divergence: 2.0, delta: 1e-3 }, UNIT / 4).unwrap();
+    assert!(!curve.releases(0, 0) && !curve.releases(UNIT / 4 - 1, 0));
+    let beyond = curve.words.len() as u64 * (UNIT / 4);
+    assert!(curve.releases(beyond, u128::MAX) && !curve.releases(beyond - 1, u128::MAX));
+    assert!(curve.releases(u64::MAX, u128::MAX));
+    for (at, &words) in curve.words.iter().enumerate().skip(1) {
+        let weight = at as u64 * (UNIT / 4);
+        assert!(curve.releases(weight, words - 1) && !curve.releases(weight, words));
+        assert!(curve.words[at - 1] <= words);
+    }
+    assert_eq!(Curve::new(CurveKind::L1 { epsilon: 1.0, delta: 0.1 }, UNIT).unwrap().half(), 3 * UNIT);
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let refused = |curve, quantum| matches!(Curve::new(curve, quantum), Err(Error::Calibration { .. }));
+    let good = CurveKind::L2 { alpha: 4.0, divergence: 2.0, delta: 1e-3 };
+    assert!(refused(good, 0) && refused(good, UNIT + 1) && refused(good, 1));
+    for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(CurveKind::L1 { epsilon: x, delta: 0.1 }, UNIT));
+        assert!(refused(CurveKind::L1 { epsilon: 1.0, delta: x }, UNIT));
+        assert!(refused(CurveKind::L2 { alpha: 1.0 + x, divergence: 1.0, delta: 0.1 }, UNIT));
+        assert!(refused(CurveKind::L2 { alpha: 2.0, divergence: x, delta: 0.1 }, UNIT));
+        assert!(refused(CurveKind::L2 { alpha: 2.0, divergence: 1.0, delta: x }, UNIT));
+    }
+}
+
+/// ln of the binomial coefficients (k over 0..=k).
+fn log_binomials(k: u32) -> Vec<f64> {
+    (0..=k)
+        .map(|j| {
+            libm::lgamma(f64::from(k) + 1.0)
+                - libm::lgamma(f64::from(j) + 1.0)
+                - libm::lgamma(f64::from(k - j) + 1.0)
+        })
+        .collect()
+}
+
+/// The probability and its complement, each precise where it is small.
+fn both(curve: &Curve, at: usize) -> (f64, f64) {
+    let all = 2_f64.powi(128);
+    let Some(&words) = curve.words.get(at) else { return (1.0, 0.0) };
+    (words as f64 / all, if words == 0 { 1.0 } else { words.wrapping_neg() as f64 / all })
+}
+
+/// The exact hockey-stick divergence, in both directions, between `k` items of one probability and of another.
+fn hockey_stick(k: u32, epsilon: f64, p: (f64, f64), q: (f64, f64), binomials: &[f64]) -> (f64, f64) {
+    let log = |x: f64, n: u32| if n == 0 { 0.0 } else { f64::from(n) * libm::log(x) };
+    let (mut forwards, mut backwards) = (0.0, 0.0);
+    for j in 0..=k {
+        let more = binomials[j as usize] + log(p.0, j) + log(p.1, k - j);
+        let less = binomials[j as usize] + log(q.0, j) + log(q.1, k - j);
+        forwards += (libm::exp(more) - libm::exp(epsilon + less)).max(0.0);
+        backwards += (libm::exp(less) - libm::exp(epsilon + more)).max(0.0);
+    }
+    (forwards, backwards)
+}
+
+/// No user of k items, all of which have the same weight without it, is seen by more than delta.
+#[test]
+fn no_user_of_equal_items_exceeds_delta() {
+    let mut worst = 0.0_f64;
+    for (epsilon, delta) in [(1.765, 4.96e-5), (0.5, 1e-6), (4.0, 1e-3)] {
+        let spec = l2_rounds(epsilon, delta, 100, &[1.0])[0];
+        let curve = Curve::of(spec.curve, spec.quantum).unwrap();
+        for k in [1, 2, 3, 5, 10, 30, 100] {
+            let binomials = log_binomials(k);
+            let change = usize::try_from(Weighting::EqualL2.weight(k) / spec.quantum).unwrap();
+            for base in (0..curve.words.len()).step_by(7) {
+                let (p, q) = (both(&curve, base + change), both(&curve, base));
+                let (forwards, backwards) = hockey_stick(k, epsilon, p, q, &binomials);
+                worst = worst.max(forwards / delta).max(backwards / delta);
+            }
+        }
+    }
+    assert!(worst <= 1.0 && worst > 0.8, "{worst}");
+}

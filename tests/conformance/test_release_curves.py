@@ -1,0 +1,221 @@
+"""Mechanisms that decide by release curves: their laws, from the tables as shipped."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+from mpmath import log, mp, mpf
+
+import dpsel
+from dpsel import _core
+from dpsel.exceptions import DpselError
+from mechanisms import CURVES
+from reference import curves
+from reference import mechanisms as reference
+from reference import prf
+from support import KEY, items_of, report_of, select, table
+
+mp.dps = 60
+
+UNIT = curves.UNIT
+PRIVACY = dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5)
+GENEROUS = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
+WEIGHTS = {"count": reference.count_weight, "equal_l2": reference.l2_weight}
+
+
+@pytest.fixture(params=CURVES, ids=str)
+def curve_case(request):
+    return request.param
+
+
+def rounds_of(release) -> list[dict]:
+    return report_of(release)["calibration"]["rounds"]
+
+
+@cache
+def shipped(mechanism, privacy, bound: int) -> tuple[list[dict], list[list[int]]]:
+    """The rounds of a mechanism, and the table of each."""
+    rounds = rounds_of(
+        select(table([]), privacy=privacy, max_items_per_user=bound, mechanism=mechanism)
+    )
+    return rounds, [_core.curve_words(json.dumps(each)) for each in rounds]
+
+
+def probability(words: list[int], at: int) -> mpf:
+    return mpf(words[at]) / 2**128 if at < len(words) else mpf(1)
+
+
+def bound_of(case) -> int:
+    return 1 if case.name == "one_item" else 6
+
+
+def test_only_approximate_dp_and_no_noisy_weights(curve_case) -> None:
+    bound = bound_of(curve_case)
+    arguments = {"max_items_per_user": bound, "mechanism": curve_case.mechanism}
+    for privacy in (dpsel.ZCDP(rho=0.1, delta=1e-5), dpsel.PureDP(epsilon=1.0)):
+        with pytest.raises(DpselError, match="ApproxDP"):
+            select(table([]), privacy=privacy, **arguments)
+    with pytest.raises(DpselError, match="noisy weights"):
+        select(table([]), privacy=PRIVACY, with_weights=True, **arguments)
+
+
+def test_one_item_is_for_one_item() -> None:
+    with pytest.raises(DpselError, match="max_items_per_user"):
+        select(table([]), privacy=PRIVACY, max_items_per_user=2, mechanism=dpsel.OneItem())
+
+
+def test_unknown_release_steps_are_refused() -> None:
+    for mechanism in (dpsel.Sips, dpsel.WeightedGaussian):
+        for wrong in ("Curve", None, 1):
+            with pytest.raises(DpselError, match="release must be"):
+                mechanism(release=wrong)
+
+
+def test_guarantee_and_report(curve_case) -> None:
+    release = select(
+        table([(1, 1)]),
+        privacy=PRIVACY,
+        max_items_per_user=bound_of(curve_case),
+        mechanism=curve_case.mechanism,
+        key=None,
+    )
+    stated = release.report["guarantee"]
+    assert "one user" in stated["neighbours"]
+    assert (Path(__file__).resolve().parents[2] / stated["proof"]).is_file()
+    assert dpsel.check(release.report).ok
+    assert "even odds" in str(release)
+    changed = json.loads(release.report.to_json())
+    changed["calibration"]["rounds"][0]["curve"]["delta"] *= 1.01
+    assert not dpsel.check(dpsel.Report(json.dumps(changed))).ok
+
+
+def test_plans(curve_case) -> None:
+    bound = bound_of(curve_case)
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=bound, mechanisms=curve_case.mechanism)
+    (row,) = plan.rows
+    assert row["scale"] is None
+    assert str(plan)
+    rounds, tables = shipped(curve_case.mechanism, PRIVACY, bound)
+    for users in (10, 20):
+        missed = mpf(1)
+        for each, words in zip(rounds, tables, strict=True):
+            weight = WEIGHTS[each["weighting"]](bound) // each["quantum"]
+            missed *= 1 - probability(words, users * weight)
+        assert row["keep"][str(users)] == pytest.approx(float(1 - missed), rel=1e-6)
+
+
+def test_tables_are_the_largest_on_their_grid() -> None:
+    """Where a user has one item the grid is a whole unit, and the plain construction is quick."""
+    for mechanism in (dpsel.OneItem(), dpsel.WeightedGaussian(release="curve")):
+        for privacy in (PRIVACY, GENEROUS, dpsel.ApproxDP(epsilon=0.5, delta=1e-9)):
+            (round_,), (words,) = shipped(mechanism, privacy, 1)
+            assert round_["quantum"] == UNIT
+            expected = curves.table(round_)
+            assert len(expected) <= len(words) <= len(expected) + 1
+            for at, exact in enumerate(expected):
+                got = probability(words, at)
+                assert got <= exact
+                assert exact - got <= mpf("1e-8") * min(exact, 1 - exact)
+
+
+@pytest.mark.parametrize("items", [1, 2, 4, 25, 100])
+def test_users_of_equal_items_within_delta(items) -> None:
+    """The exact divergence, both ways, wherever the items' weights are without the user."""
+    (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)
+    step = reference.l2_weight(items) // round_["quantum"]
+    delta = mpf(PRIVACY.delta)
+    worst = mpf(0)
+    for base in range(0, len(words), max(1, len(words) // 60)):
+        p, q = probability(words, base + step), probability(words, base)
+        worst = max(worst, *curves.divergence([(items, p, q)], PRIVACY.epsilon))
+    assert delta / 3 < worst <= delta
+
+
+def test_users_of_different_items_within_delta() -> None:
+    """Random users whose items have two or three different weights without them."""
+    (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)
+    chance = random.Random(5)  # noqa: S311 - an arbitrary choice of configurations
+    for _ in range(60):
+        sizes = [chance.randint(1, 5) for _ in range(chance.randint(2, 3))]
+        step = reference.l2_weight(sum(sizes)) // round_["quantum"]
+        bases = [chance.randrange(len(words)) * chance.randint(0, 1) for _ in sizes]
+        groups = [
+            (size, probability(words, base + step), probability(words, base))
+            for size, base in zip(sizes, bases, strict=True)
+        ]
+        assert max(curves.divergence(groups, PRIVACY.epsilon)) <= mpf(PRIVACY.delta)
+
+
+@pytest.mark.parametrize("privacy", [PRIVACY, GENEROUS, dpsel.ApproxDP(epsilon=0.3, delta=1e-8)], ids=str)
+def test_rounds_share_the_budget(privacy) -> None:
+    """Same order in all rounds; approximations and divergences add up and convert to at most delta."""
+    rounds, _ = shipped(dpsel.Sips(rounds=3, ratio=0.2, release="curve"), privacy, 6)
+    (alpha,) = {each["curve"]["alpha"] for each in rounds}
+    approximation = sum(mpf(each["curve"]["delta"]) for each in rounds)
+    divergence = sum(mpf(each["curve"]["divergence"]) for each in rounds)
+    total = approximation + (1 - approximation) * curves.converted(alpha, divergence, privacy.epsilon)
+    assert log(mpf("0.999")) < log(total / mpf(privacy.delta)) <= 0
+
+
+def expected_items(mechanism, rows, bound: int, key: bytes) -> list:
+    """What the tables and the keyed words release: the plain rounds."""
+    rounds, tables = shipped(mechanism, GENEROUS, bound)
+    sets, released = reference.sets_of(rows), []
+    for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
+        quantum, weight = each["quantum"], WEIGHTS[each["weighting"]]
+        sums = reference.histogram(
+            reference.bound(sets, bound, key), lambda k, q=quantum, w=weight: w(k) // q
+        )
+        out = {
+            item
+            for item, total in sums.items()
+            if total > 0
+            and (total >= len(words) or prf.noise_word(key, number, item[1]) < words[total])
+        }
+        released += [item[1] for item in out]
+        sets = {user: items - out for user, items in sets.items()}
+    return sorted(released)
+
+
+def test_releases_are_those_of_the_table(curve_case) -> None:
+    """Against the plain rounds, item by item, under several keys."""
+    bound = bound_of(curve_case)
+    rows = [(u, i) for u in range(60) for i in range(10) if (u * 7 + i * 11) % 10 >= i]
+    rows += [(u, 100 + u) for u in range(60)]
+    seen = set()
+    for first in range(12):
+        key = bytes([first, *KEY[1:]])
+        release = select(
+            table(rows), privacy=GENEROUS, max_items_per_user=bound, mechanism=curve_case.mechanism, key=key
+        )
+        expected = expected_items(curve_case.mechanism, rows, bound, key)
+        assert items_of(release) == expected
+        seen.add(tuple(expected))
+    assert len(seen) > 1
+
+
+def test_neither_order_nor_repetition_of_rows_matters(curve_case) -> None:
+    bound = bound_of(curve_case)
+    rows = [(u, i) for u in range(200) for i in range(12) if (u * 5 + i) % 12 >= i]
+    arguments = {"privacy": GENEROUS, "max_items_per_user": bound, "mechanism": curve_case.mechanism}
+    once = items_of(select(table(rows), **arguments))
+    again = items_of(select(table(rows[::-1] + rows[::3]), **arguments))
+    assert once == again
+    assert once
+
+
+@pytest.mark.shared_data
+def test_sips_by_curve_on_imdb(shared_data) -> None:
+    """Published DP-SIPS releases 7,740 at the same (epsilon, delta)."""
+    release = select(
+        shared_data / "imdb.parquet",
+        privacy=PRIVACY,
+        max_items_per_user=100,
+        mechanism=dpsel.Sips(rounds=3, ratio=0.2, release="curve"),
+        key=None,
+    )
+    assert len(release) >= 10_300
