@@ -8,6 +8,7 @@ mod count_laplace;
 pub mod outlook;
 mod requirements;
 mod sips;
+mod steered;
 mod weighted_gaussian;
 mod weighted_laplace;
 
@@ -16,12 +17,13 @@ use serde::{Deserialize, Serialize};
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use sips::Sips;
+pub use steered::Steered;
 pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::Rule;
+use crate::threshold::{Evidence, Publish, Rule};
 use crate::weighting::Weighting;
 
 /// What every mechanism can do without data: turn a budget into numbers.
@@ -49,6 +51,14 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// The rounds and the publication, if all rounds gather evidence and the last one publishes.
+    pub(crate) fn evidence(&self) -> Option<(Vec<&Evidence>, &Publish)> {
+        let evidence = |round: &'_ Round| if let Rule::Evidence(evidence) = &round.rule { Some(evidence) } else { None };
+        let rounds = self.rounds.iter().map(evidence).collect::<Option<Vec<_>>>()?;
+        let publish = rounds.last()?.publish.as_ref()?;
+        Some((rounds, publish))
+    }
+
     /// How these numbers differ from the `expected` ones, one sentence per parameter.
     #[must_use]
     pub fn differences(&self, expected: &Self) -> Vec<String> {
@@ -114,6 +124,8 @@ pub enum MechanismSpec {
     WeightedGaussian(WeightedGaussian),
     /// [`Sips`]
     Sips(Sips),
+    /// [`Steered`]
+    Steered(Steered),
 }
 
 impl MechanismSpec {
@@ -126,12 +138,14 @@ impl MechanismSpec {
             Self::WeightedLaplace(m) => m,
             Self::WeightedGaussian(m) => m,
             Self::Sips(m) => m,
+            Self::Steered(m) => m,
         }
     }
 
     pub(crate) fn validate(&self) -> Result<()> {
         match self {
             Self::Sips(m) => m.validate(),
+            Self::Steered(m) => m.validate(),
             _ => Ok(()),
         }
     }

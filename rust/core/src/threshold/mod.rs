@@ -1,9 +1,12 @@
 //! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
 
 pub mod calibration;
+mod evidence;
 mod rounds;
 mod rule;
+mod steering;
 
+pub use evidence::{Cap, Evidence, Publish, SHARES};
 pub use rounds::{Selected, select_rounds};
 pub use rule::{Noisy, Rule};
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calibration::noise_tail;
+use super::evidence::Evidence;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
 
 /// How a round decides, as it stands in reports. A new kind of decision is a variant here.
@@ -11,6 +12,8 @@ use crate::noise::{Noise, NoisyThreshold, Threshold};
 pub enum Rule {
     /// Noise and a threshold.
     Noisy(Noisy),
+    /// Evidence that steers.
+    Evidence(Evidence),
 }
 
 /// Released iff weight + noise >= threshold.
@@ -26,8 +29,10 @@ impl Rule {
     /// Noise and threshold, if that is how the round decides.
     #[must_use]
     pub fn noisy(&self) -> Option<Noisy> {
-        let Self::Noisy(noisy) = self;
-        Some(*noisy)
+        match self {
+            Self::Noisy(noisy) => Some(*noisy),
+            Self::Evidence(_) => None,
+        }
     }
 
     /// The probability that an item of so many integer units is released, in plain arithmetic.
@@ -37,12 +42,17 @@ impl Rule {
             Self::Noisy(Noisy { noise, threshold }) => {
                 noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
             }
+            Self::Evidence(evidence) => evidence.keep_probability(weight),
         }
     }
 
     /// How this rule differs from the one that is called for, one phrase per parameter.
     pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
-        let (Self::Noisy(got), Self::Noisy(want)) = (self, want);
+        let (got, want) = match (self, want) {
+            (Self::Noisy(got), Self::Noisy(want)) => (got, want),
+            (Self::Evidence(got), Self::Evidence(want)) => return got.differences(want),
+            _ => return vec!["another kind of rule".into()],
+        };
         let mut found = Vec::new();
         if got.noise != want.noise {
             found.push(format!("noise {:?} instead of {:?}", got.noise, want.noise));
@@ -60,6 +70,7 @@ impl Rule {
             Self::Noisy(Noisy { noise, threshold }) => {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
             }
+            Self::Evidence(_) => Decider::Nothing,
         }
     }
 }
@@ -68,19 +79,25 @@ impl Rule {
 #[derive(Debug)]
 pub(super) enum Decider {
     Noisy(Box<NoisyThreshold>),
+    /// Releases nothing: evidence is not decided item by item in a round of its own.
+    Nothing,
 }
 
 impl Decider {
     /// Whether an item of this weight is released, given its pseudorandom word.
     #[inline]
     pub(super) fn releases(&self, weight: u64, word: u128) -> bool {
-        let Self::Noisy(decision) = self;
-        decision.releases(weight, word)
+        match self {
+            Self::Noisy(decision) => decision.releases(weight, word),
+            Self::Nothing => false,
+        }
     }
 
     /// The noisy weight of a released item, in integer units.
     pub(super) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
-        let Self::Noisy(decision) = self;
-        decision.noisy_weight(weight, word)
+        match self {
+            Self::Noisy(decision) => decision.noisy_weight(weight, word),
+            Self::Nothing => 0,
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! Weights: how a user's unit of norm is spread over its items, in integers.
 
 mod histogram;
+mod tilted;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
 pub use histogram::WeightHistogram;
+pub use tilted::{FULL_FACTOR, TiltedHistogram};
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.
