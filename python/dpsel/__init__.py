@@ -15,7 +15,14 @@ from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
 from dpsel.comparison import Comparison, compare
 from dpsel.exceptions import DpselError
-from dpsel.mechanisms import CountGaussian, CountLaplace, Sips, WeightedGaussian, WeightedLaplace
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    Sips,
+    Steered,
+    WeightedGaussian,
+    WeightedLaplace,
+)
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
@@ -33,6 +40,7 @@ __all__ = [
     "Release",
     "Report",
     "Sips",
+    "Steered",
     "WeightedGaussian",
     "WeightedLaplace",
     "__version__",

@@ -136,7 +136,9 @@ class Release:
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
         stages = "; ".join(
-            f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in self.report.rounds
+            f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}"
+            for stage in self.report.rounds
+            if stage["threshold"] is not None
         )
         return (
             f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"

@@ -75,7 +75,7 @@ class Report(Mapping[str, Any]):
     @property
     def rounds(self) -> list[dict[str, Any]]:
         """One entry per round: weighting, noise, its scale and the threshold in units of weight."""
-        return [_readable(each) for each in self._data["calibration"]["rounds"]]
+        return [readable(each) for each in self._data["calibration"]["rounds"]]
 
     @property
     def is_insecure(self) -> bool:
@@ -167,13 +167,19 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
     return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
 
 
-def _readable(stage: dict[str, Any]) -> dict[str, Any]:
-    noise = stage["noise"]
+def readable(stage: dict[str, Any]) -> dict[str, Any]:
+    """Return a round of a calibration in units of weight.
+
+    A round that only gathers evidence has no threshold; the last one has the scale of all the evidence.
+    """
+    publish = stage.get("publish") or {}
+    noise = publish.get("evidence_noise", stage["noise"])
+    threshold = publish.get("threshold", stage.get("threshold"))
     return {
         "weighting": stage["weighting"],
         "noise": noise["kind"],
         "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
-        "threshold": stage["threshold"] / UNIT,
+        "threshold": None if threshold is None else threshold / UNIT,
     }
 
 
