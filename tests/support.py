@@ -10,6 +10,7 @@ import pyarrow as pa
 import dpsel
 from reference.mechanisms import Round
 from reference.noise import UNIT
+from reference.steered import EvidenceRound
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -67,7 +68,7 @@ def evidence_round(round_: dict) -> EvidenceRound:
     return EvidenceRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
 
 
-def rounds_of(release) -> list[Round]:
+def rounds_of(release) -> list[Round | EvidenceRound]:
     """Scale and threshold of every round, from the report."""
     rounds = []
     for round_ in report_of(release)["calibration"]["rounds"]:
