@@ -53,8 +53,7 @@ pub struct Calibration {
 impl Calibration {
     /// The rounds and the publication, if all rounds gather evidence and the last one publishes.
     pub(crate) fn evidence(&self) -> Option<(Vec<&Evidence>, &Publish)> {
-        let evidence = |round: &'_ Round| if let Rule::Evidence(evidence) = &round.rule { Some(evidence) } else { None };
-        let rounds = self.rounds.iter().map(evidence).collect::<Option<Vec<_>>>()?;
+        let rounds = self.rounds.iter().map(|round| round.rule.evidence()).collect::<Option<Vec<_>>>()?;
         let publish = rounds.last()?.publish.as_ref()?;
         Some((rounds, publish))
     }

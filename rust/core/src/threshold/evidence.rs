@@ -53,7 +53,7 @@ pub struct Cap {
 
 impl Publish {
     /// The cap of a user of so many items; none may be given away where the table ends.
-    pub(super) fn cap(&self, items: usize) -> u64 {
+    pub(crate) fn cap(&self, items: usize) -> u64 {
         let at = self.caps.partition_point(|cap| (cap.items as usize) < items);
         self.caps.get(at).map_or(0, |cap| cap.weight.min(UNIT))
     }

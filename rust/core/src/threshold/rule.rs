@@ -35,6 +35,14 @@ impl Rule {
         }
     }
 
+    /// The evidence that the round gathers, if that is what it does.
+    pub(crate) fn evidence(&self) -> Option<&Evidence> {
+        match self {
+            Self::Evidence(evidence) => Some(evidence),
+            Self::Noisy(_) => None,
+        }
+    }
+
     /// The probability that an item of so many integer units is released, in plain arithmetic.
     #[must_use]
     pub fn keep_probability(&self, weight: i128) -> f64 {
