@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 from dataclasses import dataclass
 from math import isqrt
 
@@ -31,7 +30,7 @@ def cap_of(items: int, caps: tuple[tuple[int, int], ...]) -> int:
     return next(weight for size, weight in caps if size >= items)
 
 
-def user_weights(items, factors: dict, cap: int) -> dict[Hashable, int]:
+def user_weights(items, factors: dict, cap: int) -> dict:
     """What one user gives to each of its items that is not out."""
     alive = {item: factors[item] for item in items if factors[item] > 0}
     squares = sum(factor * factor for factor in alive.values())
@@ -39,9 +38,9 @@ def user_weights(items, factors: dict, cap: int) -> dict[Hashable, int]:
     return {item: min(factor * scale >> 10, cap) for item, factor in alive.items()}
 
 
-def histogram(kept: dict, caps: dict, factors: dict) -> dict[Hashable, int]:
+def histogram(kept: dict, caps: dict, factors: dict) -> dict:
     """The sums of one round's weights."""
-    sums: dict[Hashable, int] = defaultdict(int)
+    sums: dict = defaultdict(int)
     for user, items in kept.items():
         for item, weight in user_weights(items, factors, caps[user]).items():
             sums[item] += weight

@@ -103,7 +103,8 @@ fn fraction(share: u32) -> f64 {
 
 /// The standard deviation of the noise in the evidence, the root of the sum of (share sigma)^2, rounded up.
 fn evidence_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
-    let square = |(share, sigma): (&u32, &f64)| (Interval::point(fraction(*share)) * Interval::point(*sigma)).square();
+    let square =
+        |(share, sigma): (&u32, &f64)| (Interval::point(fraction(*share)) * Interval::point(*sigma)).square();
     shares.iter().zip(sigmas).map(square).fold(Interval::ZERO, |a, b| a + b).sqrt().hi()
 }
 
@@ -238,7 +239,9 @@ mod tests {
     /// The probability that a user of so many items, each at its cap, has one released.
     fn novel(publish: &Publish, items: u32) -> f64 {
         let weight = publish.caps.iter().find(|cap| cap.items >= items).unwrap().weight;
-        let q = noise_tail(publish.evidence_noise, i128::from(publish.threshold.units()) - i128::from(weight)).hi();
+        let q =
+            noise_tail(publish.evidence_noise, i128::from(publish.threshold.units()) - i128::from(weight))
+                .hi();
         -libm::expm1(f64::from(items) * libm::log1p(-q))
     }
 
@@ -255,7 +258,10 @@ mod tests {
                     let gauss = delta_upper(epsilon, composed_mu(sigmas(&calibration)));
                     for Cap { items, .. } in &publish.caps {
                         let novel = novel(publish, *items);
-                        assert!(novel + (1.0 - novel) * gauss <= delta * (1.0 + 1e-9), "{novel} {gauss} {delta}");
+                        assert!(
+                            novel + (1.0 - novel) * gauss <= delta * (1.0 + 1e-9),
+                            "{novel} {gauss} {delta}"
+                        );
                     }
                     assert!(publish.caps.is_sorted_by_key(|cap| (cap.items, u64::MAX - cap.weight)));
                 }
@@ -266,7 +272,8 @@ mod tests {
     #[test]
     fn zcdp_rounds_cost_rho_and_caps_are_generous_to_small_users() {
         let bound = L0Bound::new(300).unwrap();
-        let calibration = Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
+        let calibration =
+            Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
         assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
         let publish = evidence(&calibration).1;
         assert!((publish.threshold.value() - 12.475).abs() < 1e-2, "{}", publish.threshold.value());

@@ -77,10 +77,16 @@ impl Evidence {
         };
         compare("share", self.share.to_string(), want.share.to_string());
         compare("noise", format!("{:?}", self.noise), format!("{:?}", want.noise));
-        compare("steering", format!("{:?}", (self.abandon, self.aim)), format!("{:?}", (want.abandon, want.aim)));
+        compare(
+            "steering",
+            format!("{:?}", (self.abandon, self.aim)),
+            format!("{:?}", (want.abandon, want.aim)),
+        );
         let threshold = |round: &Self| round.publish.as_ref().map(|publish| publish.threshold.units());
         compare("threshold", format!("{:?} units", threshold(self)), format!("{:?}", threshold(want)));
-        let caps = |round: &Self| round.publish.as_ref().map(|publish| (publish.evidence_noise, publish.caps.clone()));
+        let caps = |round: &Self| {
+            round.publish.as_ref().map(|publish| (publish.evidence_noise, publish.caps.clone()))
+        };
         compare("caps", format!("{:?}", caps(self)), format!("{:?}", caps(want)));
         found
     }
@@ -94,7 +100,8 @@ mod tests {
     fn a_user_has_the_cap_of_the_next_larger_size() {
         let caps = [(1, UNIT), (10, 700), (100, 300)].map(|(items, weight)| Cap { items, weight });
         let noise = Noise::Gaussian { sigma: 1.0 };
-        let publish = Publish { threshold: Threshold::from_units(5), evidence_noise: noise, caps: caps.to_vec() };
+        let publish =
+            Publish { threshold: Threshold::from_units(5), evidence_noise: noise, caps: caps.to_vec() };
         let found = [0, 1, 2, 10, 11, 100, 101].map(|items| publish.cap(items));
         assert_eq!(found, [UNIT, UNIT, 700, 700, 300, 300, 0]);
     }

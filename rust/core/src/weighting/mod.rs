@@ -1,9 +1,9 @@
 //! Weights: how a user's unit of norm is spread over its items, in integers.
 
 mod histogram;
-mod tilted;
 #[cfg(test)]
 mod tests;
+mod tilted;
 
 use serde::{Deserialize, Serialize};
 
