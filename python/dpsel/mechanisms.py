@@ -137,10 +137,10 @@ class Sips:
 class Steered:
     """Look at noisy weights of all items in many rounds and steer every user's weight by them.
 
-    Items without a chance are given up, frequent items get no more weight than they need, and what that frees goes
-    to the items in between. Only the last round publishes. More rounds release more for the same budget
-    and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should be
-    generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
+    Items without a chance are given up, frequent items get no more weight than they need, and what that
+    frees goes to the items in between. Only the last round publishes. More rounds release more for the same
+    budget and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should
+    be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
