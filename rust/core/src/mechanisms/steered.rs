@@ -51,7 +51,7 @@ impl Steered {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 256;
 
-    pub(super) fn validate(&self) -> Result<()> {
+    pub(super) fn validate(self) -> Result<()> {
         if (1..=Self::MAX_ROUNDS).contains(&self.rounds) {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Steered {
         let sigmas: Vec<f64> = shares.iter().map(|share| sigma(fraction(*share))).collect();
         let total = evidence_sigma(&shares, &sigmas);
         let largest = sigmas.iter().copied().fold(total, f64::max);
-        if !(14.0 * largest < LARGEST) {
+        if 14.0 * largest >= LARGEST {
             return Err(too_noisy());
         }
         let publish = publication(bound, total, delta)?;

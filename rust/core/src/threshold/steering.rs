@@ -17,7 +17,7 @@ use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::weighting::{FULL_FACTOR, TiltedHistogram};
 
-/// Bytes held for each item code and each user, besides the contributions.
+/// Bytes held for each item code: its weight, evidence, exposure and factor.
 const CODE_BYTES: usize = 8 + 8 + 4 + 2;
 
 /// Run the rounds on users who keep the items that they have now.
@@ -139,13 +139,12 @@ impl Step<'_> {
         block: &mut Block,
         dropped: &mut Vec<ItemCode>,
     ) {
-        let codes = part.codes.start + places.start..part.codes.start + places.end;
-        block.fill(self, codes.clone(), &mut part.factors[places.clone()]);
+        let (start, first_code) = (places.start, part.codes.start + places.start);
+        block.fill(self, first_code, &mut part.factors[places]);
         for ((place, weight), word) in block.alive.iter().zip(&block.words) {
-            let at = places.start + place;
-            self.add_evidence(part, at, *weight, *word);
-            if part.factors[at] == 0 {
-                dropped.push(ItemCode::from_index(codes.start + place));
+            self.add_evidence(part, start + place, *weight, *word);
+            if part.factors[start + place] == 0 {
+                dropped.push(ItemCode::from_index(first_code + place));
             }
         }
     }
@@ -187,11 +186,12 @@ struct Block {
 
 impl Block {
     /// In the first round items without weight go out: nobody holds them, so they must not matter.
-    fn fill(&mut self, step: &Step<'_>, codes: Range<usize>, factors: &mut [u16]) {
+    fn fill(&mut self, step: &Step<'_>, first: usize, factors: &mut [u16]) {
         let mut all = [Digest::default(); BLOCK];
+        let codes = factors.len();
         self.alive.clear();
         self.digests.clear();
-        let weights = step.histogram.weights(codes.clone());
+        let weights = step.histogram.weights(first..first + factors.len());
         for ((place, factor), weight) in factors.iter_mut().enumerate().zip(weights) {
             if step.first && weight == 0 {
                 *factor = 0;
@@ -201,7 +201,7 @@ impl Block {
             }
         }
         if !self.alive.is_empty() {
-            step.vocabulary.gather_digests(codes.start, &mut all[..codes.len()]);
+            step.vocabulary.gather_digests(first, &mut all[..codes]);
         }
         self.digests.extend(self.alive.iter().map(|(place, _)| all[*place]));
         self.words.resize(self.digests.len(), 0);
