@@ -36,6 +36,7 @@ MECHANISMS = [
     Case("sips", dpsel.Sips(rounds=3, ratio=1 / 3), BOTH),
     Case("sips", dpsel.Sips(rounds=1, ratio=0.5), BOTH, "sips-one-round"),
     Case("sips", dpsel.Sips(rounds=4, ratio=1.0), BOTH, "sips-equal-rounds"),
+    Case("steered", dpsel.Steered(rounds=4), BOTH),
 ]
 
 #: Without noise: no scale, no threshold, no noisy weights. They have a suite of their own.

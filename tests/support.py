@@ -10,6 +10,7 @@ import pyarrow as pa
 import dpsel
 from reference.mechanisms import Round
 from reference.noise import UNIT
+from reference.steered import EvidenceRound
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -59,11 +60,22 @@ def report_of(release) -> dict:
     return json.loads(release.report.to_json())
 
 
-def rounds_of(release) -> list[Round]:
+def evidence_round(round_: dict) -> EvidenceRound:
+    """A round that gathers evidence, from a calibration."""
+    publish = round_.get("publish") or {"threshold": None, "caps": []}
+    caps = tuple((cap["items"], cap["weight"]) for cap in publish["caps"])
+    steering = (round_["share"], round_["abandon"], round_["aim"])
+    return EvidenceRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
+
+
+def rounds_of(release) -> list[Round | EvidenceRound]:
     """Scale and threshold of every round, from the report."""
     rounds = []
     for round_ in report_of(release)["calibration"]["rounds"]:
         noise = round_["noise"]
+        if "share" in round_:
+            rounds.append(evidence_round(round_))
+            continue
         scale = noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"]
         rounds.append(Round(scale, round_["threshold"]))
     return rounds

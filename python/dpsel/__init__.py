@@ -20,6 +20,7 @@ from dpsel.mechanisms import (
     CountLaplace,
     OneItem,
     Sips,
+    Steered,
     WeightedGaussian,
     WeightedLaplace,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Release",
     "Report",
     "Sips",
+    "Steered",
     "WeightedGaussian",
     "WeightedLaplace",
     "__version__",

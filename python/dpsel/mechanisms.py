@@ -26,6 +26,7 @@ __all__ = [
     "Mechanism",
     "OneItem",
     "Sips",
+    "Steered",
     "WeightedGaussian",
     "WeightedLaplace",
 ]
@@ -165,6 +166,39 @@ class Sips:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """Look at noisy weights of all items in many rounds and steer every user's weight by them.
+
+    Items without a chance are given up, frequent items get no more weight than they need, and what that
+    frees goes to the items in between. Only the last round publishes. More rounds release more for the same
+    budget and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should
+    be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+
+    Args:
+        rounds: Number of rounds, at least 1.
+
+    Raises:
+        InvalidParameterError: If the argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.Steered(rounds=20)
+        Steered(rounds=20)
+    """
+
+    name: ClassVar[str] = "steered"
+    rounds: int = 30
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        from dpsel import _core
+
+        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
+        _core.validate_steered(self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
 class OneItem:
     """Release an item of n users with the largest probability there is, for ``max_items_per_user=1`` only.
 
@@ -198,10 +232,10 @@ def _written(mechanism: Mechanism) -> str:
     return f"{type(mechanism).__name__}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips | OneItem
+Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips | Steered | OneItem
 """Every mechanism."""
 
-_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, OneItem)
+_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered, OneItem)
 
 
 def every() -> list[Mechanism]:

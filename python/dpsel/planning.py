@@ -23,7 +23,7 @@ from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, resolve
-from dpsel.report import readable_round
+from dpsel.report import readable
 
 if TYPE_CHECKING:
     import os
@@ -204,17 +204,16 @@ class Plan:
 
 def _row(privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]) -> dict[str, Any]:
     request = request_json(privacy, limit, mechanism)
-    rounds = calibrate(privacy, limit, mechanism)["rounds"]
-    readable = [readable_round(each) for each in rounds]
+    rounds = [readable(each) for each in calibrate(privacy, limit, mechanism)["rounds"]]
     probabilities = _core.keep_probabilities(request, held, users)
     needed = _core.users_needed(request, held, list(_KEEP))
     return {
         "mechanism": repr(mechanism),
         "max_items_per_user": limit,
         "items_per_user": held,
-        "scale": readable[-1]["scale"],
-        "threshold": readable[-1]["threshold"],
-        "rounds": readable,
+        "scale": rounds[-1]["scale"],
+        "threshold": rounds[-1]["threshold"],
+        "rounds": rounds,
         "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
         "request": request,

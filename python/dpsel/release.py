@@ -135,7 +135,7 @@ class Release:
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
-        rounds = self.report.rounds
+        rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
         if rounds and rounds[0]["noise"] == "none":
             rule = "released with a probability that grows with the weight, even odds at: "
             rule += "; ".join(f"{stage['threshold']:.6g}" for stage in rounds)

@@ -78,7 +78,7 @@ class Report(Mapping[str, Any]):
 
         A release curve has no noise; its threshold is the weight at which a release is as likely as not.
         """
-        return [readable_round(each) for each in self._data["calibration"]["rounds"]]
+        return [readable(each) for each in self._data["calibration"]["rounds"]]
 
     @property
     def is_insecure(self) -> bool:
@@ -170,8 +170,11 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
     return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
 
 
-def readable_round(stage: dict[str, Any]) -> dict[str, Any]:
-    """Return a round of a calibration for a person."""
+def readable(stage: dict[str, Any]) -> dict[str, Any]:
+    """Return a round of a calibration in units of weight.
+
+    A round that only gathers evidence has no threshold; the last one has the scale of all the evidence.
+    """
     if "curve" in stage:
         # Without noise there is no scale, and in place of a threshold stands the weight of even odds.
         return {
@@ -180,12 +183,14 @@ def readable_round(stage: dict[str, Any]) -> dict[str, Any]:
             "scale": None,
             "threshold": stage["half"] / UNIT,
         }
-    noise = stage["noise"]
+    publish = stage.get("publish") or {}
+    noise = publish.get("evidence_noise", stage["noise"])
+    threshold = publish.get("threshold", stage.get("threshold"))
     return {
         "weighting": stage["weighting"],
         "noise": noise["kind"],
         "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
-        "threshold": stage["threshold"] / UNIT,
+        "threshold": None if threshold is None else threshold / UNIT,
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from math import isqrt
 
-from . import prf
+from . import prf, steered
 from .noise import UNIT, at_least, noise
 
 Rows = Iterable[tuple[Hashable, Hashable]]
@@ -98,6 +98,9 @@ def select(
     seen: list[dict] | None = None,
 ) -> dict[Hashable, int | None]:
     """The released items, each with its noisy weight in integer units (None without weights)."""
+    if mechanism == "steered":
+        found = steered.select(bound(sets_of(rows), max_items, key), rounds, key, seen)
+        return found if with_weights else dict.fromkeys(found)
     definition = DEFINITIONS[mechanism]
     sets = sets_of(rows)
     released: dict[Hashable, int | None] = {}

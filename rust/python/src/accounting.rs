@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips, Steered};
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
@@ -80,19 +80,32 @@ fn bound(items: i64) -> Result<L0Bound> {
 /// Check the parameters of `Sips`.
 #[pyfunction]
 pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
-    guarded(|| sips_request(rounds, ratio)?.validate().map(drop))
+    guarded(|| {
+        let rounds = number_of_rounds(rounds, "three are enough nearly always")?;
+        request_for(MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }))?.validate().map(drop)
+    })
+}
+
+/// Check the parameters of `Steered`.
+#[pyfunction]
+pub(crate) fn validate_steered(rounds: i64) -> PyResult<()> {
+    guarded(|| {
+        let rounds = number_of_rounds(rounds, "thirty do well")?;
+        request_for(MechanismSpec::Steered(Steered { rounds }))?.validate().map(drop)
+    })
+}
+
+fn number_of_rounds(rounds: i64, fix: &'static str) -> Result<u32> {
+    u32::try_from(rounds).map_err(|_| Error::parameter("rounds", "at least 1", rounds, fix))
 }
 
 /// A request in which everything but the mechanism is certainly valid.
-fn sips_request(rounds: i64, ratio: f64) -> Result<Request> {
-    let fix = "three are enough nearly always";
-    let outside = |_| Error::parameter("rounds", "at least 1", rounds, fix);
-    let rounds = u32::try_from(rounds).map_err(outside)?;
+fn request_for(mechanism: MechanismSpec) -> Result<Request> {
     Ok(Request {
         columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
         privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },
         max_items_per_user: bound(1)?,
-        mechanism: MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }),
+        mechanism,
         with_weights: false,
     })
 }

@@ -26,6 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::accounting::{
         calibrate, check_report, convert_zcdp, validate_bound, validate_privacy, validate_sips,
+        validate_steered,
     };
     #[pymodule_export]
     use super::export::{Release, write_text};

@@ -60,6 +60,18 @@ impl BoundedContributions {
         control.check()
     }
 
+    /// Drop what bounding left out: no other item will ever move up.
+    pub(crate) fn forget_reserve(&mut self) {
+        for len in self.contributions.lens.iter_mut() {
+            *len = (*len).min(self.bound);
+        }
+    }
+
+    /// Number of users.
+    pub(crate) fn users(&self) -> usize {
+        self.contributions.users.len()
+    }
+
     /// What is known of each item.
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
         &self.contributions.vocabulary

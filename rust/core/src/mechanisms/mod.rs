@@ -9,6 +9,7 @@ mod one_item;
 pub mod outlook;
 mod requirements;
 mod sips;
+mod steered;
 mod weighted_gaussian;
 mod weighted_laplace;
 
@@ -18,12 +19,13 @@ pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use one_item::OneItem;
 pub use sips::Sips;
+pub use steered::Steered;
 pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::Rule;
+use crate::threshold::{Evidence, Publish, Rule};
 use crate::weighting::Weighting;
 
 /// What every mechanism can do without data: turn a budget into numbers.
@@ -51,6 +53,13 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// The rounds and the publication, if all rounds gather evidence and the last one publishes.
+    pub(crate) fn evidence(&self) -> Option<(Vec<&Evidence>, &Publish)> {
+        let rounds = self.rounds.iter().map(|round| round.rule.evidence()).collect::<Option<Vec<_>>>()?;
+        let publish = rounds.last()?.publish.as_ref()?;
+        Some((rounds, publish))
+    }
+
     /// How these numbers differ from the `expected` ones, one sentence per parameter.
     #[must_use]
     pub fn differences(&self, expected: &Self) -> Vec<String> {
@@ -129,6 +138,8 @@ pub enum MechanismSpec {
     Sips(Sips),
     /// [`OneItem`]
     OneItem(OneItem),
+    /// [`Steered`]
+    Steered(Steered),
 }
 
 impl MechanismSpec {
@@ -142,6 +153,7 @@ impl MechanismSpec {
             Self::WeightedGaussian(m) => m,
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
+            Self::Steered(m) => m,
         }
     }
 
@@ -159,6 +171,7 @@ impl MechanismSpec {
     pub(crate) fn validate(&self) -> Result<()> {
         match self {
             Self::Sips(m) => m.validate(),
+            Self::Steered(m) => m.validate(),
             _ => Ok(()),
         }
     }

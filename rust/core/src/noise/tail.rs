@@ -61,18 +61,18 @@ pub(super) fn approximate_inverse(noise: Noise, tail: f64) -> f64 {
     }
 }
 
-/// Newton's method for ln Q(x) = ln `tail`. As ln Q is concave and the start, from Q(x) <= exp(-x^2/2)/2,
-/// is at or above the root, every step stays above it and comes closer.
+/// A rational approximation, good to 4.5e-4, and two of Halley's steps, each of which cubes the error.
 fn gaussian_quantile(tail: f64) -> f64 {
-    let mut x = (-2.0 * libm::log(2.0 * tail)).max(0.0).sqrt();
-    for _ in 0..8 {
+    let t = (-2.0 * libm::log(tail)).max(0.0).sqrt();
+    // Hastings, in Abramowitz and Stegun, 26.2.23.
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    let mut x = (t - above / below).max(0.0);
+    for _ in 0..2 {
         let upper = 0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2);
         let density = libm::exp(-0.5 * x * x) / std::f64::consts::TAU.sqrt();
-        let step = libm::log(upper / tail) * upper / density;
-        x += step;
-        if step.abs() <= 1e-15 * x {
-            break;
-        }
+        let newton = (upper - tail) / density;
+        x += newton / (1.0 - 0.5 * x * newton);
     }
     x
 }

@@ -2,9 +2,12 @@
 
 pub mod calibration;
 pub mod curve;
+mod evidence;
 mod rounds;
 mod rule;
+mod steering;
 
+pub use evidence::{Cap, Evidence, Publish, SHARES};
 pub use rounds::{Selected, select_rounds};
 pub use rule::{Noisy, Rule};
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::rule::Decider;
+use super::steering::select_by_evidence;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
@@ -13,7 +14,7 @@ use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
-const BLOCK: usize = 4 * Vocabulary::STRIDE;
+pub(super) const BLOCK: usize = 4 * Vocabulary::STRIDE;
 
 /// The items selected by all rounds.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ pub struct Selected {
 }
 
 impl Selected {
+    pub(super) fn new(items: Vec<(ItemCode, i64)>, contributions: BoundedContributions) -> Self {
+        Self { items, contributions }
+    }
+
     /// What is known of the items.
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
         self.contributions.vocabulary()
@@ -41,6 +46,9 @@ pub fn select_rounds(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Selected> {
+    if let Some((rounds, publish)) = calibration.evidence() {
+        return select_by_evidence(contributions, &rounds, publish, key, control);
+    }
     let codes = contributions.vocabulary().code_bound();
     let bytes = codes * 8 + contributions.rows() * 4;
     control.charge_memory(bytes as u64, "weighing the items")?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calibration::noise_tail;
 use super::curve::{Curve, CurveSpec};
+use super::evidence::Evidence;
 use crate::Result;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
 
@@ -17,6 +18,8 @@ pub enum Rule {
     Noisy(Noisy),
     /// A release curve, without noise.
     Curve(CurveSpec),
+    /// Evidence that steers.
+    Evidence(Evidence),
 }
 
 /// Released iff weight + noise >= threshold.
@@ -34,7 +37,7 @@ impl Rule {
     pub fn noisy(&self) -> Option<Noisy> {
         match self {
             Self::Noisy(noisy) => Some(*noisy),
-            Self::Curve(_) => None,
+            Self::Curve(_) | Self::Evidence(_) => None,
         }
     }
 
@@ -42,8 +45,8 @@ impl Rule {
     #[must_use]
     pub fn curve(&self) -> Option<CurveSpec> {
         match self {
-            Self::Noisy(_) => None,
             Self::Curve(spec) => Some(*spec),
+            Self::Noisy(_) | Self::Evidence(_) => None,
         }
     }
 
@@ -51,6 +54,14 @@ impl Rule {
     #[must_use]
     pub fn quantum(&self) -> u64 {
         self.curve().map_or(1, |spec| spec.quantum.max(1))
+    }
+
+    /// The evidence that the round gathers, if that is what it does.
+    pub(crate) fn evidence(&self) -> Option<&Evidence> {
+        match self {
+            Self::Evidence(evidence) => Some(evidence),
+            Self::Noisy(_) | Self::Curve(_) => None,
+        }
     }
 
     /// The probability that an item of so many integer units is released, in plain arithmetic.
@@ -64,13 +75,17 @@ impl Rule {
                 let weight = u64::try_from(weight.max(0)).unwrap_or(u64::MAX);
                 Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
+            Self::Evidence(evidence) => evidence.keep_probability(weight),
         }
     }
 
     /// How this rule differs from the one that is called for, one phrase per parameter.
     pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
-        let (Self::Noisy(got), Self::Noisy(want)) = (self, want) else {
-            return if self == want { Vec::new() } else { vec![format!("{self:?} instead of {want:?}")] };
+        let (got, want) = match (self, want) {
+            (Self::Noisy(got), Self::Noisy(want)) => (got, want),
+            (Self::Evidence(got), Self::Evidence(want)) => return got.differences(want),
+            _ if self == want => return Vec::new(),
+            _ => return vec![format!("{self:?} instead of {want:?}")],
         };
         let mut found = Vec::new();
         if got.noise != want.noise {
@@ -93,6 +108,7 @@ impl Rule {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
             }
             Self::Curve(spec) => Decider::Curve(Curve::of(spec.curve, spec.quantum)?),
+            Self::Evidence(_) => Decider::Nothing,
         })
     }
 }
@@ -102,6 +118,8 @@ impl Rule {
 pub(super) enum Decider {
     Noisy(Box<NoisyThreshold>),
     Curve(Arc<Curve>),
+    /// Releases nothing: evidence is not decided item by item in a round of its own.
+    Nothing,
 }
 
 impl Decider {
@@ -111,6 +129,7 @@ impl Decider {
         match self {
             Self::Noisy(decision) => decision.releases(weight, word),
             Self::Curve(curve) => curve.releases(weight, word),
+            Self::Nothing => false,
         }
     }
 
@@ -119,6 +138,7 @@ impl Decider {
         match self {
             Self::Noisy(decision) => decision.noisy_weight(weight, word),
             Self::Curve(_) => 0,
+            Self::Nothing => 0,
         }
     }
 }

@@ -3,10 +3,12 @@
 mod histogram;
 #[cfg(test)]
 mod tests;
+mod tilted;
 
 use serde::{Deserialize, Serialize};
 
 pub use histogram::WeightHistogram;
+pub use tilted::{FULL_FACTOR, TiltedHistogram};
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.

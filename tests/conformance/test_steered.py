@@ -1,0 +1,102 @@
+"""Laws 3 and 4 for steered selection: weights under any factors, and what the one publication rests on."""
+
+from __future__ import annotations
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpsel
+from reference import calibration as formulas
+from reference import mechanisms as reference
+from reference import steered
+from reference.noise import UNIT
+from strategies import keys, max_items, neighbours
+from support import report_of, rounds_of, select, table, units_of
+
+PRIVACY = [
+    dpsel.ApproxDP(epsilon=0.1, delta=1e-9),
+    dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5),
+    dpsel.ApproxDP(epsilon=6.0, delta=0.3),
+    dpsel.ZCDP(rho=0.1, delta=1e-5),
+]
+
+
+def calibration(privacy, bound: int, rounds: int = 7) -> dict:
+    release = select(
+        table([]), privacy=privacy, max_items_per_user=bound, mechanism=dpsel.Steered(rounds=rounds)
+    )
+    return report_of(release)["calibration"]
+
+
+@given(tables=neighbours(), bound=max_items, key=keys, data=st.data())
+def test_neighbours_differ_by_one_unit_of_norm_whatever_the_factors(tables, bound, key, data) -> None:
+    kept = [reference.bound(reference.sets_of(rows), bound, key) for rows in tables]
+    items = sorted({item for sets in kept for held in sets.values() for item in held}, key=str)
+    factors = {item: data.draw(st.integers(0, steered.FULL)) for item in items}
+    cap = data.draw(st.integers(1, UNIT))
+    before, after = (steered.histogram(sets, dict.fromkeys(sets, cap), factors) for sets in kept)
+    changes = [after.get(item, 0) - before.get(item, 0) for item in items]
+    assert all(0 <= change <= cap for change in changes)
+    assert sum(change**2 for change in changes) <= UNIT**2
+
+
+@pytest.mark.parametrize("privacy", PRIVACY, ids=str)
+@pytest.mark.parametrize("bound", [1, 2, 7, 300, 10_000])
+def test_novel_items_and_noise_stay_within_the_budget(privacy, bound) -> None:
+    rounds = calibration(privacy, bound)["rounds"]
+    publish = rounds[-1]["publish"]
+    assert sum(r["share"] for r in rounds) == steered.SHARES
+    spread = mpmath.sqrt(
+        sum((mpmath.mpf(r["share"]) / steered.SHARES * mpmath.mpf(r["noise"]["sigma"])) ** 2 for r in rounds)
+    )
+    assert spread <= mpmath.mpf(publish["evidence_noise"]["sigma"])
+    squares = sum(1 / mpmath.mpf(r["noise"]["sigma"]) ** 2 for r in rounds)
+    sizes = [cap["items"] for cap in publish["caps"]]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == bound
+    novel = mpmath.mpf(0)
+    for cap in publish["caps"]:
+        tail = formulas.normal_tail(mpmath.mpf(publish["threshold"] - cap["weight"]) / UNIT / spread)
+        novel = max(novel, -mpmath.expm1(cap["items"] * mpmath.log1p(-tail)))
+    if privacy.kind == "zcdp":
+        assert novel <= privacy.delta
+        assert squares / 2 <= mpmath.mpf(privacy.rho)
+    else:
+        gauss = formulas.hockey_stick(privacy.epsilon, mpmath.sqrt(squares))
+        assert novel + (1 - novel) * gauss <= mpmath.mpf(privacy.delta)
+
+
+def test_an_item_of_one_user_is_released_only_by_its_noise() -> None:
+    """Frequent items are released, one user's are not, and no evidence below the threshold comes out."""
+    rows = [(u, i) for u in range(400) for i in range(20)] + [(u, 1000 + u) for u in range(400)]
+    release = select(
+        table(rows),
+        privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+        max_items_per_user=30,
+        mechanism=dpsel.Steered(rounds=8),
+        with_weights=True,
+    )
+    found = units_of(release)
+    assert set(range(20)) == set(found)
+    assert min(found.values()) >= rounds_of(release)[-1].threshold
+
+
+def test_users_keep_the_items_that_they_had() -> None:
+    """Items beyond the bound never move up: only the bounded ones count as touched in the proof."""
+    rows = [(u, i) for u in range(300) for i in range(12)]
+    release = select(
+        table(rows),
+        privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+        max_items_per_user=3,
+        mechanism=dpsel.Steered(rounds=6),
+        with_weights=True,
+    )
+    assert sum(units_of(release).values()) <= 300 * 2 * UNIT
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 257, 2**40])
+def test_rounds_out_of_range(rounds) -> None:
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="^rounds must be"):
+        dpsel.Steered(rounds=rounds)
