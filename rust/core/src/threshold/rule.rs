@@ -137,8 +137,7 @@ impl Decider {
     pub(super) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
         match self {
             Self::Noisy(decision) => decision.noisy_weight(weight, word),
-            Self::Curve(_) => 0,
-            Self::Nothing => 0,
+            Self::Curve(_) | Self::Nothing => 0,
         }
     }
 }

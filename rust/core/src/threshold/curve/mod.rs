@@ -68,7 +68,9 @@ pub struct Curve {
 
 /// How many curves are remembered.
 const REMEMBERED: usize = 16;
-static RECENT: Mutex<VecDeque<((CurveKind, u64), Arc<Curve>)>> = Mutex::new(VecDeque::new());
+/// What the table of a curve depends on.
+type Parameters = (CurveKind, u64);
+static RECENT: Mutex<VecDeque<(Parameters, Arc<Curve>)>> = Mutex::new(VecDeque::new());
 
 impl Curve {
     /// Make the table.
