@@ -6,6 +6,9 @@
 mod count_gaussian;
 mod count_laplace;
 pub mod outlook;
+mod policy;
+mod policy_gaussian;
+mod policy_laplace;
 mod requirements;
 mod sips;
 mod weighted_gaussian;
@@ -15,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
+pub use policy_gaussian::PolicyGaussian;
+pub use policy_laplace::PolicyLaplace;
 pub use sips::Sips;
 pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
@@ -112,6 +117,10 @@ pub enum MechanismSpec {
     WeightedLaplace(WeightedLaplace),
     /// [`WeightedGaussian`]
     WeightedGaussian(WeightedGaussian),
+    /// [`PolicyLaplace`]
+    PolicyLaplace(PolicyLaplace),
+    /// [`PolicyGaussian`]
+    PolicyGaussian(PolicyGaussian),
     /// [`Sips`]
     Sips(Sips),
 }
@@ -125,12 +134,16 @@ impl MechanismSpec {
             Self::CountGaussian(m) => m,
             Self::WeightedLaplace(m) => m,
             Self::WeightedGaussian(m) => m,
+            Self::PolicyLaplace(m) => m,
+            Self::PolicyGaussian(m) => m,
             Self::Sips(m) => m,
         }
     }
 
     pub(crate) fn validate(&self) -> Result<()> {
         match self {
+            Self::PolicyLaplace(m) => m.validate(),
+            Self::PolicyGaussian(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             _ => Ok(()),
         }

@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::mechanisms::Calibration;
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::weighting::WeightHistogram;
+use crate::weighting::{WeightHistogram, weigh_round};
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
 const BLOCK: usize = 4 * Vocabulary::STRIDE;
@@ -48,7 +48,7 @@ pub fn select_rounds(
     let mut released = ItemSet::new(codes);
     let mut items = Vec::new();
     for (index, round) in (0_u32..).zip(&calibration.rounds) {
-        histogram.weigh(&contributions, round.weighting, control)?;
+        weigh_round(&mut histogram, &contributions, round.weighting, key, control)?;
         let decision = Decision {
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),

@@ -1,12 +1,26 @@
 //! Weights: how a user's unit of norm is spread over its items, in integers.
 
+mod greedy;
 mod histogram;
+mod order;
+mod policy_l1;
+mod policy_l2;
+mod preference;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
+pub use policy_l1::PolicyL1;
+pub use policy_l2::PolicyL2;
+pub(crate) use preference::Preference;
+
+use crate::Result;
+use crate::bounding::BoundedContributions;
+use crate::control::Control;
+use crate::random::ReleaseKey;
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.
@@ -14,7 +28,7 @@ pub const FRACTION_BITS: u32 = 30;
 /// One unit of weight, in integer units.
 pub const UNIT: u64 = 1 << FRACTION_BITS;
 
-/// How much a user with k bounded items gives to each of them.
+/// How users spread their weight over their bounded items: at once, or one user after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
@@ -24,17 +38,63 @@ pub enum Weighting {
     EqualL1,
     /// floor(2^s / sqrt(k)): L2 norm at most 1.
     EqualL2,
+    /// Users in order raise their items below a cutoff at equal speed: L1 norm at most 1.
+    PolicyL1(PolicyL1),
+    /// Users in order move their items towards a cutoff: L2 norm at most 1 and a slack.
+    PolicyL2(PolicyL2),
+    /// Users in order fill their items one by one up to a cutoff: L1 norm at most 1.
+    Greedy(Greedy),
 }
 
 impl Weighting {
-    /// The weight of each of `k >= 1` items, in integer units, rounded down.
+    /// The most that a user gives to each of `k >= 1` items that nobody else holds, in integer units.
+    ///
+    /// Without a policy that is the weight of each of its `k` items, rounded down.
     #[must_use]
     pub fn weight(self, k: u32) -> u64 {
         let k = u64::from(k.max(1));
         match self {
             Self::Count => UNIT,
             Self::EqualL1 => UNIT / k,
-            Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),
+            Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),
+            Self::PolicyL1(policy) => policy.novel_weight(k),
+            Self::Greedy(_) => UNIT,
         }
+    }
+
+    /// No item's weight exceeds this.
+    #[must_use]
+    pub fn cutoff(self) -> u64 {
+        match self {
+            Self::Count | Self::EqualL1 | Self::EqualL2 => u64::MAX,
+            Self::PolicyL1(policy) => policy.cutoff,
+            Self::PolicyL2(policy) => policy.cutoff,
+            Self::Greedy(greedy) => greedy.cutoff,
+        }
+    }
+}
+
+/// Set the histogram to the weights of one round.
+///
+/// # Contract
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter.
+///
+/// # Errors
+/// Interruption, or more memory than allowed.
+pub fn weigh_round(
+    histogram: &mut WeightHistogram,
+    contributions: &BoundedContributions,
+    weighting: Weighting,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<()> {
+    let visits = order::Visits { contributions, key, control };
+    match weighting {
+        Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2 => {
+            histogram.weigh(contributions, weighting, control)
+        }
+        Weighting::PolicyL1(policy) => policy.weigh(visits, histogram),
+        Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
+        Weighting::Greedy(greedy) => greedy.weigh(visits, &Preference::Digest, histogram),
     }
 }
