@@ -65,5 +65,5 @@ def rounds_of(release) -> list[Round]:
     for round_ in report_of(release)["calibration"]["rounds"]:
         noise = round_["noise"]
         scale = noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"]
-        rounds.append(Round(scale, round_["threshold"]))
+        rounds.append(Round(scale, round_["threshold"], round_["weighting"]))
     return rounds

@@ -14,7 +14,15 @@ from dpsel import exceptions, mechanisms, release
 from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
 from dpsel.exceptions import DpselError
-from dpsel.mechanisms import CountGaussian, CountLaplace, Sips, WeightedGaussian, WeightedLaplace
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    PolicyGaussian,
+    PolicyLaplace,
+    Sips,
+    WeightedGaussian,
+    WeightedLaplace,
+)
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
@@ -27,6 +35,8 @@ __all__ = [
     "CountLaplace",
     "DpselError",
     "Plan",
+    "PolicyGaussian",
+    "PolicyLaplace",
     "PureDP",
     "Release",
     "Report",

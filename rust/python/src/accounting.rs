@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips};
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
@@ -80,19 +80,32 @@ fn bound(items: i64) -> Result<L0Bound> {
 /// Check the parameters of `Sips`.
 #[pyfunction]
 pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
-    guarded(|| sips_request(rounds, ratio)?.validate().map(drop))
+    guarded(|| {
+        let fix = "three are enough nearly always";
+        let outside = |_| Error::parameter("rounds", "at least 1", rounds, fix);
+        let rounds = u32::try_from(rounds).map_err(outside)?;
+        request_of(MechanismSpec::Sips(Sips { rounds, ratio }))?.validate().map(drop)
+    })
+}
+
+/// Check the parameters of `PolicyLaplace` and `PolicyGaussian`, whose ranges are the same.
+#[pyfunction]
+pub(crate) fn validate_policy(alpha: f64, passes: i64) -> PyResult<()> {
+    guarded(|| {
+        let fix = "one pass does well";
+        let outside = |_| Error::parameter("passes", "between 1 and 100", passes, fix);
+        let passes = u32::try_from(passes).map_err(outside)?;
+        request_of(MechanismSpec::PolicyGaussian(PolicyGaussian { alpha, passes }))?.validate().map(drop)
+    })
 }
 
 /// A request in which everything but the mechanism is certainly valid.
-fn sips_request(rounds: i64, ratio: f64) -> Result<Request> {
-    let fix = "three are enough nearly always";
-    let outside = |_| Error::parameter("rounds", "at least 1", rounds, fix);
-    let rounds = u32::try_from(rounds).map_err(outside)?;
+fn request_of(mechanism: MechanismSpec) -> Result<Request> {
     Ok(Request {
         columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
         privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },
         max_items_per_user: bound(1)?,
-        mechanism: MechanismSpec::Sips(Sips { rounds, ratio }),
+        mechanism,
         with_weights: false,
     })
 }

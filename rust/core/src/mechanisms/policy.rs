@@ -18,7 +18,8 @@ const LARGEST_CUTOFF: f64 = (1_u64 << 61) as f64;
 /// [`Error::InvalidParameter`] naming the parameter.
 pub(super) fn validate(alpha: f64, passes: u32) -> Result<()> {
     if !(0.0..=MOST_ALPHA).contains(&alpha) {
-        let fix = "it is how far above the threshold items stop to gain, in scales of the noise; 3 to 5 do well";
+        let fix =
+            "it is how far above the threshold items stop to gain, in scales of the noise; 3 to 5 do well";
         return Err(Error::parameter("alpha", "between 0 and 1000", alpha, fix));
     }
     if !(1..=MOST_PASSES).contains(&passes) {

@@ -111,7 +111,8 @@ mod tests {
             (Privacy::ApproxDp { epsilon: 8.0, delta: 1e-6 }, 1),
             (Privacy::ApproxDp { epsilon: 0.1, delta: 1e-5 }, 1000),
         ] {
-            let (policy, sigma, threshold) = only_round(&PolicyGaussian { alpha: 5.0, passes: 1 }, privacy, bound);
+            let (policy, sigma, threshold) =
+                only_round(&PolicyGaussian { alpha: 5.0, passes: 1 }, privacy, bound);
             let (_, plain_sigma, plain_threshold) = only_round(&WeightedGaussian {}, privacy, bound);
             let Weighting::PolicyL2(policy) = policy else { panic!("policy") };
             let slack = policy.norm().hi();

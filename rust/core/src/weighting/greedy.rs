@@ -33,7 +33,8 @@ impl Greedy {
         let charged = visits.charge(size_of::<Slot>())?;
         let slot = |rank| Slot { weight: 0, rank };
         let slots = preference.ranks(&visits).into_iter().map(slot).collect();
-        let mut filling = Filling { cutoff: self.cutoff, slots, tie: |tied| by_digest(&visits, tied) };
+        let mut filling =
+            Filling { cutoff: self.cutoff, slots, tie: |tied: &mut [u32]| by_digest(&visits, tied) };
         visits.run(1, |items| filling.visit(items))?;
         histogram.set(filling.slots.iter().map(|slot| slot.weight));
         visits.control.release_memory(charged);
@@ -85,7 +86,8 @@ impl<T: Fn(&mut [u32])> Filling<T> {
     #[cold]
     fn first_of_rank(&self, items: &[u32], rank: u64) -> Option<u32> {
         let open = |slot: Slot| slot.weight < self.cutoff && slot.rank == rank;
-        let mut tied: Vec<u32> = items.iter().copied().filter(|item| open(self.slots[*item as usize])).collect();
+        let mut tied: Vec<u32> =
+            items.iter().copied().filter(|item| open(self.slots[*item as usize])).collect();
         (self.tie)(&mut tied);
         tied.first().copied()
     }

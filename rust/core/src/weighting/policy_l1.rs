@@ -41,8 +41,13 @@ impl PolicyL1 {
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(size_of::<Slot>())?;
         let slots = first_words(&visits).into_iter().map(|turn| Slot { weight: 0, turn }).collect();
-        let mut descent =
-            Descent { policy: self, slots, open: Vec::new(), turns: Vec::new(), tie: |tied| by_digest(&visits, tied) };
+        let mut descent = Descent {
+            policy: self,
+            slots,
+            open: Vec::new(),
+            turns: Vec::new(),
+            tie: |tied: &mut [u32]| by_digest(&visits, tied),
+        };
         visits.run(self.passes, |items| descent.visit(items))?;
         histogram.set(descent.slots.iter().map(|slot| slot.weight));
         visits.control.release_memory(charged);
