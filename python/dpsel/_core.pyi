@@ -19,8 +19,8 @@ __all__ = [
     "select_stream",
     "users_needed",
     "validate_bound",
-    "validate_privacy",
     "validate_policy",
+    "validate_privacy",
     "validate_sips",
     "write_text",
 ]

@@ -104,9 +104,10 @@ class WeightedGaussian:
 class PolicyLaplace:
     """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
 
-    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. Sequential
-    by nature: this step uses one thread. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially
-    private set union" (ICML 2020), section "Policy Laplace". Guarantees :class:`~dpsel.ApproxDP`.
+    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
+    step uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
+    :class:`~dpsel.ApproxDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
@@ -134,10 +135,10 @@ class PolicyLaplace:
 class PolicyGaussian:
     """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
 
-    Each user's step has length 1 at most and points to where all of its items are at the cutoff. Sequential by
-    nature: this step uses one thread. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially
-    private set union" (ICML 2020), section "Policy Gaussian". Guarantees :class:`~dpsel.ApproxDP` and
-    :class:`~dpsel.ZCDP`.
+    Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
+    uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
@@ -204,13 +205,7 @@ class Sips:
 
 
 Mechanism: TypeAlias = (
-    CountLaplace
-    | CountGaussian
-    | WeightedLaplace
-    | WeightedGaussian
-    | PolicyLaplace
-    | PolicyGaussian
-    | Sips
+    CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | PolicyLaplace | PolicyGaussian | Sips
 )
 """Every mechanism."""
 

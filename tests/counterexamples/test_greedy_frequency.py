@@ -1,7 +1,7 @@
 """Known flaw: the published calibration of greedy by frequency (GW) misses its delta by a factor above 10.
 
-Carvalho, Wang and Gondara (AAAI 2022) take the threshold of one new item. But an added user can push later users on
-to items that only they hold, many at once. See docs/algorithms/greedy_frequency.md for the input.
+Carvalho, Wang and Gondara (AAAI 2022) take the threshold of one new item. But an added user can push later
+users on to items that only they hold, many at once. See docs/algorithms/greedy_frequency.md for the input.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Definition:
 
     weight: Callable[[int], int]
     noise: str
-    #: Weights of all items from (bounded sets, parameters in the report, key), if users come one after the other.
+    #: Weights from (bounded sets, parameters in the report, key), if users come one after the other.
     policy: Callable[[dict, dict, bytes], dict] | None = None
 
 

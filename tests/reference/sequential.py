@@ -23,7 +23,7 @@ def descent_l1(bounded, parameters: dict, key: bytes) -> dict:
         left = UNIT // passes
         while left and (still := [item for item in turns if weights[item] < cutoff]):
             # So many whole rounds pass before an item is full or the units run out.
-            rounds = min(left // len(still), min(cutoff - weights[item] for item in still))
+            rounds = min(left // len(still), *(cutoff - weights[item] for item in still))
             for item in still:
                 weights[item] += rounds
             left -= rounds * len(still)

@@ -4,7 +4,9 @@
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips, WeightedGaussian};
+use dpsel_core::mechanisms::{
+    Calibration, MechanismSpec, PolicyGaussian, Sips, WeightedGaussian,
+};
 use dpsel_core::threshold::{Threshold, select_rounds};
 
 fn main() {
@@ -39,6 +41,13 @@ fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weighted_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
     run::<THREADS>(bencher, &calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian {})));
+}
+
+/// One user after the other: threads do not help.
+#[divan::bench(consts = [1], sample_count = 20)]
+fn policy_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
+    let policy = PolicyGaussian { alpha: 5.0, passes: 1 };
+    run::<THREADS>(bencher, &calibrate(MechanismSpec::PolicyGaussian(policy)));
 }
 
 #[divan::bench(consts = THREADS, sample_count = 20)]

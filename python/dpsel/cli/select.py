@@ -76,7 +76,9 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 )
 @click.option("--rounds", type=int, metavar="I", help="Rounds of --mechanism sips.")
 @click.option("--ratio", type=float, metavar="R", help="Budget of a sips round over the next one's.")
-@click.option("--alpha", type=float, metavar="A", help="Cutoff of a policy above the threshold, in noise scales.")
+@click.option(
+    "--alpha", type=float, metavar="A", help="Cutoff of a policy above the threshold, in noise scales."
+)
 @click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
 @click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")
 @click.option(
