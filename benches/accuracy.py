@@ -48,6 +48,8 @@ def mechanisms() -> dict[str, object]:
         "CountGaussian": dpsel.CountGaussian(),
         "WeightedLaplace": dpsel.WeightedLaplace(),
         "WeightedGaussian": dpsel.WeightedGaussian(),
+        "PolicyLaplace": dpsel.PolicyLaplace(),
+        "PolicyGaussian": dpsel.PolicyGaussian(),
         f"Sips, {ROUNDS} rounds": sips,
     }
 

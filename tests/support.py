@@ -77,5 +77,5 @@ def rounds_of(release) -> list[Round | EvidenceRound]:
             rounds.append(evidence_round(round_))
             continue
         scale = noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"]
-        rounds.append(Round(scale, round_["threshold"]))
+        rounds.append(Round(scale, round_["threshold"], round_["weighting"]))
     return rounds

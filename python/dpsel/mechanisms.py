@@ -25,6 +25,8 @@ __all__ = [
     "CountLaplace",
     "Mechanism",
     "OneItem",
+    "PolicyGaussian",
+    "PolicyLaplace",
     "Sips",
     "Steered",
     "WeightedGaussian",
@@ -122,6 +124,76 @@ class WeightedGaussian:
     def __repr__(self) -> str:
         """As it would be written."""
         return _written(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLaplace:
+    """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
+
+    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
+    step uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
+    :class:`~dpsel.ApproxDP`.
+
+    Args:
+        alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
+        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+
+    Raises:
+        InvalidParameterError: If an argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PolicyLaplace(alpha=2)
+        PolicyLaplace(alpha=2.0, passes=1)
+    """
+
+    name: ClassVar[str] = "policy_laplace"
+    alpha: float = 5.0
+    passes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_policy(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyGaussian:
+    """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
+
+    Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
+    uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+
+    Args:
+        alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
+        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+
+    Raises:
+        InvalidParameterError: If an argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PolicyGaussian()
+        PolicyGaussian(alpha=5.0, passes=1)
+    """
+
+    name: ClassVar[str] = "policy_gaussian"
+    alpha: float = 5.0
+    passes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_policy(self)
+
+
+def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
+    from dpsel import _core
+
+    object.__setattr__(policy, "alpha", as_number("alpha", policy.alpha))
+    object.__setattr__(policy, "passes", as_int("passes", policy.passes))
+    _core.validate_policy(policy.alpha, policy.passes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +304,30 @@ def _written(mechanism: Mechanism) -> str:
     return f"{type(mechanism).__name__}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-Mechanism: TypeAlias = CountLaplace | CountGaussian | WeightedLaplace | WeightedGaussian | Sips | Steered | OneItem
+Mechanism: TypeAlias = (
+    CountLaplace
+    | CountGaussian
+    | WeightedLaplace
+    | WeightedGaussian
+    | PolicyLaplace
+    | PolicyGaussian
+    | Sips
+    | Steered
+    | OneItem
+)
 """Every mechanism."""
 
-_CLASSES: Final = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered, OneItem)
+_CLASSES: Final = (
+    CountLaplace,
+    CountGaussian,
+    WeightedLaplace,
+    WeightedGaussian,
+    PolicyLaplace,
+    PolicyGaussian,
+    Sips,
+    Steered,
+    OneItem,
+)
 
 
 def every() -> list[Mechanism]:

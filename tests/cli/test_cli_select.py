@@ -83,6 +83,14 @@ HONOURED = {
     "mechanism": (("--mechanism", "count-gaussian"), {"mechanism": dpsel.CountGaussian()}),
     "rounds": (("--mechanism", "sips", "--rounds", "5"), {"mechanism": dpsel.Sips(rounds=5)}),
     "ratio": (("--mechanism", "sips", "--ratio", "0.5"), {"mechanism": dpsel.Sips(ratio=0.5)}),
+    "alpha": (
+        ("--mechanism", "policy-laplace", "--alpha", "2.5"),
+        {"mechanism": dpsel.PolicyLaplace(alpha=2.5)},
+    ),
+    "passes": (
+        ("--mechanism", "policy-gaussian", "--passes", "2"),
+        {"mechanism": dpsel.PolicyGaussian(passes=2)},
+    ),
     "with_weights": (("--with-weights",), {"with_weights": True}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
@@ -136,6 +144,8 @@ def test_all_paths_reach_the_library(dpsel_run, calls):
 REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
+    "alpha of sips": (("--mechanism", "sips", "--alpha", "2"), "belongs to policy-gaussian, policy-laplace"),
+    "bad passes": (("--mechanism", "policy-gaussian", "--passes", "0"), "passes"),
     "ratio of auto": (("--ratio", "0.5"), "belongs to sips"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),
     "bad ratio": (("--mechanism", "sips", "--ratio", "2"), "ratio"),

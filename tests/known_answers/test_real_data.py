@@ -38,6 +38,13 @@ def test_sips_on_imdb(shared_data) -> None:
     assert 7600 <= count(shared_data / "imdb.parquet", PAPER, SIPS) <= 7900
 
 
+@pytest.mark.parametrize(("alpha", "fewest", "most"), [(2, 5700, 5950), (5, 6350, 6600)])
+def test_policy_gaussian_on_imdb(shared_data, alpha, fewest, most) -> None:
+    """Paper: 5,845, reproduced at alpha = 2; a higher cutoff releases more."""
+    mechanism = dpsel.PolicyGaussian(alpha=alpha)
+    assert fewest <= count(shared_data / "imdb.parquet", PAPER, mechanism) <= most
+
+
 def test_exact_accounting_releases_more(shared_data) -> None:
     """At the (epsilon, delta) that the paper's setting amounts to, at least 4 % more items."""
     imdb = shared_data / "imdb.parquet"

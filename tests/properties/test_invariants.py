@@ -43,6 +43,7 @@ def test_another_user_never_takes_an_item_out_of_one_round(tables, bound, key, p
         dpsel.CountGaussian(),
         dpsel.WeightedLaplace(),
         dpsel.WeightedGaussian(),
+        dpsel.PolicyLaplace(alpha=1.0, passes=2),
     ):
         before, after = (
             set(

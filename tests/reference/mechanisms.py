@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from math import isqrt
 
-from . import prf, steered
+from . import prf, sequential, steered
 from .noise import UNIT, at_least, noise
 
 Rows = Iterable[tuple[Hashable, Hashable]]
@@ -15,10 +15,11 @@ Rows = Iterable[tuple[Hashable, Hashable]]
 
 @dataclass(frozen=True)
 class Round:
-    """Scale (units of weight) and threshold (integer units) of one round, from a report."""
+    """Scale (units of weight), threshold (integer units) and weighting of one round, from a report."""
 
     scale: float
     threshold: int
+    weighting: object = None
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Definition:
 
     weight: Callable[[int], int]
     noise: str
+    #: Weights from (bounded sets, parameters in the report, key), if users come one after the other.
+    policy: Callable[[dict, dict, bytes], dict] | None = None
 
 
 def count_weight(_k: int) -> int:
@@ -46,6 +49,8 @@ DEFINITIONS = {
     "count_gaussian": Definition(count_weight, "gaussian"),
     "weighted_laplace": Definition(l1_weight, "laplace"),
     "weighted_gaussian": Definition(l2_weight, "gaussian"),
+    "policy_laplace": Definition(l1_weight, "laplace", sequential.descent_l1),
+    "policy_gaussian": Definition(l2_weight, "gaussian", sequential.descent_l2),
     "sips": Definition(l2_weight, "gaussian"),
 }
 
@@ -80,6 +85,14 @@ def histogram(bounded, weight: Callable[[int], int]) -> dict[Hashable, int]:
     return sums
 
 
+def weigh(definition: Definition, bounded, round_: Round, max_items: int, key: bytes) -> dict[Hashable, int]:
+    """The weights of one round."""
+    if definition.policy is None:
+        return histogram(bounded, definition.weight)
+    (parameters,) = round_.weighting.values()
+    return definition.policy(bounded, parameters | {"max_items": max_items}, key)
+
+
 def histograms(mechanism: str, rows: Rows, rounds: list[Round], max_items: int, key: bytes) -> list[dict]:
     """The histogram of every round: what the sensitivity statements are about."""
     seen: list[dict] = []
@@ -105,7 +118,7 @@ def select(
     sets = sets_of(rows)
     released: dict[Hashable, int | None] = {}
     for number, round_ in enumerate(rounds):
-        sums = histogram(bound(sets, max_items, key), definition.weight)
+        sums = weigh(definition, bound(sets, max_items, key), round_, max_items, key)
         if seen is not None:
             seen.append(dict(sums))
         out = set()

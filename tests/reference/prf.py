@@ -120,6 +120,11 @@ def bound_priority(key: bytes, user: object, item: object) -> int:
     return aes(bound_key, aes(bound_key, user_digest(key, user)) ^ item_digest(key, item))
 
 
+def order_word(key: bytes, user: object) -> int:
+    """Users of sequential mechanisms come in ascending order of this."""
+    return aes(subkey(key, ORDER, 0), user_digest(key, user))
+
+
 def noise_word(key: bytes, round_: int, item: object) -> int:
     """The uniform 128-bit word from which an item's noise in a round (from 0) is made."""
     return aes(subkey(key, NOISE, round_), item_digest(key, item))

@@ -4,7 +4,7 @@
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips, WeightedGaussian};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips, WeightedGaussian};
 use dpsel_core::threshold::{Noisy, Rule, Threshold, select_rounds};
 
 fn main() {
@@ -31,7 +31,7 @@ fn run<const THREADS: usize>(bencher: divan::Bencher, calibration: &Calibration)
 /// One round that releases nothing: the weights, and a quick refusal of every item.
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
-    let mut calibration = calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian {}));
+    let mut calibration = calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian::default()));
     let rule = calibration.rounds[0].rule.noisy().unwrap();
     calibration.rounds[0].rule =
         Rule::Noisy(Noisy { threshold: Threshold::from_units(i64::MAX / 2), ..rule });
@@ -40,7 +40,14 @@ fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
 
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weighted_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
-    run::<THREADS>(bencher, &calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian {})));
+    run::<THREADS>(bencher, &calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian::default())));
+}
+
+/// One user after the other: threads do not help.
+#[divan::bench(consts = [1], sample_count = 20)]
+fn policy_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
+    let policy = PolicyGaussian { alpha: 5.0, passes: 1 };
+    run::<THREADS>(bencher, &calibrate(MechanismSpec::PolicyGaussian(policy)));
 }
 
 #[divan::bench(consts = THREADS, sample_count = 20)]

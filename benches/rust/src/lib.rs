@@ -182,7 +182,7 @@ pub fn request() -> dpsel_core::Result<Request> {
         columns: columns(),
         privacy: Privacy::Zcdp { rho: 0.1, delta: 1e-5 },
         max_items_per_user: bound()?,
-        mechanism: MechanismSpec::Sips(Sips { rounds: 3, ratio: 1.0 / 3.0 }),
+        mechanism: MechanismSpec::Sips(Sips::default()),
         with_weights: false,
     })
 }

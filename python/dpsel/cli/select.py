@@ -76,6 +76,10 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 )
 @click.option("--rounds", type=int, metavar="I", help="Rounds of --mechanism sips.")
 @click.option("--ratio", type=float, metavar="R", help="Budget of a sips round over the next one's.")
+@click.option(
+    "--alpha", type=float, metavar="A", help="Cutoff of a policy above the threshold, in noise scales."
+)
+@click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
 @click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")
 @click.option(
     "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
@@ -157,7 +161,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "privacy": privacy_from(options["epsilon"], options["rho"], options["delta"]),
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": _mechanisms.mechanism_from(
-            options["mechanism"], {"rounds": options["rounds"], "ratio": options["ratio"]}
+            options["mechanism"], {name: options[name] for name in ("rounds", "ratio", "alpha", "passes")}
         ),
         "with_weights": options["with_weights"],
         "ngrams": ngrams_from(options["ngrams"]),

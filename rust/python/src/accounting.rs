@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, Sips, Steered};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips, Steered};
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
@@ -82,7 +82,7 @@ fn bound(items: i64) -> Result<L0Bound> {
 pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
     guarded(|| {
         let rounds = number_of_rounds(rounds, "three are enough nearly always")?;
-        request_for(MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }))?.validate().map(drop)
+        request_of(MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }))?.validate().map(drop)
     })
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
 pub(crate) fn validate_steered(rounds: i64) -> PyResult<()> {
     guarded(|| {
         let rounds = number_of_rounds(rounds, "thirty do well")?;
-        request_for(MechanismSpec::Steered(Steered { rounds }))?.validate().map(drop)
+        request_of(MechanismSpec::Steered(Steered { rounds }))?.validate().map(drop)
     })
 }
 
@@ -99,8 +99,19 @@ fn number_of_rounds(rounds: i64, fix: &'static str) -> Result<u32> {
     u32::try_from(rounds).map_err(|_| Error::parameter("rounds", "at least 1", rounds, fix))
 }
 
+/// Check the parameters of `PolicyLaplace` and `PolicyGaussian`, whose ranges are the same.
+#[pyfunction]
+pub(crate) fn validate_policy(alpha: f64, passes: i64) -> PyResult<()> {
+    guarded(|| {
+        let fix = "one pass does well";
+        let outside = |_| Error::parameter("passes", "between 1 and 100", passes, fix);
+        let passes = u32::try_from(passes).map_err(outside)?;
+        request_of(MechanismSpec::PolicyGaussian(PolicyGaussian { alpha, passes }))?.validate().map(drop)
+    })
+}
+
 /// A request in which everything but the mechanism is certainly valid.
-fn request_for(mechanism: MechanismSpec) -> Result<Request> {
+fn request_of(mechanism: MechanismSpec) -> Result<Request> {
     Ok(Request {
         columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
         privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },

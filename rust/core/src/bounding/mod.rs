@@ -77,6 +77,11 @@ impl BoundedContributions {
         &self.contributions.vocabulary
     }
 
+    /// The digest of each user.
+    pub(crate) fn user_digests(&self) -> &[Digest] {
+        &self.contributions.users
+    }
+
     /// The most items a user keeps.
     pub(crate) fn bound(&self) -> u32 {
         self.bound

@@ -7,6 +7,9 @@ mod count_gaussian;
 mod count_laplace;
 mod one_item;
 pub mod outlook;
+mod policy;
+mod policy_gaussian;
+mod policy_laplace;
 mod requirements;
 mod sips;
 mod steered;
@@ -18,6 +21,8 @@ use serde::{Deserialize, Serialize};
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use one_item::OneItem;
+pub use policy_gaussian::PolicyGaussian;
+pub use policy_laplace::PolicyLaplace;
 pub use sips::Sips;
 pub use steered::Steered;
 pub use weighted_gaussian::WeightedGaussian;
@@ -134,6 +139,10 @@ pub enum MechanismSpec {
     WeightedLaplace(WeightedLaplace),
     /// [`WeightedGaussian`]
     WeightedGaussian(WeightedGaussian),
+    /// [`PolicyLaplace`]
+    PolicyLaplace(PolicyLaplace),
+    /// [`PolicyGaussian`]
+    PolicyGaussian(PolicyGaussian),
     /// [`Sips`]
     Sips(Sips),
     /// [`OneItem`]
@@ -151,6 +160,8 @@ impl MechanismSpec {
             Self::CountGaussian(m) => m,
             Self::WeightedLaplace(m) => m,
             Self::WeightedGaussian(m) => m,
+            Self::PolicyLaplace(m) => m,
+            Self::PolicyGaussian(m) => m,
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
             Self::Steered(m) => m,
@@ -170,6 +181,8 @@ impl MechanismSpec {
 
     pub(crate) fn validate(&self) -> Result<()> {
         match self {
+            Self::PolicyLaplace(m) => m.validate(),
+            Self::PolicyGaussian(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
             _ => Ok(()),

@@ -7,12 +7,13 @@ pub const MOST_USERS: u64 = 1 << 32;
 
 /// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some round.
 ///
-/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
+/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds. Where
+/// users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {
-        let weight = i128::from(users)
-            * i128::from(round.weighting.weight_in_quanta(items_per_user, round.rule.quantum()));
+        let each = round.weighting.weight_in_quanta(items_per_user, round.rule.quantum());
+        let weight = (i128::from(users) * i128::from(each)).min(round.weighting.cutoff().into());
         1.0 - round.rule.keep_probability(weight)
     });
     (1.0 - missed.product::<f64>()).clamp(0.0, 1.0)

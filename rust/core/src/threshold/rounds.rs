@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::mechanisms::Calibration;
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::weighting::WeightHistogram;
+use crate::weighting::{WeightHistogram, weigh_round};
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
 pub(super) const BLOCK: usize = 4 * Vocabulary::STRIDE;
@@ -56,7 +56,8 @@ pub fn select_rounds(
     let mut released = ItemSet::new(codes);
     let mut items = Vec::new();
     for (index, round) in (0_u32..).zip(&calibration.rounds) {
-        histogram.weigh_in_quanta(&contributions, round.weighting, round.rule.quantum(), control)?;
+        let weights = (round.weighting, round.rule.quantum());
+        weigh_round(&mut histogram, &contributions, weights, key, control)?;
         let decision = Decision {
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),

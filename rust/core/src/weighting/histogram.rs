@@ -94,6 +94,15 @@ impl WeightHistogram {
         control.check()
     }
 
+    /// Set to weights found elsewhere, one for each code.
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
+    pub(super) fn set(&mut self, weights: impl Iterator<Item = u64>) {
+        let sums = self.low.as_mut_slice().iter_mut().zip(self.high.as_mut_slice());
+        for ((low, high), weight) in sums.zip(weights) {
+            (*low, *high) = (weight as u32, (weight >> u32::BITS) as u32);
+        }
+    }
+
     /// Add what is not in buckets.
     fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
         let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());

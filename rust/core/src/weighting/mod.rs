@@ -1,14 +1,28 @@
 //! Weights: how a user's unit of norm is spread over its items, in integers.
 
+mod greedy;
 mod histogram;
+mod order;
+mod policy_l1;
+mod policy_l2;
+mod preference;
 #[cfg(test)]
 mod tests;
 mod tilted;
 
 use serde::{Deserialize, Serialize};
 
+pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
+pub use policy_l1::PolicyL1;
+pub use policy_l2::PolicyL2;
+pub(crate) use preference::Preference;
 pub use tilted::{FULL_FACTOR, TiltedHistogram};
+
+use crate::Result;
+use crate::bounding::BoundedContributions;
+use crate::control::Control;
+use crate::random::ReleaseKey;
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.
@@ -16,7 +30,7 @@ pub const FRACTION_BITS: u32 = 30;
 /// One unit of weight, in integer units.
 pub const UNIT: u64 = 1 << FRACTION_BITS;
 
-/// How much a user with k bounded items gives to each of them.
+/// How users spread their weight over their bounded items: at once, or one user after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
@@ -26,17 +40,37 @@ pub enum Weighting {
     EqualL1,
     /// floor(2^s / sqrt(k)): L2 norm at most 1.
     EqualL2,
+    /// Users in order raise their items below a cutoff at equal speed: L1 norm at most 1.
+    PolicyL1(PolicyL1),
+    /// Users in order move their items towards a cutoff: L2 norm at most 1 and a slack.
+    PolicyL2(PolicyL2),
+    /// Users in order fill their items one by one up to a cutoff: L1 norm at most 1.
+    Greedy(Greedy),
 }
 
 impl Weighting {
-    /// The weight of each of `k >= 1` items, in integer units, rounded down.
+    /// The most that a user gives to each of `k >= 1` items that nobody else holds, in integer units.
+    ///
+    /// Without a policy that is the weight of each of its `k` items, rounded down.
     #[must_use]
     pub fn weight(self, k: u32) -> u64 {
         let k = u64::from(k.max(1));
         match self {
-            Self::Count => UNIT,
+            Self::Count | Self::Greedy(_) => UNIT,
             Self::EqualL1 => UNIT / k,
-            Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),
+            Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),
+            Self::PolicyL1(policy) => policy.novel_weight(k),
+        }
+    }
+
+    /// No item's weight exceeds this.
+    #[must_use]
+    pub fn cutoff(self) -> u64 {
+        match self {
+            Self::Count | Self::EqualL1 | Self::EqualL2 => u64::MAX,
+            Self::PolicyL1(policy) => policy.cutoff,
+            Self::PolicyL2(policy) => policy.cutoff,
+            Self::Greedy(greedy) => greedy.cutoff,
         }
     }
 
@@ -45,5 +79,31 @@ impl Weighting {
     pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
         let weight = self.weight(k);
         weight - weight % quantum.max(1)
+    }
+}
+
+/// Set the histogram to the weights of one round, contributions rounded down to multiples of a quantum; it is 1 for all
+/// weightings in which users come in order.
+///
+/// # Contract
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter.
+///
+/// # Errors
+/// Interruption, or more memory than allowed.
+pub fn weigh_round(
+    histogram: &mut WeightHistogram,
+    contributions: &BoundedContributions,
+    (weighting, quantum): (Weighting, u64),
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<()> {
+    let visits = order::Visits { contributions, key, control };
+    match weighting {
+        Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2 => {
+            histogram.weigh_in_quanta(contributions, weighting, quantum, control)
+        }
+        Weighting::PolicyL1(policy) => policy.weigh(visits, histogram),
+        Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
+        Weighting::Greedy(greedy) => greedy.weigh(visits, &Preference::Digest, histogram),
     }
 }

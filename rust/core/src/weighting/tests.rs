@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{UNIT, WeightHistogram, Weighting};
+use super::{UNIT, WeightHistogram, Weighting, weigh_round};
 use crate::accounting::L0Bound;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::testing::{contributions, item_digest};
 use crate::control::Control;
 use crate::random::{Digest, ReleaseKey};
+
+mod sequential;
 
 type Rows = Vec<(u64, u64)>;
 
@@ -26,7 +28,7 @@ fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
 fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<Digest, u64> {
     let codes = bounded.vocabulary().code_bound();
     let mut histogram = WeightHistogram::new(codes);
-    histogram.weigh(bounded, weighting, &Control::default()).unwrap();
+    weigh_round(&mut histogram, bounded, (weighting, 1), &key(), &Control::default()).unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0).collect()
@@ -60,6 +62,7 @@ fn check_budget(gifts: &[u64], weighting: Weighting, bound: u64) {
             let squares: u128 = gifts.iter().map(|g| u128::from(*g) * u128::from(*g)).sum();
             assert!(squares <= u128::from(UNIT) * u128::from(UNIT));
         }
+        _ => panic!("users who come one after the other have tests of their own"),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::accounting::L0Bound;
 use crate::accounting::gaussian::{delta_upper, smallest_sigma};
 use crate::noise::{Noise, Threshold};
 use crate::rounding::{Interval, add_down, add_up, mul_up, sqrt_up, sub_down};
-use crate::weighting::Weighting;
+use crate::weighting::{PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
 
 /// Rectangles looked at before a calibration counts as not certified; a bound on time, never on privacy.
@@ -29,7 +29,7 @@ struct Rectangle {
 
 /// Whether one round of this noise and threshold satisfies (`epsilon`, `delta`)-DP for users of at most `bound` items.
 ///
-/// `weighting` must have L2 norm at most 1 (`EqualL2`) or be `Count`.
+/// `weighting` must have L2 norm at most 1 (`EqualL2`), or be `Count` or `PolicyL2`.
 ///
 /// # Contract
 /// `true` is certified in real numbers; `false` says that it fails or could not be certified.
@@ -43,8 +43,8 @@ pub fn single_round_holds(
     let Noise::Gaussian { sigma } = round.noise else {
         return false;
     };
-    let context = Context { round, sigma, weighting, epsilon, delta };
     let d0 = bound.get();
+    let context = Context { round, sigma, weighting, bound: d0, epsilon, delta };
     // No novel item: the plain Gaussian mechanism.
     if delta_upper(epsilon, context.largest_shift(0, d0)) > delta
         || !novel_items_within(round.noise, weighting, bound, round.threshold, delta)
@@ -143,6 +143,7 @@ struct Context {
     round: Noisy,
     sigma: f64,
     weighting: Weighting,
+    bound: u32,
     epsilon: f64,
     delta: f64,
 }
@@ -166,13 +167,26 @@ impl Context {
 
     /// An upper bound of the shift of the shared items, in standard deviations: at least `novel` of at most `items`.
     fn largest_shift(&self, novel: u32, items: u32) -> f64 {
+        if let Weighting::PolicyL2(policy) = self.weighting {
+            return self.largest_shift_of_policy(policy, novel, items);
+        }
         let shared = Interval::integer(items.saturating_sub(novel).into());
         let norm = match self.weighting {
             Weighting::Count => shared.sqrt(),
             // k w_k^2 <= 1, so (k - t) w_k^2 <= (k - t) / k.
-            Weighting::EqualL1 | Weighting::EqualL2 => (shared / Interval::integer(items.into())).sqrt(),
+            _ => (shared / Interval::integer(items.into())).sqrt(),
         };
         if items <= novel { 0.0 } else { (norm / Interval::point(self.sigma)).hi() }
+    }
+
+    /// The same when users come one after the other. There novel items may weigh anything between 1/sqrt(D0) and
+    /// 1/sqrt(t) each, and `items` stands for weights a with items <= 1/a^2 < items + 1. What they take off the square
+    /// of the norm is left to the items of others, of which there may be any number.
+    fn largest_shift_of_policy(&self, policy: PolicyL2, novel: u32, items: u32) -> f64 {
+        let least = PolicyL2::least_novel_weight(items.saturating_add(1).min(self.bound));
+        let weight = Interval::integer(least.into()) * Interval::point(1.0 / UNIT as f64);
+        let square = policy.norm().square() - Interval::integer(novel.into()) * weight.square();
+        (Interval::point(square.hi().max(0.0)).sqrt() / Interval::point(self.sigma)).hi()
     }
 }
 
@@ -180,7 +194,8 @@ impl Context {
 fn scaled_by_norm(sigma: f64, weighting: Weighting, bound: L0Bound) -> f64 {
     match weighting {
         Weighting::Count => mul_up(sigma, sqrt_up(f64::from(bound.get()))),
-        Weighting::EqualL1 | Weighting::EqualL2 => sigma,
+        Weighting::PolicyL2(policy) => mul_up(sigma, policy.norm().hi()),
+        _ => sigma,
     }
 }
 

@@ -82,7 +82,7 @@ fn one() -> BigInt {
 fn exp_down(x: &BigInt) -> BigInt {
     let (mut sum, mut term) = (one(), one());
     for n in 1..400 {
-        term = (&term * x >> SCALE) / n;
+        term = ((&term * x) >> SCALE) / n;
         sum += &term;
     }
     sum
@@ -103,7 +103,7 @@ fn check_l2(alpha: u32, divergence: f64, delta: f64, quantum: u64) -> usize {
         let a = (change as u64 * quantum) as f64 / UNIT as f64;
         let d = exact(mul_down(delta, a * a));
         let x = exact(mul_down(divergence, a * a) / 1024.0) * 1024 * (alpha - 1);
-        let allowed = (one() - &d) * exp_down(&x) >> SCALE;
+        let allowed = ((one() - &d) * exp_down(&x)) >> SCALE;
         for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
             assert!(q <= p);
             if p - q <= d {
@@ -153,12 +153,12 @@ proptest! {
         let table = probabilities(&Curve::new(CurveKind::L1 { epsilon, delta }, quantum).unwrap());
         for change in 1..=usize::try_from(UNIT / quantum).unwrap() {
             let a = BigInt::from(change as u64 * quantum);
-            let growth = exp_down(&(exact(epsilon / 1024.0) * 1024 * &a >> 30));
-            let d = exact(delta) * a >> 30;
+            let growth = exp_down(&((exact(epsilon / 1024.0) * 1024 * &a) >> 30));
+            let d = (exact(delta) * a) >> 30;
             for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
                 let slack = 1; // the last place of the shifts
-                prop_assert!(p <= &((&growth * q >> SCALE) + &d + slack));
-                prop_assert!(one() - q <= (&growth * (one() - p) >> SCALE) + &d + slack);
+                prop_assert!(p <= &(((&growth * q) >> SCALE) + &d + slack));
+                prop_assert!(one() - q <= ((&growth * (one() - p)) >> SCALE) + &d + slack);
             }
         }
     }

@@ -1,0 +1,132 @@
+//! `PolicyGaussian`: users in order move their items towards a cutoff by an L2 distance of at most one; Gaussian noise.
+//!
+//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + slack, where the slack bounds the rounding of
+//! all steps of up to 2^32 users, and a user's t novel items get equal weights of at most 1/sqrt(t). So noise
+//! scaled by 1 + slack and the threshold of `WeightedGaussian` hold. Source: Gopi et al. (ICML 2020), policy Gaussian; the slack
+//! and the exact analysis are ours. Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_gaussian.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::policy::{cutoff, validate};
+use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::{Calibration, Guarantee, Mechanism, Round};
+use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::noise::Noise;
+use crate::rounding::mul_up;
+use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::{Noisy, Rule};
+use crate::weighting::{PolicyL2, UNIT, Weighting};
+use crate::{Error, Result};
+
+/// The slack first tried, 2^-13.35 < 1e-4 of a unit; more rounding than that needs a larger one.
+const LEAST_SLACK: u64 = UNIT / 10_000;
+/// How often the slack is doubled before the request is refused: up to 6 %.
+const DOUBLINGS: u32 = 9;
+
+/// Straight steps towards a cutoff, with Gaussian noise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyGaussian {
+    /// How far above the threshold items stop to gain, in standard deviations of the noise.
+    pub alpha: f64,
+    /// How often each user comes.
+    pub passes: u32,
+}
+
+impl PolicyGaussian {
+    pub(super) fn validate(&self) -> Result<()> {
+        validate(self.alpha, self.passes)
+    }
+
+    /// The round with the least slack that covers the rounding at its own cutoff.
+    fn round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
+        for doubling in 0..=DOUBLINGS {
+            let norm = UNIT + (LEAST_SLACK << doubling);
+            // Calibration looks at the norm and at what novel items get, not at the cutoff.
+            let policy = PolicyL2 { cutoff: UNIT, passes: self.passes, norm };
+            let rule = single_round(policy, privacy, bound)?;
+            let cutoff = cutoff(rule.threshold, rule.noise, self.alpha)?;
+            if PolicyL2::proved_norm(cutoff, self.passes, bound.get()).is_some_and(|proved| proved <= norm) {
+                let weighting = Weighting::PolicyL2(PolicyL2 { cutoff, ..policy });
+                return Ok(Round { weighting, rule: Rule::Noisy(rule) });
+            }
+        }
+        Err(Error::Calibration {
+            what: "PolicyGaussian: steps this small would be rounded too much".into(),
+            fix: "lower max_items_per_user, alpha or passes, or raise epsilon or rho; WeightedGaussian has no such limit",
+        })
+    }
+}
+
+fn single_round(policy: PolicyL2, privacy: Privacy, bound: L0Bound) -> Result<Noisy> {
+    let weighting = Weighting::PolicyL2(policy);
+    match privacy {
+        Privacy::PureDp { .. } => Err(no_pure_dp("PolicyGaussian")),
+        Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta),
+        Privacy::Zcdp { rho, delta } => {
+            let noise = Noise::Gaussian { sigma: mul_up(zcdp_sigma(rho), policy.norm().hi()) };
+            Ok(Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? })
+        }
+    }
+}
+
+impl Mechanism for PolicyGaussian {
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        self.validate()?;
+        let privacy = without_decision_slack(privacy.validate()?, bound, 1)?;
+        Ok(Calibration { rounds: vec![self.round(privacy, bound)?] })
+    }
+
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            statement: "(epsilon, delta)-DP by the exact analysis of one thresholded Gaussian round, or delta-approximate rho-zCDP: \
+                        adding a user moves the weights by an L2 distance of at most 1 plus the slack of rounding, by which \
+                        the noise is scaled",
+            neighbours: ADD_OR_REMOVE,
+            source: "Gopi et al. 2020; Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
+            proof: "docs/algorithms/policy_gaussian.md",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanisms::WeightedGaussian;
+
+    fn only_round(mechanism: &dyn Mechanism, privacy: Privacy, bound: u64) -> (Weighting, f64, f64) {
+        let calibration = mechanism.calibrate(privacy, L0Bound::new(bound).unwrap()).unwrap();
+        let [round] = &calibration.rounds[..] else { panic!("one round") };
+        let Some(Noisy { noise: Noise::Gaussian { sigma }, threshold }) = round.rule.noisy() else {
+            panic!("Gaussian")
+        };
+        (round.weighting, sigma, threshold.value())
+    }
+
+    #[test]
+    fn noise_and_threshold_are_nearly_those_of_weighted_gaussian() {
+        for (privacy, bound) in [
+            (Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, 100),
+            (Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 }, 100),
+            (Privacy::ApproxDp { epsilon: 8.0, delta: 1e-6 }, 1),
+            (Privacy::ApproxDp { epsilon: 0.1, delta: 1e-5 }, 1000),
+        ] {
+            let (policy, sigma, threshold) =
+                only_round(&PolicyGaussian { alpha: 5.0, passes: 1 }, privacy, bound);
+            let (_, plain_sigma, plain_threshold) = only_round(&WeightedGaussian::default(), privacy, bound);
+            let Weighting::PolicyL2(policy) = policy else { panic!("policy") };
+            let slack = policy.norm().hi();
+            assert!(slack < 1.001 && sigma >= plain_sigma * slack * (1.0 - 1e-9), "{slack}");
+            assert!(sigma < plain_sigma * 1.002, "{sigma} {plain_sigma}");
+            assert!((plain_threshold..plain_threshold * 1.002).contains(&threshold), "{threshold}");
+        }
+    }
+
+    #[test]
+    fn rounding_out_of_control_is_refused() {
+        let bound = L0Bound::new(10_000_000).unwrap();
+        let privacy = Privacy::Zcdp { rho: 1e-6, delta: 1e-9 };
+        let error = PolicyGaussian { alpha: 5.0, passes: 1 }.calibrate(privacy, bound).unwrap_err();
+        assert!(matches!(error, Error::Calibration { .. }), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! `PolicyLaplace`: users in order raise their items below a cutoff at equal speed; Laplace noise.
+//!
+//! Theorem: adding a user raises the weights by at most one unit in all, and a user's t novel items get at most the
+//! equal share 1/t (rounded up) each. So Laplace noise of scale 1/epsilon and a threshold that some novel item reaches with
+//! probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace. Conditions: at
+//! most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::policy::{cutoff, validate};
+use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
+use super::{Calibration, Guarantee, Mechanism, Round};
+use crate::Result;
+use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::noise::Noise;
+use crate::rounding::div_up;
+use crate::threshold::calibration::smallest_threshold;
+use crate::threshold::{Noisy, Rule};
+use crate::weighting::{PolicyL1, UNIT, Weighting};
+
+/// Equal raises up to a cutoff, with Laplace noise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyLaplace {
+    /// How far above the threshold items stop to gain, in scales of the noise.
+    pub alpha: f64,
+    /// How often each user comes.
+    pub passes: u32,
+}
+
+impl PolicyLaplace {
+    pub(super) fn validate(&self) -> Result<()> {
+        validate(self.alpha, self.passes)
+    }
+
+    fn round(&self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Round> {
+        let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
+        // What novel items get does not depend on the cutoff.
+        let any_cutoff = PolicyL1 { cutoff: UNIT, passes: self.passes };
+        let threshold = smallest_threshold(noise, Weighting::PolicyL1(any_cutoff), bound, delta)?;
+        let cutoff = cutoff(threshold, noise, self.alpha)?;
+        let weighting = Weighting::PolicyL1(PolicyL1 { cutoff, ..any_cutoff });
+        Ok(Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) })
+    }
+}
+
+impl Mechanism for PolicyLaplace {
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        self.validate()?;
+        match without_decision_slack(privacy.validate()?, bound, 1)? {
+            Privacy::PureDp { .. } => Err(no_pure_dp("PolicyLaplace")),
+            Privacy::Zcdp { .. } => Err(no_laplace_zcdp("PolicyLaplace")),
+            Privacy::ApproxDp { epsilon, delta } => {
+                Ok(Calibration { rounds: vec![self.round(bound, epsilon, delta)?] })
+            }
+        }
+    }
+
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            statement: "(epsilon, delta)-DP: adding a user raises the weights by at most one unit in all, which Laplace \
+                        noise of scale 1/epsilon hides, and an item that nobody else holds is released with \
+                        probability at most delta in all",
+            neighbours: ADD_OR_REMOVE,
+            source: "Gopi et al. 2020",
+            proof: "docs/algorithms/policy_laplace.md",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threshold_and_cutoff() {
+        let bound = L0Bound::new(100).unwrap();
+        let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
+        let policy = PolicyLaplace { alpha: 3.0, passes: 1 };
+        let calibration = policy.calibrate(privacy, bound).unwrap();
+        let [round] = &calibration.rounds[..] else { panic!("one round") };
+        let threshold = round.rule.noisy().unwrap().threshold.value();
+        assert!((threshold - 15.43).abs() < 0.01, "{threshold}");
+        let excess = round.weighting.cutoff() as f64 / UNIT as f64 - threshold;
+        assert!((excess - 3.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for (alpha, passes) in [(-1.0, 1), (f64::NAN, 1), (f64::INFINITY, 1), (3.0, 0), (3.0, 101)] {
+            let refused = PolicyLaplace { alpha, passes }.validate();
+            assert!(matches!(refused, Err(crate::Error::InvalidParameter { .. })));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The common order of users for weightings in which each user sees what the ones before it gave.
+
+use crate::Result;
+use crate::bounding::BoundedContributions;
+use crate::control::Control;
+use crate::random::{Digest, Purpose, ReleaseKey, Words};
+
+/// Users between two checks for an interruption.
+const BLOCK: usize = 1 << 12;
+
+/// The users of one round and the order in which they come.
+#[derive(Clone, Copy)]
+pub(super) struct Visits<'a> {
+    pub(super) contributions: &'a BoundedContributions,
+    pub(super) key: &'a ReleaseKey,
+    pub(super) control: &'a Control,
+}
+
+impl Visits<'_> {
+    /// Show the kept items of every user that has some, users in the same order in each of the `passes`.
+    ///
+    /// The order depends on the users' digests and the key alone. So adding a user changes nothing about the order of
+    /// the others.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(super) fn run(&self, passes: u32, mut visit: impl FnMut(&[u32])) -> Result<()> {
+        let users = in_order(self.contributions.user_digests(), self.key);
+        for _ in 0..passes {
+            for block in users.chunks(BLOCK) {
+                self.control.check()?;
+                for &user in block {
+                    let items = self.contributions.kept_items(user as usize);
+                    if !items.is_empty() {
+                        visit(items);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Count memory that is held until the weights are found.
+    ///
+    /// # Errors
+    /// More memory than allowed.
+    pub(super) fn charge(&self, bytes_per_item: usize) -> Result<u64> {
+        let codes = self.contributions.vocabulary().code_bound();
+        let users = self.contributions.user_digests().len();
+        let bytes = (codes * bytes_per_item + users * 20) as u64;
+        self.control.charge_memory(bytes, "weighing the items")?;
+        Ok(bytes)
+    }
+}
+
+/// Users by ascending PRF(key, "order", user).
+///
+/// Ties need equal leading 96 bits: among n users they happen with probability below n^2 / 2^97, and then the order of the
+/// two depends on their codes.
+#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the user's code")]
+fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
+    let mut words = vec![0; digests.len()];
+    Words::new(key, Purpose::Order, 0).fill(digests, &mut words);
+    for (word, user) in words.iter_mut().zip(0_u128..) {
+        *word = *word >> 32 << 32 | user;
+    }
+    words.sort_unstable();
+    words.iter().map(|word| *word as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_users_does_not_depend_on_who_else_is_there() {
+        let key = ReleaseKey::insecure_test([5; 32]);
+        let all: Vec<Digest> = (0..1000_u128).map(|i| Digest(i << 90 | i)).collect();
+        let every = |step: usize| all.iter().copied().step_by(step).collect::<Vec<_>>();
+        let named = |digests: &[Digest]| -> Vec<Digest> {
+            in_order(digests, &key).into_iter().map(|user| digests[user as usize]).collect()
+        };
+        let third = every(3);
+        let kept: Vec<_> = named(&all).into_iter().filter(|digest| third.contains(digest)).collect();
+        assert_eq!(kept, named(&third));
+        assert_ne!(kept, third);
+    }
+}

@@ -1,0 +1,206 @@
+//! Descent in L2: each user moves its items towards the cutoff, by a distance of at most one.
+//!
+//! The user's gaps d (what its items lack to the cutoff) become d (1 - B/|d|), or 0 if |d| <= B. This map does not
+//! let two vectors of gaps grow apart (it is the proximal map of B |.|). Steps are rounded towards zero on a grid
+//! finer than the integer units, which can let the distance grow by at most sqrt(D0) + 3 grid steps a user; the norm says how
+//! much that is for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::order::Visits;
+use super::{FRACTION_BITS, UNIT, WeightHistogram};
+use crate::Result;
+
+/// Straight steps towards a cutoff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyL2 {
+    /// The most weight of an item, in integer units; at least one unit of weight.
+    pub cutoff: u64,
+    /// How often each user comes; its budget is divided by that.
+    pub passes: u32,
+    /// The most L2 norm by which adding a user moves the weights, in integer units: one unit of weight and the slack of
+    /// rounding.
+    pub norm: u64,
+}
+
+/// Weights on the grid have at most this many bits more than integer units.
+const MOST_GRID_BITS: u32 = 30;
+
+impl PolicyL2 {
+    /// The norm that is proved for a cutoff, number of passes and bound of items, in integer units; `None` if
+    /// rounding is not under control.
+    ///
+    /// # Contract
+    /// Rounded up: 2^16 integer units for the last rounding of 2^32 items, and sqrt(D0) + 3 grid steps for each of 2^32 users.
+    #[must_use]
+    pub fn proved_norm(cutoff: u64, passes: u32, bound: u32) -> Option<u64> {
+        let grid_bits = grid_bits(cutoff, bound)?;
+        let steps = (u128::from(passes) * u128::from(ceil_sqrt(bound.into()) + 3)) << 32;
+        let slack = u64::try_from(steps.div_ceil(1 << grid_bits)).ok()?;
+        (UNIT + (1 << 16)).checked_add(slack)
+    }
+
+    /// The norm in units of weight.
+    pub(crate) fn norm(self) -> crate::rounding::Interval {
+        crate::rounding::Interval::integer(self.norm.into())
+            * crate::rounding::Interval::point(1.0 / UNIT as f64)
+    }
+
+    /// At least this much goes to each novel item of a user of at most `k` items, in integer units.
+    ///
+    /// Nothing has a larger gap than a novel item, so it gets at least B/sqrt(k) in each pass, up to rounding.
+    pub(crate) fn least_novel_weight(k: u32) -> u64 {
+        ((UNIT * UNIT) / u64::from(k.max(1))).isqrt().saturating_sub(2)
+    }
+
+    /// The weights of one round.
+    ///
+    /// # Contract
+    /// Adding a user moves the weights by an L2 distance of at most `norm`, if that is at least what
+    /// [`PolicyL2::proved_norm`] says. Every held item has weight.
+    pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
+        let charged = visits.charge(size_of::<u64>())?;
+        let codes = visits.contributions.vocabulary().code_bound();
+        let grid_bits = grid_bits(self.cutoff, visits.contributions.bound()).unwrap_or(0);
+        let mut descent = Descent {
+            cutoff: self.cutoff << grid_bits,
+            budget: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),
+            weights: vec![0; codes],
+            gaps: Vec::new(),
+        };
+        visits.run(self.passes, |items| descent.visit(items))?;
+        histogram.set(descent.weights.iter().map(|weight| weight >> grid_bits));
+        visits.control.release_memory(charged);
+        Ok(())
+    }
+}
+
+/// Bits of the grid beyond integer units: as many as let the norm of D0 gaps stay below 2^63.
+fn grid_bits(cutoff: u64, bound: u32) -> Option<u32> {
+    let norm = cutoff.checked_mul(ceil_sqrt(bound.into()))?;
+    norm.leading_zeros().checked_sub(1).map(|bits| bits.min(MOST_GRID_BITS))
+}
+
+fn ceil_sqrt(n: u64) -> u64 {
+    let root = n.isqrt();
+    root + u64::from(root * root < n)
+}
+
+struct Descent {
+    /// In grid steps, as all that follows.
+    cutoff: u64,
+    budget: u64,
+    weights: Vec<u64>,
+    /// The gaps of the present user's items.
+    gaps: Vec<u64>,
+}
+
+impl Descent {
+    /// Let one user take its step.
+    fn visit(&mut self, items: &[u32]) {
+        let (weights, cutoff) = (&mut self.weights, self.cutoff);
+        self.gaps.clear();
+        self.gaps.extend(items.iter().map(|item| cutoff - weights[*item as usize]));
+        let square: u128 = self.gaps.iter().map(|gap| u128::from(*gap) * u128::from(*gap)).sum();
+        if square <= u128::from(self.budget) * u128::from(self.budget) {
+            for &item in items {
+                weights[item as usize] = cutoff;
+            }
+            return;
+        }
+        let ratio = self.ratio(square);
+        for (&item, &gap) in items.iter().zip(&self.gaps) {
+            self.weights[item as usize] += high_half(gap, ratio);
+        }
+    }
+
+    /// budget / sqrt(square) in units of 2^-64, rounded down; `square` exceeds that of the budget, so it is below 1.
+    #[expect(clippy::cast_possible_truncation, reason = "the quotient is below 2^64")]
+    fn ratio(&self, square: u128) -> u64 {
+        let root = square.isqrt();
+        let norm = root + u128::from(root * root < square);
+        ((u128::from(self.budget) << 64) / norm) as u64
+    }
+}
+
+/// a b / 2^64, rounded down.
+#[inline]
+fn high_half(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GRID: u64 = 1 << 55;
+
+    fn step(weights: &[u64], cutoff: u64) -> Vec<u64> {
+        let mut descent = Descent { cutoff, budget: GRID, weights: weights.to_vec(), gaps: Vec::new() };
+        descent.visit(&(0..).take(weights.len()).collect::<Vec<u32>>());
+        descent.weights
+    }
+
+    fn square_distance(a: &[u64], b: &[u64]) -> u128 {
+        a.iter().zip(b).map(|(a, b)| u128::from(a.abs_diff(*b)).pow(2)).sum()
+    }
+
+    proptest! {
+        /// A step is at most the budget long, spends nearly all of it, and never passes the cutoff.
+        #[test]
+        fn a_step_spends_the_budget(gaps in prop::collection::vec(0..20 * GRID, 1..12)) {
+            let cutoff = 20 * GRID;
+            let weights: Vec<u64> = gaps.iter().map(|gap| cutoff - gap).collect();
+            let after = step(&weights, cutoff);
+            prop_assert!(after.iter().zip(&weights).all(|(new, old)| new >= old && *new <= cutoff));
+            let moved = square_distance(&after, &weights);
+            prop_assert!(moved <= u128::from(GRID).pow(2));
+            let gap = square_distance(&weights, &vec![cutoff; weights.len()]);
+            let least = u128::from(GRID - 8).pow(2).min(gap);
+            prop_assert!(moved >= least, "{} {}", moved, least);
+        }
+
+        /// Two histograms that one user changes grow apart by at most sqrt(m) + 3 grid steps.
+        #[test]
+        fn a_step_is_contractive_up_to_rounding(
+            one in prop::collection::vec(0..=20 * GRID, 1..12),
+            moves in prop::collection::vec(prop_oneof![Just(0), -3..3_i64, -(1_i64 << 54)..1 << 54], 12),
+        ) {
+            let cutoff = 20 * GRID;
+            let other: Vec<u64> =
+                one.iter().zip(&moves).map(|(w, m)| w.saturating_add_signed(*m).min(cutoff)).collect();
+            let before = ceil_root(square_distance(&one, &other));
+            let after = square_distance(&step(&one, cutoff), &step(&other, cutoff)).isqrt();
+            let slack = u128::from(ceil_sqrt(one.len() as u64)) + 3;
+            prop_assert!(after <= before + slack, "{} {}", after, before);
+        }
+    }
+
+    fn ceil_root(n: u128) -> u128 {
+        let root = n.isqrt();
+        root + u128::from(root * root < n)
+    }
+
+    #[test]
+    fn the_norm_is_close_to_one_for_usual_parameters() {
+        for (cutoff, bound) in [(3, 10_u32), (20, 100), (120, 100), (200, 1000)] {
+            let norm = PolicyL2::proved_norm(cutoff * UNIT, 1, bound).unwrap();
+            let slack = (norm - UNIT) as f64 / UNIT as f64;
+            assert!(slack < 2e-4, "{cutoff} {bound} {slack}");
+        }
+        assert!(PolicyL2::proved_norm(20 * UNIT, 1, 100).unwrap() as f64 <= 1.0001 * UNIT as f64);
+        assert_eq!(PolicyL2::proved_norm(1 << 61, 1, 100), None);
+        let many = PolicyL2::proved_norm(20 * UNIT, 4, 100).unwrap();
+        assert!(many > PolicyL2::proved_norm(20 * UNIT, 1, 100).unwrap());
+    }
+
+    #[test]
+    fn gaps_below_the_budget_are_closed_exactly() {
+        assert_eq!(step(&[GRID, GRID - 1, GRID], GRID), [GRID; 3]);
+        assert_eq!(step(&[0], GRID), [GRID]);
+        assert_eq!(step(&[0], 2 * GRID), [GRID]);
+    }
+}
