@@ -4,9 +4,7 @@
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
-use dpsel_core::mechanisms::{
-    Calibration, MechanismSpec, PolicyGaussian, Sips, WeightedGaussian,
-};
+use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips, WeightedGaussian};
 use dpsel_core::threshold::{Threshold, select_rounds};
 
 fn main() {
