@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import mpmath
 import pytest
 
@@ -31,13 +33,19 @@ def novel_release(case, round_: reference.Round, bound: int):
     with mpmath.workprec(400):
         chances = []
         for t in range(1, bound + 1):
-            one = tail(round_.threshold - definition.weight(t), round_.scale)
+            one = tail(round_.threshold - reference.novel_weight(definition, round_, t), round_.scale)
             chances.append(1 - (1 - mpmath.mpf(one)) ** t)
         return max(chances)
 
 
 def lower(round_: reference.Round, units: int) -> reference.Round:
-    return reference.Round(round_.scale, round_.threshold - units)
+    return dataclasses.replace(round_, threshold=round_.threshold - units)
+
+
+def norm(round_: reference.Round):
+    """The L2 norm by which the noise is scaled: 1, or what a policy's report says, which covers its rounding."""
+    policy = isinstance(round_.weighting, dict) and round_.weighting.get("policy_l2")
+    return mpmath.mpf(policy["norm"]) / UNIT if policy else 1
 
 
 def shares(case, total: float) -> list[float]:
@@ -88,7 +96,7 @@ def test_scales_are_the_closed_forms_rounded_up(case, bound) -> None:
         used = mpmath.mpf(0)
         for round_, share in zip(calibrated(case, privacy, bound), shares(case, budget), strict=True):
             counts = case.name.startswith("count")
-            scale = mpmath.mpf(round_.scale)
+            scale = mpmath.mpf(round_.scale) / norm(round_)
             if case.zcdp:
                 cost, exact = (
                     (bound if counts else 1) / scale**2 / 2,

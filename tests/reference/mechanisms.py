@@ -93,6 +93,14 @@ def weigh(definition: Definition, bounded, round_: Round, max_items: int, key: b
     return definition.policy(bounded, parameters | {"max_items": max_items}, key)
 
 
+def novel_weight(definition: Definition, round_: Round, t: int) -> int:
+    """The most that a user gives to each of t items that nobody else holds."""
+    if definition.policy is not sequential.descent_l1:
+        return definition.weight(t)
+    passes = round_.weighting["policy_l1"]["passes"]
+    return passes * -(-(UNIT // passes) // t)
+
+
 def histograms(mechanism: str, rows: Rows, rounds: list[Round], max_items: int, key: bytes) -> list[dict]:
     """The histogram of every round: what the sensitivity statements are about."""
     seen: list[dict] = []

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::threshold::Noisy;
+use crate::weighting::PolicyL2;
 
 fn bound(d0: u64) -> L0Bound {
     L0Bound::new(d0).unwrap()
@@ -130,6 +131,29 @@ proptest! {
                 let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
                 prop_assert!(with_user <= delta * (1.0 + 1e-9) && gauss(epsilon + log_p) <= delta * (1.0 + 1e-9));
             }
+        }
+    }
+
+    /// The same for a policy, whose novel items may weigh anything between 1/sqrt(D0) and 1/sqrt(t).
+    #[test]
+    fn no_configuration_of_a_policy_exceeds_delta(
+        log_epsilon in -3.0..1.2_f64, log_delta in -12.0..-0.5_f64, d0 in 1_u32..60, tenths in 0_u32..=10,
+    ) {
+        let (epsilon, delta) = (libm::exp10(log_epsilon), libm::exp10(log_delta));
+        let policy = PolicyL2 { cutoff: UNIT, passes: 1, norm: UNIT + UNIT / 10_000 };
+        let weighting = Weighting::PolicyL2(policy);
+        let round = calibrate_single_round(weighting, bound(d0.into()), epsilon, delta).unwrap();
+        let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
+        for t in 0..=d0 {
+            let (least, most) = (f64::from(d0).sqrt().recip(), f64::from(t.max(1)).sqrt().recip());
+            let a = least + (most - least) * f64::from(tenths) / 10.0;
+            #[expect(clippy::cast_possible_truncation, reason = "below 2^30")]
+            let missing = round.threshold.units() - (a * UNIT as f64) as i64;
+            let log_p = f64::from(t) * libm::log1p(-noise_tail(round.noise, missing.into()).middle());
+            let mu = (policy.norm().lo().powi(2) - f64::from(t) * a * a).max(0.0).sqrt() / sigma;
+            let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
+            let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
+            prop_assert!(with_user <= delta * (1.0 + 1e-6) && gauss(epsilon + log_p) <= delta * (1.0 + 1e-6));
         }
     }
 }

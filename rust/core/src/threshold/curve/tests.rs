@@ -17,7 +17,7 @@ fn weight(units: u64) -> f64 {
 
 /// The least weight with this probability.
 fn quantile(curve: &Curve, probability: f64) -> f64 {
-    weight((0..).map(|n| n * curve.quantum).find(|&w| curve.probability(w) >= probability).unwrap())
+    weight((0..1 << 24).map(|n| n * curve.quantum).find(|&w| curve.probability(w) >= probability).unwrap())
 }
 
 #[test]
