@@ -1,7 +1,8 @@
 //! Users who come one after the other: whole tables with and without a user, under the same key.
 
 use super::*;
-use crate::weighting::{Greedy, PolicyL1, PolicyL2};
+use crate::weighting::order::Visits;
+use crate::weighting::{Greedy, PolicyL1, PolicyL2, Preference};
 
 const NOVEL: std::ops::Range<u64> = 12..15;
 
@@ -84,6 +85,27 @@ proptest! {
             Weighting::Greedy(Greedy { cutoff: 2 * UNIT }),
         ] {
             prop_assert_eq!(histogram(&bounded(&rows, bound), weighting), histogram(&bounded(&other, bound), weighting));
+        }
+    }
+}
+
+/// Everybody holds both items and prefers the one of higher public frequency, until it is full.
+#[test]
+fn public_frequencies_decide_what_is_filled_first() {
+    let rows: Rows = (0..5).flat_map(|user| [(user, 1), (user, 2)]).collect();
+    let bounded = bounded(&rows, 2);
+    let codes = bounded.vocabulary().code_bound();
+    let mut digests = vec![Digest::default(); codes];
+    bounded.vocabulary().gather_digests(0, &mut digests);
+    let (key, control) = (key(), Control::default());
+    for favourite in [1, 2] {
+        let frequency = |digest: &Digest| if *digest == item_digest(favourite, &key) { 9 } else { 3 };
+        let preference = Preference::Frequency(digests.iter().map(frequency).collect());
+        let mut histogram = WeightHistogram::new(codes);
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        Greedy { cutoff: 3 * UNIT }.weigh(visits, &preference, &mut histogram).unwrap();
+        for (digest, weight) in digests.iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0) {
+            assert_eq!(weight, if *digest == item_digest(favourite, &key) { 3 * UNIT } else { 2 * UNIT });
         }
     }
 }
