@@ -117,8 +117,9 @@ class Plan:
         """One dict per row.
 
         ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
-        round, in units of weight; of a release curve no scale and the weight of even odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and
-        ``users_for_50``, ``users_for_95``, ``users_for_99``: the least number of users for that probability.
+        round, in units of weight; a release curve has no scale, and its threshold is the weight of even
+        odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
+        ``users_for_95``, ``users_for_99``: the least number of users for that probability.
         """
         return json_copy(self._rows)
 

@@ -14,9 +14,8 @@ import dpsel
 from dpsel import _core
 from dpsel.exceptions import DpselError
 from mechanisms import CURVES
-from reference import curves
+from reference import curves, prf
 from reference import mechanisms as reference
-from reference import prf
 from support import KEY, items_of, report_of, select, table
 
 mp.dps = 60
@@ -39,9 +38,7 @@ def rounds_of(release) -> list[dict]:
 @cache
 def shipped(mechanism, privacy, bound: int) -> tuple[list[dict], list[list[int]]]:
     """The rounds of a mechanism, and the table of each."""
-    rounds = rounds_of(
-        select(table([]), privacy=privacy, max_items_per_user=bound, mechanism=mechanism)
-    )
+    rounds = rounds_of(select(table([]), privacy=privacy, max_items_per_user=bound, mechanism=mechanism))
     return rounds, [_core.curve_words(json.dumps(each)) for each in rounds]
 
 
@@ -138,7 +135,7 @@ def test_users_of_equal_items_within_delta(items) -> None:
 def test_users_of_different_items_within_delta() -> None:
     """Random users whose items have two or three different weights without them."""
     (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)
-    chance = random.Random(5)  # noqa: S311 - an arbitrary choice of configurations
+    chance = random.Random(5)
     for _ in range(60):
         sizes = [chance.randint(1, 5) for _ in range(chance.randint(2, 3))]
         step = reference.l2_weight(sum(sizes)) // round_["quantum"]
@@ -173,8 +170,7 @@ def expected_items(mechanism, rows, bound: int, key: bytes) -> list:
         out = {
             item
             for item, total in sums.items()
-            if total > 0
-            and (total >= len(words) or prf.noise_word(key, number, item[1]) < words[total])
+            if total > 0 and (total >= len(words) or prf.noise_word(key, number, item[1]) < words[total])
         }
         released += [item[1] for item in out]
         sets = {user: items - out for user, items in sets.items()}

@@ -1,11 +1,12 @@
 """Release curves in plain Python: the largest table on a coarse grid, and what a user can be seen by.
 
-Nothing here is shared with the Rust code: pairs are solved by bisection in 60-digit arithmetic on the defining
-inequalities, and divergences of many items are convolved.
+Nothing here is shared with the Rust code: pairs are solved by bisection in 60-digit arithmetic on the
+defining inequalities, and divergences of many items are convolved.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mpmath import exp, log, mpf
@@ -70,7 +71,7 @@ def table(spec: dict) -> list[mpf]:
         here = len(entries)
         entries.append(
             min(
-                largest(lambda p, m=m: pairs[m](entries[here - m], p), entries[here - m])
+                largest(partial(pairs[m], entries[here - m]), entries[here - m])
                 for m in range(1, min(here, len(changes) - 1) + 1)
             )
         )
@@ -96,6 +97,4 @@ def divergence(groups: list[tuple[int, mpf, mpf]], epsilon: float) -> tuple[mpf,
 def converted(alpha: float, total_divergence: mpf, epsilon: float) -> mpf:
     """The delta to which a Renyi divergence of one order converts."""
     alpha = mpf(alpha)
-    return exp(
-        (alpha - 1) * (total_divergence - mpf(epsilon)) + alpha * log(1 - 1 / alpha) - log(alpha - 1)
-    )
+    return exp((alpha - 1) * (total_divergence - mpf(epsilon)) + alpha * log(1 - 1 / alpha) - log(alpha - 1))

@@ -14,6 +14,9 @@ const QUANTA_TO_HALF: f64 = 4_000.0;
 /// The fewest quanta of one unit, however long the table becomes.
 const COARSEST: f64 = 64.0;
 
+/// The largest weight of even odds for which a table is made: it takes minutes beyond.
+const FARTHEST_HALF: f64 = 8_000.0;
+
 /// The L1 curve that is (`epsilon`, `delta`)-DP for weights of L1 norm at most 1 in multiples of the quantum.
 ///
 /// # Errors
@@ -41,12 +44,17 @@ pub fn l2_curves(
     shares: &[f64],
 ) -> Result<Vec<CurveSpec>> {
     let last = shares.last().copied().unwrap_or(1.0);
-    let Proposal { alpha, part } = best(epsilon, delta, last);
+    let least = weighting.weight(bound.get());
+    let smallest = shares.iter().copied().fold(last, f64::min);
+    if least < UNIT && approximate_half(epsilon, delta, smallest) > FARTHEST_HALF {
+        return Err(too_long());
+    }
+    let Proposal { alpha, part } = best(epsilon, delta, last, least);
     let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
     let curve = |&share: &f64| {
         let half = approximate_half(epsilon, delta, share);
         let (divergence, delta) = (mul_down(divergence, share), mul_down(delta, share));
-        with_half(CurveKind::L2 { alpha, divergence, delta }, quantum(weighting.weight(bound.get()), half))
+        with_half(CurveKind::L2 { alpha, divergence, delta }, quantum(least, half))
     };
     shares.iter().map(curve).collect()
 }
@@ -54,6 +62,13 @@ pub fn l2_curves(
 fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {
     let half = Curve::of(curve, quantum)?.half();
     Ok(CurveSpec { curve, quantum, half })
+}
+
+fn too_long() -> Error {
+    Error::Calibration {
+        what: format!("a release curve that reaches one half before the weight {FARTHEST_HALF}"),
+        fix: "raise epsilon or delta, or have fewer rounds or more equal ones",
+    }
 }
 
 fn no_order() -> Error {
@@ -87,12 +102,13 @@ fn budget(epsilon: f64, delta: f64, alpha: f64, part: f64) -> Option<(f64, f64)>
 }
 
 /// The proposal with which a round of this share releases most. Any proposal is valid.
-fn best(epsilon: f64, delta: f64, share: f64) -> Proposal {
+fn best(epsilon: f64, delta: f64, share: f64, least: u64) -> Proposal {
     // A Gaussian mechanism of this budget has its best order near 2 ln(1 / delta) / epsilon.
     let start = -1.6 * libm::log(delta.min(0.9)) / epsilon;
-    let span = (400.0 / approximate_half(epsilon, delta, share)).clamp(1.0, 8.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 1..=8")]
-    let quantum = UNIT / span as u64;
+    // Curves whose only change is a whole unit have other orders than those with small changes too.
+    let span = (400.0 / approximate_half(epsilon, delta, share)).clamp(4.0, 8.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 4..=8")]
+    let quantum = if least >= UNIT { UNIT } else { UNIT / span as u64 };
     let loss = |alpha: f64, part: f64| loss(epsilon, delta, share, Proposal { alpha, part }, quantum);
     let alpha_for = |part: f64, reach: f64| {
         let of_log = |log: f64| 1.0 + start * libm::exp(log);
