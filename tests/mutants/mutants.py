@@ -9,6 +9,7 @@ LAW1 = "tests/conformance/test_law1_one_meaning.py"
 LAW2 = "tests/conformance/test_law2_randomness.py"
 LAW3 = "tests/conformance/test_law3_sensitivity.py"
 LAW4 = "tests/conformance/test_law4_decisions.py"
+STEERED = "tests/conformance/test_steered.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
@@ -315,6 +316,48 @@ MUTANTS = [
         CORE + "release/mod.rs",
         "order.iter().map(|&i| selected.items[i as usize].1 as f64",
         "(0..order.len()).map(|i| selected.items[i].1 as f64",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "steered selection bounds users again",
+        CORE + "threshold/steering.rs",
+        "    contributions.forget_reserve();\n",
+        "",
+        (STEERED, REFERENCE),
+    ),
+    Mutant(
+        "no cap on what a user gives to an item",
+        CORE + "weighting/tilted.rs",
+        ">> SCALE_BITS).min(cap)",
+        ">> SCALE_BITS).min(cap.max(1 << 30))",
+        ("cargo:tilted",),
+    ),
+    Mutant(
+        "tilted weights above the norm",
+        CORE + "weighting/tilted.rs",
+        ".unwrap_or(0).isqrt();",
+        ".unwrap_or(0).isqrt() + 1024;",
+        ("cargo:tilted", REFERENCE),
+    ),
+    Mutant(
+        "a publication that forgets the cap",
+        CORE + "mechanisms/steered.rs",
+        "- unit + least_cap(bound);",
+        "- unit;",
+        (STEERED, "cargo:steered"),
+    ),
+    Mutant(
+        "every round of evidence spends all of rho",
+        CORE + "mechanisms/steered.rs",
+        "zcdp_sigma(mul_down(rho, share))",
+        "zcdp_sigma(mul_down(rho, share.max(1.0)))",
+        (STEERED, "cargo:steered"),
+    ),
+    Mutant(
+        "items that were given up come back",
+        CORE + "threshold/steering.rs",
+        "            return 0;\n",
+        "            return 1;\n",
         (REFERENCE,),
     ),
 ]
