@@ -43,7 +43,7 @@ def lower(round_: reference.Round, units: int) -> reference.Round:
 
 
 def norm(round_: reference.Round):
-    """The L2 norm by which the noise is scaled: 1, or what a policy's report says, which covers its rounding."""
+    """The L2 norm by which the noise is scaled: 1, or what a policy's report says to cover its rounding."""
     policy = isinstance(round_.weighting, dict) and round_.weighting.get("policy_l2")
     return mpmath.mpf(policy["norm"]) / UNIT if policy else 1
 

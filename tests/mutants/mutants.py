@@ -45,8 +45,8 @@ MUTANTS = [
     Mutant(
         "weights rounded up (L2)",
         CORE + "weighting/mod.rs",
-        "Self::EqualL2 => ((UNIT * UNIT) / k).isqrt(),",
-        "Self::EqualL2 => ((UNIT * UNIT) / k).isqrt() + 1,",
+        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),",
+        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -73,8 +73,8 @@ MUTANTS = [
     Mutant(
         "bound off by one",
         CORE + "bounding/mod.rs",
-        ".min(self.bound)",
-        ".min(self.bound + 1)",
+        "lens[user].min(self.bound)",
+        "lens[user].min(self.bound + 1)",
         (REFERENCE, LAW3),
     ),
     Mutant(

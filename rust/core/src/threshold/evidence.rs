@@ -82,8 +82,9 @@ impl Evidence {
             format!("{:?}", (self.abandon, self.aim)),
             format!("{:?}", (want.abandon, want.aim)),
         );
-        let threshold = |round: &Self| round.publish.as_ref().map(|publish| publish.threshold.units());
-        compare("threshold", format!("{:?} units", threshold(self)), format!("{:?}", threshold(want)));
+        let threshold =
+            |round: &Self| format!("{:?}", round.publish.as_ref().map(|publish| publish.threshold.units()));
+        compare("threshold", threshold(self), threshold(want));
         let caps = |round: &Self| {
             round.publish.as_ref().map(|publish| (publish.evidence_noise, publish.caps.clone()))
         };
