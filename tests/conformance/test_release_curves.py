@@ -206,12 +206,10 @@ def test_neither_order_nor_repetition_of_rows_matters(curve_case) -> None:
 
 @pytest.mark.shared_data
 def test_sips_by_curve_on_imdb(shared_data) -> None:
-    """Published DP-SIPS releases 7,740 at the same (epsilon, delta)."""
-    release = select(
-        shared_data / "imdb.parquet",
-        privacy=PRIVACY,
-        max_items_per_user=100,
-        mechanism=dpsel.Sips(rounds=3, ratio=0.2, release="curve"),
-        key=None,
-    )
-    assert len(release) >= 10_300
+    """Published DP-SIPS releases 7,740 at the same (epsilon, delta). Fixed keys: 10,316 is close."""
+    mechanism = dpsel.Sips(rounds=3, ratio=0.2, release="curve")
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 100, "mechanism": mechanism}
+    released = [
+        len(select(shared_data / "imdb.parquet", key=bytes([first]) * 32, **arguments)) for first in range(3)
+    ]
+    assert min(released) >= 10_300
