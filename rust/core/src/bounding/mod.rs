@@ -62,7 +62,7 @@ impl BoundedContributions {
 
     /// Drop what bounding left out: no other item will ever move up.
     pub(crate) fn forget_reserve(&mut self) {
-        for len in self.contributions.lens.iter_mut() {
+        for len in &mut self.contributions.lens {
             *len = (*len).min(self.bound);
         }
     }

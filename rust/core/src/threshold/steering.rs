@@ -53,7 +53,9 @@ pub(super) fn select_by_evidence(
         let dropped = step.advance(&mut state, control);
         control.check()?;
         if round.publish.is_none() && !dropped.is_empty() {
-            dropped.into_iter().for_each(|item| gone.insert(item));
+            for item in dropped {
+                gone.insert(item);
+            }
             contributions.remove(&gone, control)?;
         }
     }
