@@ -44,17 +44,17 @@ pub fn l2_curves(
     shares: &[f64],
 ) -> Result<Vec<CurveSpec>> {
     let last = shares.last().copied().unwrap_or(1.0);
-    let least = weighting.weight(bound.get());
+    let contribution = weighting.weight(bound.get());
     let smallest = shares.iter().copied().fold(last, f64::min);
-    if least < UNIT && approximate_half(epsilon, delta, smallest) > FARTHEST_HALF {
+    if contribution < UNIT && approximate_half(epsilon, delta, smallest) > FARTHEST_HALF {
         return Err(too_long());
     }
-    let Proposal { alpha, part } = best(epsilon, delta, last, least);
+    let Proposal { alpha, part } = best(epsilon, delta, last, contribution);
     let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
     let curve = |&share: &f64| {
         let half = approximate_half(epsilon, delta, share);
         let (divergence, delta) = (mul_down(divergence, share), mul_down(delta, share));
-        with_half(CurveKind::L2 { alpha, divergence, delta }, quantum(least, half))
+        with_half(CurveKind::L2 { alpha, divergence, delta }, quantum(contribution, half))
     };
     shares.iter().map(curve).collect()
 }
