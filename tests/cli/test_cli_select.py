@@ -83,6 +83,10 @@ HONOURED = {
     "mechanism": (("--mechanism", "count-gaussian"), {"mechanism": dpsel.CountGaussian()}),
     "rounds": (("--mechanism", "sips", "--rounds", "5"), {"mechanism": dpsel.Sips(rounds=5)}),
     "ratio": (("--mechanism", "sips", "--ratio", "0.5"), {"mechanism": dpsel.Sips(ratio=0.5)}),
+    "release": (
+        ("--mechanism", "weighted-gaussian", "--release", "curve"),
+        {"mechanism": dpsel.WeightedGaussian(release="curve")},
+    ),
     "alpha": (
         ("--mechanism", "policy-laplace", "--alpha", "2.5"),
         {"mechanism": dpsel.PolicyLaplace(alpha=2.5)},
@@ -144,6 +148,7 @@ def test_all_paths_reach_the_library(dpsel_run, calls):
 REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
+    "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to sips"),
     "alpha of sips": (("--mechanism", "sips", "--alpha", "2"), "belongs to policy-gaussian, policy-laplace"),
     "bad passes": (("--mechanism", "policy-gaussian", "--passes", "0"), "passes"),
     "ratio of auto": (("--ratio", "0.5"), "belongs to sips"),

@@ -15,6 +15,7 @@ from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 
 INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
 STDOUT_FORMATS = ("csv", "ndjson")
+_PARAMETERS = ("rounds", "ratio", "release", "alpha", "passes")
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, or quoted globs of them) and publish the items that
@@ -74,10 +75,15 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     show_default=True,
     help="How to select; auto decides by the parameters alone.",
 )
-@click.option("--rounds", type=int, metavar="I", help="Rounds of --mechanism sips.")
+@click.option("--rounds", type=int, metavar="I", help="Rounds of --mechanism sips or steered.")
 @click.option("--ratio", type=float, metavar="R", help="Budget of a sips round over the next one's.")
 @click.option(
     "--alpha", type=float, metavar="A", help="Cutoff of a policy above the threshold, in noise scales."
+)
+@click.option(
+    "--release",
+    type=click.Choice(("noise", "curve")),
+    help="How weighted-gaussian and sips release; curve releases more, without weights.  [default: noise]",
 )
 @click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
 @click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")
@@ -161,7 +167,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "privacy": privacy_from(options["epsilon"], options["rho"], options["delta"]),
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": _mechanisms.mechanism_from(
-            options["mechanism"], {name: options[name] for name in ("rounds", "ratio", "alpha", "passes")}
+            options["mechanism"], {name: options[name] for name in _PARAMETERS}
         ),
         "with_weights": options["with_weights"],
         "ngrams": ngrams_from(options["ngrams"]),
