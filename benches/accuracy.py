@@ -23,6 +23,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", type=Path, nargs="+", help="Parquet files or folders of them")
+    parser.add_argument("--mechanisms", nargs="+", choices=list(mechanisms()), help="only these")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--max-items-per-user", type=int, default=MAX_ITEMS_PER_USER)
     parser.add_argument("--markdown", type=Path, help="also write the table here")
@@ -32,7 +33,7 @@ def main() -> None:
     ]
     if not files:
         parser.error("no Parquet file there")
-    lines = [line(file, mechanism, args) for file in files for mechanism in mechanisms()]
+    lines = [line(file, mechanism, args) for file in files for mechanism in args.mechanisms or mechanisms()]
     table = tables.markdown(("data", "mechanism", *budgets()), lines)
     if args.markdown:
         args.markdown.write_text(table)
@@ -51,6 +52,9 @@ def mechanisms() -> dict[str, object]:
         "PolicyLaplace": dpsel.PolicyLaplace(),
         "PolicyGaussian": dpsel.PolicyGaussian(),
         f"Sips, {ROUNDS} rounds": sips,
+        "WeightedGaussian, curve": dpsel.WeightedGaussian(release="curve"),
+        f"Sips, {ROUNDS} rounds, curves": dpsel.Sips(rounds=ROUNDS, ratio=RATIO, release="curve"),
+        "Steered, 30 rounds": dpsel.Steered(rounds=30),
     }
 
 

@@ -1,7 +1,8 @@
-"""The mechanisms as frozen values: which weight, noise and threshold select the items.
+"""The mechanisms as frozen values: which weights select the items, and by which rule.
 
-All of them guarantee privacy for adding or removing one user with all of its rows, and release an item if
-its noisy weight reaches a threshold. Proofs are in ``docs/algorithms/``.
+All of them guarantee privacy for adding or removing one user with all of its rows. They release an item if
+its noisy weight reaches a threshold, or with a probability that grows with its weight. Proofs are in
+``docs/algorithms/``.
 
 Examples:
     >>> from dpsel import Sips
