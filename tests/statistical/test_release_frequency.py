@@ -26,8 +26,16 @@ def exact(case, rounds, weight: int) -> float:
     tail = TAILS[reference.DEFINITIONS[case.name].noise]
     kept_back = 1
     for round_ in rounds:
-        kept_back *= 1 - tail(round_.threshold - weight, round_.scale)
+        kept_back *= 1 - tail(round_.threshold - min(weight, cutoff(round_)), round_.scale)
     return float(1 - kept_back)
+
+
+def cutoff(round_) -> int:
+    """The most weight that an item can have: a policy stops there."""
+    if not isinstance(round_.weighting, dict):
+        return LEVELS * UNIT
+    (parameters,) = round_.weighting.values()
+    return parameters["cutoff"]
 
 
 def frequency_table(per_level: int) -> pa.Table:
@@ -40,6 +48,8 @@ def frequency_table(per_level: int) -> pa.Table:
 @pytest.mark.parametrize("size", SIZES)
 def test_release_frequency_is_the_exact_probability(case, size) -> None:
     """Rounds are independent too: noise used twice would show as too few releases."""
+    if case.name == "steered":
+        pytest.skip("weights follow the evidence; see test_steered.py")
     release = select(
         frequency_table(size), privacy=PRIVACY, max_items_per_user=1, mechanism=case.mechanism, key=None
     )
