@@ -90,6 +90,20 @@ class HexKey(click.ParamType[bytes]):
         return key
 
 
+def column_options(command: F) -> F:
+    """Add ``--user`` and ``--item``, which may be repeated and arrives as ``items``."""
+    user = click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
+    item = click.option(
+        "--item",
+        "items",
+        required=True,
+        multiple=True,
+        metavar="COLUMN",
+        help="Column of the item; repeat it for a key of several columns.",
+    )
+    return user(item(command))
+
+
 def privacy_options(command: F) -> F:
     """Add ``--epsilon``, ``--rho`` and ``--delta``; see :func:`privacy_from`."""
     options = (

@@ -9,7 +9,7 @@ import click
 
 import dpsel
 from dpsel.cli import _mechanisms
-from dpsel.cli._options import Counts, Numbers, privacy_from
+from dpsel.cli._options import Counts, Numbers, column_options, privacy_from
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli.plan import PLOT_EXTENSIONS
 from dpsel.cli.select import INPUT_FORMATS, ngrams_from
@@ -37,15 +37,7 @@ Examples:
 
 @click.command("compare", help=_HELP, epilog=_EPILOG, short_help="Mechanisms side by side, on public data.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
-@click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
-@click.option(
-    "--item",
-    "items",
-    required=True,
-    multiple=True,
-    metavar="COLUMN",
-    help="Column of the item; repeat it for a key of several columns.",
-)
+@column_options
 @click.option("--public-data", is_flag=True, help="You say that the data is public or synthetic.  [required]")
 @click.option("--epsilon", type=Numbers(), help="One or several budgets of (epsilon, delta)-DP.")
 @click.option("--rho", type=Numbers(), help="One or several budgets of zCDP, in place of --epsilon.")

@@ -10,7 +10,7 @@ import click
 
 import dpsel
 from dpsel.cli import _mechanisms, _progress
-from dpsel.cli._options import ByteSize, Counts, HexKey, privacy_from, privacy_options
+from dpsel.cli._options import ByteSize, Counts, HexKey, column_options, privacy_from, privacy_options
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 
 INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
@@ -55,15 +55,7 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 
 @click.command("select", help=_HELP, epilog=_EPILOG, short_help="Publish the items that enough users hold.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
-@click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
-@click.option(
-    "--item",
-    "items",
-    required=True,
-    multiple=True,
-    metavar="COLUMN",
-    help="Column of the item; repeat it for a key of several columns.",
-)
+@column_options
 @privacy_options
 @click.option(
     "--max-items-per-user", required=True, type=click.IntRange(min=1), metavar="N", help="Limit per user."
