@@ -28,6 +28,9 @@ class Case:
 APPROX = (dpsel.ApproxDP,)
 BOTH = (dpsel.ApproxDP, dpsel.ZCDP)
 
+#: Public frequencies of a few items, some equal.
+PRIOR = {3: 9.5, 1: 4, 2: 4, 7: 0, 8: -1}
+
 MECHANISMS = [
     Case("count_laplace", dpsel.CountLaplace(), APPROX),
     Case("count_gaussian", dpsel.CountGaussian(), BOTH),
@@ -48,4 +51,8 @@ CURVES = [
     Case("one_item", dpsel.OneItem(), APPROX, "one-item"),
     Case("weighted_gaussian", dpsel.WeightedGaussian(release="curve"), APPROX, "weighted-gaussian-curve"),
     Case("sips", dpsel.Sips(rounds=3, ratio=0.2, release="curve"), APPROX, "sips-curve"),
+    Case("greedy_frequency", dpsel.GreedyFrequency(), APPROX, "greedy-frequency"),
+    Case("greedy_frequency", dpsel.GreedyFrequency(prior=PRIOR), APPROX, "greedy-frequency-prior"),
+    Case("unit_greedy", dpsel.UnitGreedy(), APPROX, "unit-greedy"),
+    Case("unit_greedy", dpsel.UnitGreedy(prior=PRIOR), APPROX, "unit-greedy-prior"),
 ]

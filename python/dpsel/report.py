@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dpsel import _core
 from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.mechanisms import is_usual
 
 __all__ = ["CheckResult", "Report", "check"]
 
@@ -198,12 +199,15 @@ def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as its class would be written."""
     fields = dict(report["request"]["mechanism"])
     name = "".join(part.capitalize() for part in fields.pop("name").split("_"))
-    if fields.get("release") == "noise":
-        del fields["release"]
-    return f"{name}({', '.join(f'{key}={_short(value)}' for key, value in fields.items())})"
+    if (order := fields.pop("order", None)) == "prior":
+        fields["prior"] = order
+    shown = [f"{key}={_short(key, value)}" for key, value in fields.items() if not is_usual(key, value)]
+    return f"{name}({', '.join(shown)})"
 
 
-def _short(value: object) -> str:
+def _short(key: str, value: object) -> str:
+    if key == "prior":
+        return "..."
     return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
 
 

@@ -9,7 +9,7 @@ from dpsel._arguments import as_int, type_name
 from dpsel._ingest import open_data
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import Mechanism, resolve
+from dpsel.mechanisms import Mechanism, ranked_prior, resolve
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ def select_partitions(
 ) -> Release:
     """Return the items that may be published, as many as the guarantee allows.
 
-    Rows say that a user has an item; repeated rows count once. The result is a function of the set of
-    rows, the parameters and a fresh secret key: neither order nor chunking nor threads change it.
+    Rows say that a user has an item; repeated rows count once (except for mechanisms that go by a user's own
+    counts). The result is a function of the set of rows, the parameters and a fresh secret key: neither
+    order nor chunking nor threads change it.
 
     Args:
         data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, anything else with
@@ -115,6 +116,7 @@ def select_partitions(
         memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
         progress=progress,
         chosen=reason,
+        prior=ranked_prior(chosen),
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)

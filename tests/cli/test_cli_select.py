@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
@@ -16,6 +18,7 @@ from dpsel.cli import select
 
 pytestmark = pytest.mark.usefixtures("rows")
 
+PRIOR = Path(__file__).with_name("prior.csv")
 SELECT = ("select", "rows.csv", *COLUMNS, *BUDGET)
 
 
@@ -95,6 +98,14 @@ HONOURED = {
         ("--mechanism", "policy-gaussian", "--passes", "2"),
         {"mechanism": dpsel.PolicyGaussian(passes=2)},
     ),
+    "prior": (
+        ("--mechanism", "unit-greedy", "--prior", str(PRIOR)),
+        {"mechanism": dpsel.UnitGreedy(prior={"the": 9.5, "a, b": 3})},
+    ),
+    "calibration": (
+        ("--mechanism", "greedy-frequency", "--calibration", "curve"),
+        {"mechanism": dpsel.GreedyFrequency(calibration="curve")},
+    ),
     "with_weights": (("--with-weights",), {"with_weights": True}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
@@ -149,7 +160,17 @@ REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
     "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to sips"),
-    "alpha of sips": (("--mechanism", "sips", "--alpha", "2"), "belongs to policy-gaussian, policy-laplace"),
+    "alpha of sips": (
+        ("--mechanism", "sips", "--alpha", "2"),
+        "belongs to greedy-frequency, policy-gaussian",
+    ),
+    "prior of sips": (
+        ("--mechanism", "sips", "--prior", os.devnull),
+        "belongs to greedy-frequency, unit-greedy",
+    ),
+    "prior that is not there": (("--mechanism", "unit-greedy", "--prior", "nowhere.csv"), "cannot read"),
+    "prior that is no table": (("--mechanism", "unit-greedy", "--prior", __file__), "not a CSV file"),
+    "calibration of sips": (("--mechanism", "sips", "--calibration", "curve"), "belongs to greedy-frequency"),
     "bad passes": (("--mechanism", "policy-gaussian", "--passes", "0"), "passes"),
     "ratio of auto": (("--ratio", "0.5"), "belongs to sips"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),

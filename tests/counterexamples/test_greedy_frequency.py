@@ -6,12 +6,16 @@ users on to items that only they hold, many at once. See docs/algorithms/greedy_
 
 from __future__ import annotations
 
+import json
 import random
 from math import ceil, floor
 
 import mpmath
 import pytest
 
+import dpsel
+from dpsel import _core
+from dpsel._request import calibrate
 from reference.noise import UNIT, laplace_tail
 
 EPSILON, DELTA, ALPHA = 1, 1e-6, 3
@@ -69,7 +73,32 @@ def test_the_published_threshold_violates_delta(order) -> None:
     assert 1 - missed > 10 * DELTA
 
 
-def test_a_release_curve_holds_on_the_same_input() -> None:
+def test_the_release_curve_holds_on_the_same_input() -> None:
+    """The curve that ships: an item of weight a <= 1 is released with probability at most delta a."""
+    (round_,) = calibrate(dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA), 100, dpsel.GreedyFrequency())[
+        "rounds"
+    ]
+    words, quantum = _core.curve_words(json.dumps(round_)), round_["quantum"]
+    cutoff = round_["weighting"]["greedy"]["cutoff"]
+    gift, gifts_per_unit = quantum, UNIT // quantum
+    assert cutoff % quantum == 0
+    assert UNIT % quantum == 0
+    missed = (1 - mpmath.mpf(words[1]) / 2**128) ** gifts_per_unit
+    assert 0 < 1 - missed <= DELTA
+    for count in range(1, gifts_per_unit + 1):
+        assert mpmath.mpf(words[count]) / 2**128 <= DELTA * count * gift / mpmath.mpf(UNIT)
+
+
+def test_the_shipped_published_calibration_is_the_one_that_fails() -> None:
+    with pytest.warns(dpsel.exceptions.DpselWarning, match="no guarantee"):
+        mechanism = dpsel.GreedyFrequency(calibration="published")
+    (round_,) = calibrate(dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA), 100, mechanism)["rounds"]
+    threshold, cutoff = published()
+    assert abs(round_["threshold"] - threshold) <= 1
+    assert abs(round_["weighting"]["greedy"]["cutoff"] - cutoff) <= 2
+
+
+def test_any_l1_curve_holds_on_the_same_input() -> None:
     """A curve that is (epsilon a, delta a)-close over every step a has pi(a) <= delta a: delta in all."""
     _, cutoff = published()
     users, never = crowd(cutoff)

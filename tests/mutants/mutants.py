@@ -10,6 +10,8 @@ LAW2 = "tests/conformance/test_law2_randomness.py"
 LAW3 = "tests/conformance/test_law3_sensitivity.py"
 LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
+GREEDY = "tests/conformance/test_greedy.py"
+CURVES = "tests/conformance/test_release_curves.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
@@ -143,9 +145,9 @@ MUTANTS = [
     ),
     Mutant(
         "duplicates are not dropped",
-        CORE + "contributions/grouping.rs",
-        "*len = seen.keep_first(",
-        "let _ = seen.keep_first(",
+        CORE + "contributions/order.rs",
+        "Self::Any => seen.keep_first(items),",
+        "Self::Any => seen.keep_first(items).max(items.len() as u32),",
         (DUPLICATES, REFERENCE),
     ),
     Mutant(
@@ -359,5 +361,40 @@ MUTANTS = [
         "            return 0;\n",
         "            return 1;\n",
         (REFERENCE,),
+    ),
+    Mutant(
+        "greedy users give more than a unit",
+        CORE + "weighting/greedy.rs",
+        "let mut left = UNIT;",
+        "let mut left = UNIT + UNIT / 16;",
+        ("cargo:greedy", GREEDY),
+    ),
+    Mutant(
+        "greedy users fill what they have least",
+        CORE + "contributions/order.rs",
+        "(Reverse(rows.len()), digests",
+        "(Reverse(usize::MAX - rows.len()), digests",
+        ("cargo:order", GREEDY),
+    ),
+    Mutant(
+        "preferences ignored by the limit",
+        CORE + "bounding/mod.rs",
+        "if contributions.in_order { u32::MAX } else { 0 }",
+        "0",
+        (GREEDY,),
+    ),
+    Mutant(
+        "whole units decided by a finer curve",
+        CORE + "mechanisms/unit_greedy.rs",
+        "l1_curve(epsilon, delta, UNIT)?",
+        "l1_curve(epsilon, delta * 2.0, UNIT)?",
+        (CURVES, "cargo:greedy"),
+    ),
+    Mutant(
+        "the published calibration passes the check",
+        CORE + "release/report.rs",
+        "differences.extend(request.mechanism.flaw().map(str::to_owned));",
+        "let _ = request.mechanism.flaw();",
+        (GREEDY,),
     ),
 ]

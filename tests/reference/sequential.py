@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isqrt
 
 from . import prf
@@ -53,14 +54,31 @@ def descent_l2(bounded, parameters: dict, key: bytes) -> dict:
     return {item: weight >> bits for item, weight in weights.items()}
 
 
-def greedy(bounded, parameters: dict, key: bytes) -> dict:
+def preferred(rows, max_items: int, key: bytes, prior: dict | None = None) -> dict:
+    """Each user's first items in its order of preference: by its own number of rows, or by a public table."""
+    counts: dict = {}
+    for user, item in rows:
+        if item is not None:
+            own = counts.setdefault((type(user), user), Counter())
+            own[type(item), item] += 1
+
+    def place(own: Counter, item: tuple) -> tuple:
+        frequency = own[item] if prior is None else prior.get(item[1], float("-inf"))
+        return -frequency, prf.item_digest(key, item[1])
+
+    return {
+        user: sorted(own, key=lambda item, own=own: place(own, item))[:max_items]
+        for user, own in counts.items()
+    }
+
+
+def greedy(ordered, cutoff: int, key: bytes) -> dict:
     """Each user fills its items up to the cutoff, the preferred ones first."""
-    cutoff, frequency = parameters["cutoff"], parameters.get("frequency", {})
-    weights = dict.fromkeys((item for items in bounded.values() for item in items), 0)
-    for items in in_order(bounded, key):
+    weights: dict = {}
+    for items in in_order(ordered, key):
         left = UNIT
-        for item in sorted(items, key=lambda i: (-frequency.get(i[1], 0), prf.item_digest(key, i[1]))):
-            gift = min(left, cutoff - weights[item])
-            weights[item] += gift
+        for item in items:
+            gift = min(left, cutoff - weights.get(item, 0))
+            weights[item] = weights.get(item, 0) + gift
             left -= gift
     return weights

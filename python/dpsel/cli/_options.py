@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -88,6 +90,28 @@ class HexKey(click.ParamType[bytes]):
         if len(key) != _KEY_BYTES:
             self.fail("a test key is 64 hexadecimal digits", param, ctx)
         return key
+
+
+class FrequencyTable(click.ParamType[dict[str, float]]):
+    """A CSV file of public frequencies: a header line, then item and number in each row."""
+
+    name = "file"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, float]:
+        """Read the file."""
+        if isinstance(value, dict):
+            return value
+        try:
+            with Path(value).open(encoding="utf-8", newline="") as file:
+                rows = csv.reader(file)
+                next(rows, None)
+                return {item: float(number) for item, number in rows}
+        except OSError as error:
+            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
+        except (ValueError, csv.Error):
+            self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
 
 
 def column_options(command: F) -> F:

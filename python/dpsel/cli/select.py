@@ -10,12 +10,20 @@ import click
 
 import dpsel
 from dpsel.cli import _mechanisms, _progress
-from dpsel.cli._options import ByteSize, Counts, HexKey, column_options, privacy_from, privacy_options
+from dpsel.cli._options import (
+    ByteSize,
+    Counts,
+    FrequencyTable,
+    HexKey,
+    column_options,
+    privacy_from,
+    privacy_options,
+)
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 
 INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
 STDOUT_FORMATS = ("csv", "ndjson")
-_PARAMETERS = ("rounds", "ratio", "release", "alpha", "passes")
+_PARAMETERS = ("rounds", "ratio", "release", "alpha", "passes", "calibration", "prior")
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, or quoted globs of them) and publish the items that
@@ -70,7 +78,10 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 @click.option("--rounds", type=int, metavar="I", help="Rounds of --mechanism sips or steered.")
 @click.option("--ratio", type=float, metavar="R", help="Budget of a sips round over the next one's.")
 @click.option(
-    "--alpha", type=float, metavar="A", help="Cutoff of a policy above the threshold, in noise scales."
+    "--alpha",
+    type=float,
+    metavar="A",
+    help="Cutoff above the threshold, in noise scales, of a policy or the published calibration.",
 )
 @click.option(
     "--release",
@@ -78,6 +89,17 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     help="How weighted-gaussian and sips release; curve releases more, without weights.  [default: noise]",
 )
 @click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
+@click.option(
+    "--prior",
+    type=FrequencyTable(),
+    metavar="FILE",
+    help="Public frequencies for the greedy mechanisms: CSV with a header line, item and number in each row.",
+)
+@click.option(
+    "--calibration",
+    type=click.Choice(("curve", "published")),
+    help="Of greedy-frequency; published is NOT PRIVATE, for reproducing the paper.  [default: curve]",
+)
 @click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")
 @click.option(
     "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."

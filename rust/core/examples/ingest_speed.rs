@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use dpsel_core::control::Control;
-use dpsel_core::ingest::{Source, read};
+use dpsel_core::ingest::{Preference, Source, read};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::Columns;
 use parquet::file::reader::FileReader;
@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let control = Control::new(threads, None);
         let key = ReleaseKey::from_system()?;
-        let contributions = read(Source::Files(vec![PathBuf::from(file)], None), &columns, &key, &control)?;
+        let contributions =
+            read(Source::Files(vec![PathBuf::from(file)], None), &columns, Preference::Any, &key, &control)?;
         let seconds = start.elapsed().as_secs_f64();
         let rate = rows as f64 / seconds / 1e6;
         writeln!(std::io::stdout(), "{seconds:.3} s, {rate:.1} M rows/s, {} threads", control.threads())?;

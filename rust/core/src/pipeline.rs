@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::control::Control;
-use crate::ingest::{self, Source};
+use crate::ingest::{self, Preference, Source};
 use crate::random::ReleaseKey;
 use crate::release::{Release, Report};
 use crate::request::Request;
@@ -19,7 +19,7 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
-    Ok(ingest::read(source, &request.columns, key, control)?.users_per_item())
+    Ok(ingest::read(source, &request.columns, Preference::Any, key, control)?.users_per_item())
 }
 
 /// Read the rows, run the mechanism, and return what may be published.
@@ -36,7 +36,7 @@ pub fn select_partitions(
 ) -> Result<Release> {
     let calibration = request.calibrate_once()?;
     let report = Report::new(request.clone(), calibration, key);
-    let contributions = ingest::read(source, &request.columns, key, control)?;
+    let contributions = ingest::read(source, &request.columns, request.preference()?, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
     let selected = select_rounds(bounded, &report.calibration, request.with_weights, key, control)?;
     Release::publish(&selected, report)

@@ -1,12 +1,13 @@
 //! What the caller asks for, as one value that entry points may not rebuild.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy};
-use crate::mechanisms::{Calibration, MechanismSpec};
+use crate::ingest::{Preference, Prior};
+use crate::mechanisms::{Calibration, FillingOrder, MechanismSpec};
 use crate::noise::Noise;
 use crate::rounding::{Interval, add_up, mul_up, sub_down};
 use crate::threshold::Noisy;
@@ -41,6 +42,9 @@ pub struct Request {
     pub mechanism: MechanismSpec,
     /// Whether the noisy weight of each released item is returned.
     pub with_weights: bool,
+    /// A public table of preferences, for mechanisms that use one. No part of a report: no guarantee depends on it.
+    #[serde(skip)]
+    pub prior: Option<Arc<Prior>>,
 }
 
 /// Names of the columns of the input.
@@ -106,6 +110,26 @@ impl Request {
 }
 
 impl Request {
+    /// By what each user's items are put in order.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] if a public table is wanted and there is none, or the other way round.
+    pub fn preference(&self) -> Result<Preference<'_>> {
+        match (self.mechanism.filling_order(), &self.prior) {
+            (None, None) => Ok(Preference::Any),
+            (Some(FillingOrder::Counts), None) => Ok(Preference::OwnCounts),
+            (Some(FillingOrder::Prior), Some(prior)) => Ok(Preference::Prior(prior)),
+            (Some(FillingOrder::Prior), None) => Err(Error::Incompatible {
+                what: "the mechanism fills items in the order of a public table, and there is none".into(),
+                fix: "give prior= to the mechanism",
+            }),
+            (_, Some(_)) => Err(Error::Incompatible {
+                what: "prior= is given, but the mechanism does not use it".into(),
+                fix: "leave prior= out",
+            }),
+        }
+    }
+
     /// The rounds that meet the request.
     ///
     /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values

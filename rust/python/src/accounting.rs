@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips, Steered};
+use dpsel_core::mechanisms::{
+    Calibration, FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, Sips,
+    Steered,
+};
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
 use dpsel_core::{Error, Result};
@@ -110,6 +113,28 @@ pub(crate) fn validate_policy(alpha: f64, passes: i64) -> PyResult<()> {
     })
 }
 
+/// Check the parameters of `GreedyFrequency`.
+#[pyfunction]
+pub(crate) fn validate_greedy_frequency(calibration: &str, alpha: Option<f64>) -> PyResult<()> {
+    guarded(|| {
+        let calibration = match calibration {
+            "curve" => GreedyCalibration::Curve,
+            "published" => GreedyCalibration::Published,
+            other => {
+                let fix = "\"curve\" is private, \"published\" is for reproducing the paper only";
+                return Err(Error::parameter(
+                    "calibration",
+                    "\"curve\" or \"published\"",
+                    format!("{other:?}"),
+                    fix,
+                ));
+            }
+        };
+        let greedy = GreedyFrequency { order: FillingOrder::Counts, calibration, alpha };
+        request_of(MechanismSpec::GreedyFrequency(greedy))?.validate().map(drop)
+    })
+}
+
 /// A request in which everything but the mechanism is certainly valid.
 fn request_of(mechanism: MechanismSpec) -> Result<Request> {
     Ok(Request {
@@ -118,5 +143,6 @@ fn request_of(mechanism: MechanismSpec) -> Result<Request> {
         max_items_per_user: bound(1)?,
         mechanism,
         with_weights: false,
+        prior: None,
     })
 }

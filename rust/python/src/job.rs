@@ -1,19 +1,21 @@
 //! One call: its settings, and the thread it runs on.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dpsel_core::Error;
 use dpsel_core::control::Control;
-use dpsel_core::ingest::Source;
+use dpsel_core::ingest::{Prior, Source};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
 use pyo3::prelude::*;
 
 use crate::error::{internal, parse_request, to_python};
+use crate::link::Producer;
+use crate::pairs::Pairs;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -34,7 +36,7 @@ impl Job {
     /// Every parameter is checked here, before any data is looked at.
     #[new]
     #[pyo3(signature = (
-        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None
+        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None, prior=None
     ))]
     fn new(
         request_json: &str,
@@ -43,13 +45,17 @@ impl Job {
         memory_limit: Option<i64>,
         progress: Option<Py<PyAny>>,
         chosen: Option<String>,
+        prior: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        let mut request = parse_request(request_json)?;
+        request.prior = prior.map(|ranked| read_prior(ranked, &request.columns)).transpose()?;
+        request.preference().map_err(to_python)?;
         Ok(Self {
-            request: parse_request(request_json)?,
+            request,
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
@@ -57,6 +63,16 @@ impl Job {
             chosen,
         })
     }
+}
+
+/// The public table of preferences, from `(rank, item)` in ascending order of rank.
+fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prior>> {
+    let mut pairs = Pairs::new(ranked, columns)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = pairs.next_batch(ranked.py())? {
+        batches.push(batch);
+    }
+    Ok(Arc::new(Prior::new(batches)))
 }
 
 fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {

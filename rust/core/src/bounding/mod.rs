@@ -1,4 +1,5 @@
-//! Bounding: each user keeps at most D0 items, those with the smallest PRF(key, "bound", user, item).
+//! Bounding: each user keeps at most D0 items, those with the smallest PRF(key, "bound", user, item), or the first ones
+//! where its items stand in an order of preference.
 
 use std::ops::Range;
 
@@ -41,7 +42,8 @@ impl BoundedContributions {
         control: &Control,
     ) -> Result<Self> {
         let priorities = PairWords::new(key, Purpose::Bound);
-        let ordered = vec![0; contributions.users.len()];
+        // An order of preference takes the place of that of the priorities.
+        let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
         let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
         bounded.for_each_user(control, |user, order| order.restore(user));
         control.check()?;

@@ -7,7 +7,7 @@ use super::grouping::{Users, group_rows};
 use super::interner::{Interner, Scratch};
 use super::shard::Records;
 use super::sharding::Sharding;
-use super::{Contributions, ItemCode, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
+use super::{Contributions, ItemCode, ItemOrder, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
@@ -67,16 +67,16 @@ impl ContributionsBuilder {
         Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
     }
 
-    /// Group all rows by user, without duplicates.
+    /// Group all rows by user, without duplicates, each user's items in the given order.
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub fn finish(self, schema: ItemSchema) -> Result<Contributions> {
+    pub fn finish(self, schema: ItemSchema, order: &ItemOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
         let vocabulary = Vocabulary { shards: self.items.into_shards()?, sharding: self.sharding, schema };
         let users = Users::new(self.users.into_shards()?, self.sharding);
         self.control.check()?;
-        group_rows(&users, &chunks, vocabulary, &self.control)
+        group_rows(&users, &chunks, vocabulary, order, &self.control)
     }
 }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::builder::NoRecord;
 use super::chunk::{Chunk, PARTS};
+use super::order::{Arrangement, ItemOrder};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use super::{Contributions, Vocabulary};
@@ -47,6 +48,7 @@ pub(super) fn group_rows(
     users: &Users,
     chunks: &[Chunk],
     vocabulary: Vocabulary,
+    order: &ItemOrder,
     control: &Control,
 ) -> Result<Contributions> {
     let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
@@ -58,12 +60,14 @@ pub(super) fn group_rows(
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
     let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
-    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks));
+    let arrangement = Arrangement::new(order, &vocabulary);
+    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &arrangement));
     done.into_iter().collect::<Result<()>>()?;
+    let in_order = arrangement.is_preference();
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
     control.release_memory((chunks + (total - kept) * 4) as u64);
-    Ok(Contributions { users, starts, lens, items, vocabulary })
+    Ok(Contributions { users, starts, lens, items, in_order, vocabulary })
 }
 
 /// Users and rows of a part.
@@ -116,7 +120,7 @@ fn split<'a>(
 }
 
 impl Stretch<'_> {
-    fn group(self, sizes: &[Size], chunks: &[Chunk]) -> Result<()> {
+    fn group(self, sizes: &[Size], chunks: &[Chunk], order: &Arrangement<'_>) -> Result<()> {
         let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
         let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
         for part in parts {
@@ -127,7 +131,7 @@ impl Stretch<'_> {
             group_part(part, chunks, own_starts, own_lens, &mut grouped[..rows])?;
             for (start, len) in own_starts.iter_mut().zip(own_lens) {
                 let own = &mut grouped[*start..][..*len as usize];
-                *len = seen.keep_first(own);
+                *len = order.arrange(own, &mut seen);
                 let (kept, rest) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
                 *start = first_row;
@@ -168,14 +172,14 @@ fn group_part(
 
 /// A small set that is emptied by counting an epoch up: one word per slot, `epoch << 32 | code`.
 #[derive(Debug, Default)]
-struct SeenItems {
+pub(super) struct SeenItems {
     slots: Vec<u64>,
     epoch: u32,
 }
 
 impl SeenItems {
     /// Move the first occurrence of each item to the front; returns how many there are.
-    fn keep_first(&mut self, items: &mut [u32]) -> u32 {
+    pub(super) fn keep_first(&mut self, items: &mut [u32]) -> u32 {
         if items.len() < 2 {
             return u32::from(!items.is_empty());
         }

@@ -5,6 +5,7 @@ mod chunk;
 mod grouping;
 mod interner;
 mod keys;
+mod order;
 mod shard;
 mod sharding;
 #[cfg(test)]
@@ -12,6 +13,7 @@ pub(crate) mod testing;
 
 pub use builder::{Code, ContributionsBuilder, Side, Worker};
 pub use keys::{KeyLayout, KeyStore, Payload};
+pub use order::ItemOrder;
 
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
@@ -66,10 +68,12 @@ impl Code for UserCode {
 pub struct Contributions {
     /// Digest of each user.
     pub(crate) users: Vec<Digest>,
-    /// `items[starts[u]..][..lens[u]]` are the user's items, in no particular order.
+    /// `items[starts[u]..][..lens[u]]` are the user's items.
     pub(crate) starts: Vec<usize>,
     pub(crate) lens: Vec<u32>,
     pub(crate) items: Array<u32>,
+    /// Whether each user's items stand in an order that was asked for.
+    pub(crate) in_order: bool,
     pub(crate) vocabulary: Vocabulary,
 }
 

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use super::{Contributions, ContributionsBuilder, KeyLayout, KeyStore, Payload};
+use super::{Contributions, ContributionsBuilder, ItemOrder, KeyLayout, KeyStore, Payload};
 use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
@@ -29,6 +29,11 @@ pub(crate) fn item_digest(item: u64, key: &ReleaseKey) -> Digest {
 
 /// Contributions of integer users and items, pushed in small batches.
 pub(crate) fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
+    ordered(rows, key, &ItemOrder::Any)
+}
+
+/// The same, each user's items in the given order.
+pub(crate) fn ordered(rows: &[(u64, u64)], key: &ReleaseKey, order: &ItemOrder) -> Contributions {
     let control = Control::default();
     let builder = ContributionsBuilder::new(KeyLayout::Words, &control);
     for batch in rows.chunks(1000) {
@@ -40,5 +45,5 @@ pub(crate) fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributi
         worker.push(&user_codes, None, &item_codes).unwrap();
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
-    builder.finish(schema).unwrap()
+    builder.finish(schema, order).unwrap()
 }

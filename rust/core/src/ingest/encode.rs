@@ -99,7 +99,6 @@ impl<S: Sink> Encoder<S> {
     }
 
     /// Give the sink back.
-    #[cfg(test)]
     pub(super) fn into_sink(self) -> S {
         self.sink
     }

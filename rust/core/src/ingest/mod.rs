@@ -9,6 +9,7 @@ mod frequent;
 mod lists;
 mod plan;
 mod pool;
+mod prior;
 mod schema;
 mod stream;
 #[cfg(test)]
@@ -21,10 +22,11 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
 
+pub use prior::Prior;
 pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder};
+use crate::contributions::{Contributions, ContributionsBuilder, ItemOrder};
 use crate::control::Control;
 use crate::random::ReleaseKey;
 use crate::request::Columns;
@@ -59,29 +61,58 @@ impl std::fmt::Debug for Source {
     }
 }
 
-/// Read everything, intern users and items, and group by user.
+/// By what each user's items are put in order.
+#[derive(Debug, Clone, Copy)]
+pub enum Preference<'a> {
+    /// Nothing.
+    Any,
+    /// The user's number of rows of each item.
+    OwnCounts,
+    /// A public table.
+    Prior(&'a Prior),
+}
+
+impl Preference<'_> {
+    fn order(self, columns: &Columns, plan: &plan::Plan, key: &ReleaseKey) -> Result<ItemOrder> {
+        Ok(match self {
+            Self::Any => ItemOrder::Any,
+            Self::OwnCounts => ItemOrder::OwnCounts,
+            Self::Prior(prior) => ItemOrder::Ranks(prior.ranks(columns, plan, key)?),
+        })
+    }
+}
+
+/// Read everything, intern users and items, and group by user, each user's items in the order of the preference.
 ///
 /// Rows of a null item are dropped, with several item columns rows where any of them is null. Progress is
 /// counted in bytes for files (with a total) and in rows for streams (without).
 ///
 /// # Errors
 /// See [`crate::Error`]: missing columns, unsupported types, null users, unreadable files.
-pub fn read(source: Source, columns: &Columns, key: &ReleaseKey, control: &Control) -> Result<Contributions> {
+pub fn read(
+    source: Source,
+    columns: &Columns,
+    preference: Preference<'_>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
     match source {
         Source::Stream(reader) => {
             let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
             let schema = plan.item_schema()?;
+            let order = preference.order(columns, &plan, key)?;
             let builder = ContributionsBuilder::new(schema.layout(), control);
             stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema)
+            builder.finish(schema, &order)
         }
         Source::Files(paths, format) => {
             let files = files::Files::open(&paths, format, columns)?;
             let schema = files.plan().item_schema()?;
+            let order = preference.order(columns, files.plan(), key)?;
             let builder = ContributionsBuilder::new(schema.layout(), control);
             let plan = files.plan().clone();
             files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema)
+            builder.finish(schema, &order)
         }
     }
 }

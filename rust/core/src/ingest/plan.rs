@@ -78,6 +78,22 @@ impl Plan {
         ItemSchema::new(self.items.iter().map(|(name, t)| (name.as_str(), t)))
     }
 
+    /// Check that another table's items can be equal to those of this one.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] naming the column and the two types.
+    pub(super) fn same_items(&self, other: &Self, source: &str) -> Result<()> {
+        for ((name, ours), (_, theirs)) in self.items.iter().zip(&other.items) {
+            if same_family(ours, theirs).is_none() {
+                return Err(Error::Schema {
+                    what: format!("column '{name}' of {source} has type {theirs}, but {ours} in the data"),
+                    fix: format!("give the items of {source} the type that they have in the data"),
+                });
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn ngrams(&self) -> Option<NGrams> {
         self.ngrams
     }

@@ -5,6 +5,8 @@
 
 mod count_gaussian;
 mod count_laplace;
+mod greedy;
+mod greedy_frequency;
 mod one_item;
 pub mod outlook;
 mod policy;
@@ -13,6 +15,7 @@ mod policy_laplace;
 mod requirements;
 mod sips;
 mod steered;
+mod unit_greedy;
 mod weighted_gaussian;
 mod weighted_laplace;
 
@@ -20,11 +23,14 @@ use serde::{Deserialize, Serialize};
 
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
+pub use greedy::FillingOrder;
+pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
 pub use sips::Sips;
 pub use steered::Steered;
+pub use unit_greedy::UnitGreedy;
 pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
 
@@ -143,6 +149,10 @@ pub enum MechanismSpec {
     PolicyLaplace(PolicyLaplace),
     /// [`PolicyGaussian`]
     PolicyGaussian(PolicyGaussian),
+    /// [`GreedyFrequency`]
+    GreedyFrequency(GreedyFrequency),
+    /// [`UnitGreedy`]
+    UnitGreedy(UnitGreedy),
     /// [`Sips`]
     Sips(Sips),
     /// [`OneItem`]
@@ -162,9 +172,30 @@ impl MechanismSpec {
             Self::WeightedGaussian(m) => m,
             Self::PolicyLaplace(m) => m,
             Self::PolicyGaussian(m) => m,
+            Self::GreedyFrequency(m) => m,
+            Self::UnitGreedy(m) => m,
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
             Self::Steered(m) => m,
+        }
+    }
+
+    /// By what each user's items are put in order, if the mechanism fills them one by one.
+    pub(crate) fn filling_order(&self) -> Option<FillingOrder> {
+        match self {
+            Self::GreedyFrequency(m) => Some(m.order),
+            Self::UnitGreedy(m) => Some(m.order),
+            _ => None,
+        }
+    }
+
+    /// Why the mechanism guarantees nothing, if that is so.
+    pub(crate) fn flaw(&self) -> Option<&'static str> {
+        match self {
+            Self::GreedyFrequency(m) if m.calibration == GreedyCalibration::Published => Some(
+                "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only",
+            ),
+            _ => None,
         }
     }
 
@@ -174,7 +205,8 @@ impl MechanismSpec {
             Self::WeightedGaussian(WeightedGaussian { release }) | Self::Sips(Sips { release, .. }) => {
                 *release == ReleaseStep::Noise
             }
-            Self::OneItem(_) => false,
+            Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
+            Self::OneItem(_) | Self::UnitGreedy(_) => false,
             _ => true,
         }
     }
@@ -183,6 +215,7 @@ impl MechanismSpec {
         match self {
             Self::PolicyLaplace(m) => m.validate(),
             Self::PolicyGaussian(m) => m.validate(),
+            Self::GreedyFrequency(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
             _ => Ok(()),

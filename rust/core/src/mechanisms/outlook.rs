@@ -1,6 +1,7 @@
 //! What a calibration will keep, before any data is seen: for `plan`, for people, in plain arithmetic.
 
 use super::Calibration;
+use crate::weighting::{UNIT, Weighting};
 
 /// The most users that [`users_needed`] considers.
 pub const MOST_USERS: u64 = 1 << 32;
@@ -12,8 +13,14 @@ pub const MOST_USERS: u64 = 1 << 32;
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {
-        let each = round.weighting.weight_in_quanta(items_per_user, round.rule.quantum());
-        let weight = (i128::from(users) * i128::from(each)).min(round.weighting.cutoff().into());
+        let given = match round.weighting {
+            // A user gives its unit to one of its items, each in its turn.
+            Weighting::Greedy(_) => users / u64::from(items_per_user.max(1)) * UNIT,
+            weighting => {
+                users.saturating_mul(weighting.weight_in_quanta(items_per_user, round.rule.quantum()))
+            }
+        };
+        let weight = i128::from(given.min(round.weighting.cutoff()));
         1.0 - round.rule.keep_probability(weight)
     });
     (1.0 - missed.product::<f64>()).clamp(0.0, 1.0)

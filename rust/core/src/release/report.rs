@@ -81,6 +81,7 @@ impl Report {
         let request = self.request.clone().validate()?;
         let again = request.calibrate()?;
         let mut differences = self.calibration.differences(&again);
+        differences.extend(request.mechanism.flaw().map(str::to_owned));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
         }

@@ -5,7 +5,6 @@ mod histogram;
 mod order;
 mod policy_l1;
 mod policy_l2;
-mod preference;
 #[cfg(test)]
 mod tests;
 mod tilted;
@@ -16,13 +15,12 @@ pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
-pub(crate) use preference::Preference;
 pub use tilted::{FULL_FACTOR, TiltedHistogram};
 
-use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::control::Control;
 use crate::random::ReleaseKey;
+use crate::{Error, Result};
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
 /// stays below 2^62: it can not overflow.
@@ -44,7 +42,7 @@ pub enum Weighting {
     PolicyL1(PolicyL1),
     /// Users in order move their items towards a cutoff: L2 norm at most 1 and a slack.
     PolicyL2(PolicyL2),
-    /// Users in order fill their items one by one up to a cutoff: L1 norm at most 1.
+    /// Users in order fill their items one by one up to a cutoff, in the order in which they stand: L1 norm at most 1.
     Greedy(Greedy),
 }
 
@@ -82,8 +80,8 @@ impl Weighting {
     }
 }
 
-/// Set the histogram to the weights of one round, contributions rounded down to multiples of a quantum; it is 1 for all
-/// weightings in which users come in order.
+/// Set the histogram to the weights of one round, contributions in multiples of a quantum. Where users come in order it
+/// is 1, or divides the cutoff.
 ///
 /// # Contract
 /// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter.
@@ -104,6 +102,11 @@ pub fn weigh_round(
         }
         Weighting::PolicyL1(policy) => policy.weigh(visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
-        Weighting::Greedy(greedy) => greedy.weigh(visits, &Preference::Digest, histogram),
+        Weighting::Greedy(greedy) => {
+            if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
+                return Err(Error::Internal("a cutoff that is no multiple of the quantum"));
+            }
+            greedy.weigh(visits, histogram)
+        }
     }
 }

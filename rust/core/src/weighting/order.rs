@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
+use crate::contributions::ItemCode;
 use crate::control::Control;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 
@@ -38,6 +39,20 @@ impl Visits<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The leading 64 bits of every item's digest, one for each code.
+    pub(super) fn first_words(&self) -> Vec<u64> {
+        let vocabulary = self.contributions.vocabulary();
+        let mut digests = vec![Digest::default(); vocabulary.code_bound()];
+        vocabulary.gather_digests(0, &mut digests);
+        digests.iter().map(|digest| (digest.0 >> 64) as u64).collect()
+    }
+
+    /// Put items in the order of their digests.
+    pub(super) fn by_digest(&self, items: &mut [u32]) {
+        let digests = self.contributions.vocabulary().digests();
+        items.sort_unstable_by_key(|item| digests.get(ItemCode(*item)));
     }
 
     /// Count memory that is held until the weights are found.

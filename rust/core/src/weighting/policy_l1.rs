@@ -8,7 +8,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::order::Visits;
-use super::preference::{by_digest, first_words};
 use super::{UNIT, WeightHistogram};
 use crate::Result;
 
@@ -40,13 +39,13 @@ impl PolicyL1 {
     /// grow by at most one unit of weight. Every held item has weight.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(size_of::<Slot>())?;
-        let slots = first_words(&visits).into_iter().map(|turn| Slot { weight: 0, turn }).collect();
+        let slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
         let mut descent = Descent {
             policy: self,
             slots,
             open: Vec::new(),
             turns: Vec::new(),
-            tie: |tied: &mut [u32]| by_digest(&visits, tied),
+            tie: |tied: &mut [u32]| visits.by_digest(tied),
         };
         visits.run(self.passes, |items| descent.visit(items))?;
         histogram.set(descent.slots.iter().map(|slot| slot.weight));

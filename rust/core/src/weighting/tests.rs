@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::{UNIT, WeightHistogram, Weighting, weigh_round};
 use crate::accounting::L0Bound;
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::testing::{contributions, item_digest};
+use crate::contributions::ItemOrder;
+use crate::contributions::testing::{contributions, item_digest, ordered};
 use crate::control::Control;
 use crate::random::{Digest, ReleaseKey};
 
@@ -20,9 +21,12 @@ fn key() -> ReleaseKey {
 }
 
 fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
-    let control = Control::default();
-    BoundedContributions::new(contributions(rows, &key()), L0Bound::new(bound).unwrap(), &key(), &control)
-        .unwrap()
+    bounded_in(&ItemOrder::Any, rows, bound)
+}
+
+fn bounded_in(order: &ItemOrder, rows: &Rows, bound: u64) -> BoundedContributions {
+    let (contributions, bound) = (ordered(rows, &key(), order), L0Bound::new(bound).unwrap());
+    BoundedContributions::new(contributions, bound, &key(), &Control::default()).unwrap()
 }
 
 fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<Digest, u64> {

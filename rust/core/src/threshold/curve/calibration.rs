@@ -59,6 +59,26 @@ pub fn l2_curves(
     shares.iter().map(curve).collect()
 }
 
+/// How much of the average gain of a unit the last one has to bring: what an item does not take goes to others, about
+/// half of which never get enough.
+const WORTH: f64 = 0.5;
+
+/// The weight up to which an item should be filled where weight is scarce, in integer units: the least one from even odds
+/// on after which more weight brings less than half of what it brought on average so far.
+///
+/// # Errors
+/// As [`Curve::of`].
+pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
+    let curve = Curve::of(spec.curve, spec.quantum)?;
+    let gain = |weight: u64| curve.probability(weight + spec.quantum) - curve.probability(weight);
+    let mut weight = spec.half.max(UNIT).next_multiple_of(spec.quantum);
+    let average = |weight: u64| curve.probability(weight) / (weight / spec.quantum) as f64;
+    while gain(weight) > WORTH * average(weight) {
+        weight += spec.quantum;
+    }
+    Ok(weight)
+}
+
 fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {
     let half = Curve::of(curve, quantum)?.half();
     Ok(CurveSpec { curve, quantum, half })

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use calibration::worthwhile_weight;
 pub use calibration::{l1_curve, l2_curves};
 
 use self::l1::L1;
