@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from mpmath import log, mp, mpf
 
@@ -232,6 +234,42 @@ def test_neither_order_nor_repetition_of_rows_matters(curve_case) -> None:
     again = items_of(select(table(rows[::-1] + (rows if own_counts else rows[::3])), **arguments))
     assert once == again
     assert once
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_threads_and_chunks_do_not_matter(curve_case, threads) -> None:
+    """In small batches, so that threads take turns, against one thread and one batch."""
+    draw = random.Random(1)
+    rows = [(draw.randrange(9_000), int(draw.paretovariate(0.4)) % 3_000) for _ in range(150_000)]
+    whole = table(rows)
+    many = pa.Table.from_batches(whole.to_batches(max_chunksize=3_000))
+    arguments = {
+        "privacy": GENEROUS,
+        "max_items_per_user": bound_of(curve_case),
+        "mechanism": curve_case.mechanism,
+    }
+    expected = select(whole, threads=1, **arguments)
+    assert len(expected) > 100
+    again = select(many, threads=threads, **arguments)
+    assert items_of(again) == items_of(expected)
+    assert report_of(again) == report_of(expected)
+
+
+def test_no_unselected_item_leaves(curve_case) -> None:
+    if getattr(curve_case.mechanism, "prior", None) is not None:
+        pytest.skip("its public table holds integers")
+    rows = [(u, f"published {i}") for u in range(200) for i in range(bound_of(curve_case))]
+    rows += [(1000 + u, f"unselected secret number {u:04}") for u in range(100)]
+    privacy = dpsel.ApproxDP(epsilon=3.0, delta=1e-9)
+    release = select(
+        table(rows),
+        privacy=privacy,
+        max_items_per_user=bound_of(curve_case),
+        mechanism=curve_case.mechanism,
+    )
+    assert "published 0" in items_of(release)
+    for form in (pickle.dumps(release), release.report.to_json().encode(), repr(release).encode()):
+        assert b"unselected" not in form
 
 
 @pytest.mark.shared_data
