@@ -146,6 +146,8 @@ def test_a_source_that_fails_in_the_middle() -> None:
     reader = pa.RecordBatchReader.from_batches(GOOD.schema, batches())
     with pytest.raises(Exception, match="the disk is on fire"):
         run(reader)
+    again = pa.RecordBatchReader.from_batches(GOOD.schema, batches())
+    assert "Traceback" not in refused(Wrapped(again), match="the disk is on fire")
 
     def pairs():
         yield (1, 2)

@@ -96,7 +96,12 @@ fn source_failed(py: Python<'_>, error: &ArrowError) -> PyErr {
         return own.clone_ref(py);
     }
     let text = error.to_string();
-    to_python(if is_interrupt(&text) { Error::Interrupted } else { Error::Source(text) })
+    if is_interrupt(&text) {
+        return to_python(Error::Interrupted);
+    }
+    // pyarrow adds the whole traceback.
+    let own = text.split(" Detail: Python exception").next().unwrap_or(&text);
+    to_python(Error::Source(own.trim_end_matches('.').to_owned()))
 }
 
 /// Whether Arrow's text for a failed stream is that of a `KeyboardInterrupt`.
