@@ -103,11 +103,11 @@ pub struct Round {
     pub rule: Rule,
 }
 
-/// How a mechanism on weights of L2 norm 1 decides.
+/// How a mechanism on weights of L1 or L2 norm 1 decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReleaseStep {
-    /// Gaussian noise and a threshold.
+    /// Noise and a threshold.
     #[default]
     Noise,
     /// A release curve: more items, no noisy weights.
@@ -171,9 +171,11 @@ impl MechanismSpec {
     /// Whether a release has noisy weights that could be published.
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
-            Self::WeightedGaussian(WeightedGaussian { release }) | Self::Sips(Sips { release, .. }) => {
-                *release == ReleaseStep::Noise
-            }
+            Self::WeightedLaplace(WeightedLaplace { release })
+            | Self::WeightedGaussian(WeightedGaussian { release })
+            | Self::PolicyLaplace(PolicyLaplace { release, .. })
+            | Self::PolicyGaussian(PolicyGaussian { release, .. })
+            | Self::Sips(Sips { release, .. }) => *release == ReleaseStep::Noise,
             Self::OneItem(_) => false,
             _ => true,
         }

@@ -75,18 +75,24 @@ impl Weighting {
     }
 
     /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.
+    ///
+    /// A policy places whole quanta one by one, so that nothing is lost: that is what its items get on average.
     #[must_use]
     pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
         let weight = self.weight(k);
-        weight - weight % quantum.max(1)
+        match self {
+            Self::PolicyL1(_) => weight,
+            _ => weight - weight % quantum.max(1),
+        }
     }
 }
 
-/// Set the histogram to the weights of one round, contributions rounded down to multiples of a quantum; it is 1 for all
-/// weightings in which users come in order.
+/// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
 /// # Contract
-/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter.
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
+/// multiples of the quantum, but for weightings that move by real distances ([`PolicyL2`], [`Greedy`]): with these
+/// the quantum is 1.
 ///
 /// # Errors
 /// Interruption, or more memory than allowed.
@@ -102,7 +108,7 @@ pub fn weigh_round(
         Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2 => {
             histogram.weigh_in_quanta(contributions, weighting, quantum, control)
         }
-        Weighting::PolicyL1(policy) => policy.weigh(visits, histogram),
+        Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
         Weighting::Greedy(greedy) => greedy.weigh(visits, &Preference::Digest, histogram),
     }
