@@ -48,4 +48,21 @@ CURVES = [
     Case("one_item", dpsel.OneItem(), APPROX, "one-item"),
     Case("weighted_gaussian", dpsel.WeightedGaussian(release="curve"), APPROX, "weighted-gaussian-curve"),
     Case("sips", dpsel.Sips(rounds=3, ratio=0.2, release="curve"), APPROX, "sips-curve"),
+    Case("weighted_laplace", dpsel.WeightedLaplace(release="curve"), APPROX, "weighted-laplace-curve"),
+    Case("policy_laplace", dpsel.PolicyLaplace(alpha=0.5, release="curve"), APPROX, "policy-laplace-curve"),
+    Case(
+        "policy_laplace",
+        dpsel.PolicyLaplace(passes=3, release="curve"),
+        APPROX,
+        "policy-laplace-curve-passes",
+    ),
+    Case(
+        "policy_gaussian", dpsel.PolicyGaussian(alpha=0.5, release="curve"), APPROX, "policy-gaussian-curve"
+    ),
+    Case(
+        "policy_gaussian",
+        dpsel.PolicyGaussian(passes=3, release="curve"),
+        APPROX,
+        "policy-gaussian-curve-passes",
+    ),
 ]

@@ -154,8 +154,8 @@ class PolicyLaplace:
     :class:`~dpsel.ApproxDP`.
 
     Args:
-        alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0. With
-            a curve: above even odds, in distances from there to odds of 27 : 5.
+        alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
         passes: How often each user comes, with an equal part of its budget each time; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
@@ -192,8 +192,8 @@ class PolicyGaussian:
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
-        alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0. With
-            a curve: above even odds, in distances from there to odds of 27 : 5.
+        alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
         passes: How often each user comes, with an equal part of its budget each time; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 

@@ -75,7 +75,7 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 @click.option(
     "--release",
     type=click.Choice(("noise", "curve")),
-    help="How weighted mechanisms, policies and sips release; curve: more items, no weights.  [default: noise]",
+    help="How weighted ones, policies and sips release; curve: more items, no weights.  [default: noise]",
 )
 @click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
 @click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")

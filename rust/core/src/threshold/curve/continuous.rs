@@ -52,7 +52,7 @@ impl Continuous {
         let (one, order) = (Interval::ONE, Interval::point(alpha) - Interval::ONE);
         let (r, d) = (Interval::point(divergence) * square, Interval::point(delta) * square);
         let span = usize::try_from(norm / quantum).unwrap_or(usize::MAX).saturating_add(1);
-        let fits = quantum.is_power_of_two() && span > START && (order * r).hi() <= 1.0 && delta < 1.0;
+        let fits = quantum.is_power_of_two() && span > START && (order * r).hi() <= 0.25 && delta < 1.0;
         let start = start(alpha, r, d, quantum);
         if !fits || start == 0 {
             return Err(out_of_range());
