@@ -140,8 +140,11 @@ mod tests {
             (Privacy::ApproxDp { epsilon: 8.0, delta: 1e-6 }, 1),
             (Privacy::ApproxDp { epsilon: 0.1, delta: 1e-5 }, 1000),
         ] {
-            let (policy, sigma, threshold) =
-                only_round(&PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise }, privacy, bound);
+            let (policy, sigma, threshold) = only_round(
+                &PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise },
+                privacy,
+                bound,
+            );
             let (_, plain_sigma, plain_threshold) = only_round(&WeightedGaussian::default(), privacy, bound);
             let Weighting::PolicyL2(policy) = policy else { panic!("policy") };
             let slack = policy.norm().hi();
@@ -155,7 +158,9 @@ mod tests {
     fn rounding_out_of_control_is_refused() {
         let bound = L0Bound::new(10_000_000).unwrap();
         let privacy = Privacy::Zcdp { rho: 1e-6, delta: 1e-9 };
-        let error = PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise }.calibrate(privacy, bound).unwrap_err();
+        let error = PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise }
+            .calibrate(privacy, bound)
+            .unwrap_err();
         assert!(matches!(error, Error::Calibration { .. }), "{error}");
     }
 }

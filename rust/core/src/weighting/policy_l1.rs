@@ -38,7 +38,12 @@ impl PolicyL1 {
     /// # Contract
     /// Adding a user raises no weight above what its presence explains: every weight stays or grows, and all of them together
     /// grow by at most one unit of weight. With a quantum of 1 every held item has weight.
-    pub(super) fn weigh(self, quantum: u64, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
+    pub(super) fn weigh(
+        self,
+        quantum: u64,
+        visits: Visits<'_>,
+        histogram: &mut WeightHistogram,
+    ) -> Result<()> {
         let quantum = quantum.max(1);
         let charged = visits.charge(size_of::<Slot>())?;
         let slots = first_words(&visits).into_iter().map(|turn| Slot { weight: 0, turn }).collect();

@@ -47,7 +47,9 @@ impl Continuous {
     /// # Errors
     /// [`crate::Error::Calibration`] if parameters are out of range.
     pub(super) fn new(kind: CurveKind, quantum: u64) -> Result<(Self, usize)> {
-        let CurveKind::L2Continuous { alpha, divergence, delta, norm } = kind else { return Err(out_of_range()) };
+        let CurveKind::L2Continuous { alpha, divergence, delta, norm } = kind else {
+            return Err(out_of_range());
+        };
         let square = (Interval::integer(quantum.into()) / Interval::integer(norm.into())).square();
         let (one, order) = (Interval::ONE, Interval::point(alpha) - Interval::ONE);
         let (r, d) = (Interval::point(divergence) * square, Interval::point(delta) * square);
@@ -61,7 +63,10 @@ impl Continuous {
             let quarter = Interval::point(0.25);
             let square = Interval::integer(m * m);
             // A mixture of changes by m and m + 1 quanta costs no more than what lies between them.
-            let bent = quarter + order * r * Interval::integer((2 * m + 1) * (2 * m + 1)) / (one + one).square() / (one + one);
+            let bent = quarter
+                + order * r * Interval::integer((2 * m + 1) * (2 * m + 1))
+                    / (one + one).square()
+                    / (one + one);
             ((r * (square - bent)).lo(), (d * (square - quarter)).lo())
         };
         let pairs = L2::allowing(alpha, (0..=span as i128).map(cost));
