@@ -55,4 +55,21 @@ CURVES = [
     Case("greedy_frequency", dpsel.GreedyFrequency(prior=PRIOR), APPROX, "greedy-frequency-prior"),
     Case("unit_greedy", dpsel.UnitGreedy(), APPROX, "unit-greedy"),
     Case("unit_greedy", dpsel.UnitGreedy(prior=PRIOR), APPROX, "unit-greedy-prior"),
+    Case("weighted_laplace", dpsel.WeightedLaplace(release="curve"), APPROX, "weighted-laplace-curve"),
+    Case("policy_laplace", dpsel.PolicyLaplace(alpha=0.5, release="curve"), APPROX, "policy-laplace-curve"),
+    Case(
+        "policy_laplace",
+        dpsel.PolicyLaplace(passes=3, release="curve"),
+        APPROX,
+        "policy-laplace-curve-passes",
+    ),
+    Case(
+        "policy_gaussian", dpsel.PolicyGaussian(alpha=0.5, release="curve"), APPROX, "policy-gaussian-curve"
+    ),
+    Case(
+        "policy_gaussian",
+        dpsel.PolicyGaussian(passes=3, release="curve"),
+        APPROX,
+        "policy-gaussian-curve-passes",
+    ),
 ]

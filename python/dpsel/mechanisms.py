@@ -88,13 +88,30 @@ class WeightedLaplace:
     Users with few items count for more. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially
     private set union" (ICML 2020), section "Weighted Laplace". Guarantees :class:`~dpsel.ApproxDP`.
 
+    Args:
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+
+    Raises:
+        InvalidParameterError: If it is neither.
+
     Examples:
         >>> import dpsel
         >>> dpsel.WeightedLaplace()
         WeightedLaplace()
+        >>> dpsel.WeightedLaplace(release="curve")
+        WeightedLaplace(release='curve')
     """
 
     name: ClassVar[str] = "weighted_laplace"
+    release: ReleaseStep = "noise"
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_release(self.release)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return _written(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +162,9 @@ class PolicyLaplace:
 
     Args:
         alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
         passes: How often each user comes, with an equal part of its budget each time; at least 1.
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.
@@ -159,10 +178,15 @@ class PolicyLaplace:
     name: ClassVar[str] = "policy_laplace"
     alpha: float = 5.0
     passes: int = 1
+    release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
         """Check at once: a mechanism that exists is valid."""
         _check_policy(self)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return _written(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +200,9 @@ class PolicyGaussian:
 
     Args:
         alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
         passes: How often each user comes, with an equal part of its budget each time; at least 1.
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.
@@ -190,10 +216,15 @@ class PolicyGaussian:
     name: ClassVar[str] = "policy_gaussian"
     alpha: float = 5.0
     passes: int = 1
+    release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
         """Check at once: a mechanism that exists is valid."""
         _check_policy(self)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return _written(self)
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
@@ -202,6 +233,7 @@ def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
     object.__setattr__(policy, "alpha", as_number("alpha", policy.alpha))
     object.__setattr__(policy, "passes", as_int("passes", policy.passes))
     _core.validate_policy(policy.alpha, policy.passes)
+    _check_release(policy.release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +371,8 @@ class Sips:
 
     Args:
         rounds: Number of rounds, at least 1. Three are enough nearly always.
-        ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1; by default 1/3 as in
-            the paper, and 1/5 with curves, which gain more from a large last round.
+        ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1; by default 1/3 as
+            in the paper, and 1/5 with curves, which gain more from a large last round.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:

@@ -159,7 +159,7 @@ def test_all_paths_reach_the_library(dpsel_run, calls):
 REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
-    "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to sips"),
+    "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to policy-gaussian"),
     "alpha of sips": (
         ("--mechanism", "sips", "--alpha", "2"),
         "belongs to greedy-frequency, policy-gaussian",

@@ -25,7 +25,13 @@ mp.dps = 60
 UNIT = curves.UNIT
 PRIVACY = dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5)
 GENEROUS = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
-WEIGHTS = {"count": reference.count_weight, "equal_l2": reference.l2_weight}
+WEIGHTS = {
+    "count": reference.count_weight,
+    "equal_l1": reference.l1_weight,
+    "equal_l2": reference.l2_weight,
+    "policy_l2": reference.l2_weight,
+}
+POLICIES = {"policy_l1": sequential.descent_l1, "policy_l2": sequential.descent_l2}
 
 
 @pytest.fixture(params=CURVES, ids=str)
@@ -52,12 +58,33 @@ def is_greedy(mechanism) -> bool:
     return isinstance(mechanism, dpsel.GreedyFrequency | dpsel.UnitGreedy)
 
 
-def units_of_plan(each: dict, users: int, items: int) -> int:
-    """The weight of an item of so many users, in quanta, in a round of a plan."""
-    if "greedy" in each["weighting"]:
+def quantum_of(round_: dict) -> int:
+    """What contributions are multiples of."""
+    return 1 if round_["curve"]["kind"] == "l2_continuous" else round_["quantum"]
+
+
+def usual_weight(round_: dict, items: int) -> int:
+    """What a user gives to each of so many items, if all are as popular."""
+    weighting = round_["weighting"]
+    if isinstance(weighting, dict) and "policy_l1" in weighting:
+        passes = weighting["policy_l1"]["passes"]
+        return passes * -(-(UNIT // passes) // items)
+    name = weighting if isinstance(weighting, str) else next(iter(weighting))
+    return WEIGHTS[name](items) // quantum_of(round_) * quantum_of(round_)
+
+
+def usual_total(round_: dict, users: int, items: int) -> int:
+    """The weight of an item of so many users, each with so many items that are as popular."""
+    if "greedy" in round_["weighting"]:
         # Every user gives its unit to one of its items.
-        return min(users // items * UNIT, each["weighting"]["greedy"]["cutoff"]) // each["quantum"]
-    return users * (WEIGHTS[each["weighting"]](items) // each["quantum"])
+        return users // items * UNIT
+    return users * usual_weight(round_, items)
+
+
+def most_weight(round_: dict) -> int:
+    """The cutoff, if there is one."""
+    weighting = round_["weighting"]
+    return next(iter(weighting.values()))["cutoff"] if isinstance(weighting, dict) else 2**62
 
 
 def bound_of(case) -> int:
@@ -80,7 +107,14 @@ def test_one_item_is_for_one_item() -> None:
 
 
 def test_unknown_release_steps_are_refused() -> None:
-    for mechanism in (dpsel.Sips, dpsel.WeightedGaussian):
+    with_curves = (
+        dpsel.Sips,
+        dpsel.WeightedGaussian,
+        dpsel.WeightedLaplace,
+        dpsel.PolicyLaplace,
+        dpsel.PolicyGaussian,
+    )
+    for mechanism in with_curves:
         for wrong in ("Curve", None, 1):
             with pytest.raises(DpselError, match="release must be"):
                 mechanism(release=wrong)
@@ -114,7 +148,8 @@ def test_plans(curve_case) -> None:
     for users in (10, 20):
         missed = mpf(1)
         for each, words in zip(rounds, tables, strict=True):
-            missed *= 1 - probability(words, units_of_plan(each, users, bound))
+            weight = min(usual_total(each, users, bound), most_weight(each))
+            missed *= 1 - mpf(curves.words_at(each, words, weight)) / 2**128
         assert row["keep"][str(users)] == pytest.approx(float(1 - missed), rel=1e-6)
 
 
@@ -185,6 +220,16 @@ def expected_by_greedy(mechanism, rows, bound: int, key: bytes) -> list:
     )
 
 
+def weigh(round_: dict, bounded, bound: int, key: bytes) -> dict:
+    """The weights of a round, in multiples of what its curve asks for."""
+    weighting, quantum = round_["weighting"], quantum_of(round_)
+    if isinstance(weighting, str):
+        weight = WEIGHTS[weighting]
+        return reference.histogram(bounded, lambda k: weight(k) // quantum * quantum)
+    ((name, parameters),) = weighting.items()
+    return POLICIES[name](bounded, parameters | {"max_items": bound, "quantum": quantum}, key)
+
+
 def expected_items(mechanism, rows, bound: int, key: bytes) -> list:
     """What the tables and the keyed words release: the plain rounds."""
     if is_greedy(mechanism):
@@ -192,14 +237,11 @@ def expected_items(mechanism, rows, bound: int, key: bytes) -> list:
     rounds, tables = shipped(mechanism, GENEROUS, bound)
     sets, released = reference.sets_of(rows), []
     for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
-        quantum, weight = each["quantum"], WEIGHTS[each["weighting"]]
-        sums = reference.histogram(
-            reference.bound(sets, bound, key), lambda k, q=quantum, w=weight: w(k) // q
-        )
+        sums = weigh(each, reference.bound(sets, bound, key), bound, key)
         out = {
             item
             for item, total in sums.items()
-            if total > 0 and (total >= len(words) or prf.noise_word(key, number, item[1]) < words[total])
+            if total > 0 and prf.noise_word(key, number, item[1]) < curves.words_at(each, words, total)
         }
         released += [item[1] for item in out]
         sets = {user: items - out for user, items in sets.items()}

@@ -12,6 +12,7 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
+POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
@@ -396,5 +397,86 @@ MUTANTS = [
         "differences.extend(request.mechanism.flaw().map(str::to_owned));",
         "let _ = request.mechanism.flaw();",
         (GREEDY,),
+    ),
+    Mutant(
+        "curve: twice the divergence",
+        CORE + "threshold/curve/l2.rs",
+        "let growth = (order * Interval::point(divergence.max(0.0))).exp_m1();",
+        "let growth = (order * Interval::point(2.0 * divergence.max(0.0))).exp_m1();",
+        (POLICY_CURVES,),
+    ),
+    Mutant(
+        "curve: one direction of the constraint dropped",
+        CORE + "threshold/curve/l2.rs",
+        "let backwards = q * (-rise).exp_m1() + (left + step) * fall.exp_m1();\n"
+        "        forwards.hi().max(backwards.hi())",
+        "forwards.hi()",
+        (
+            "cargo:every_pair_of_an_l2_table",
+            POLICY_CURVES,
+        ),
+    ),
+    Mutant(
+        "curve: contributions rounded up to the quantum",
+        CORE + "weighting/mod.rs",
+        "_ => weight - weight % quantum.max(1),",
+        "_ => weight.next_multiple_of(quantum.max(1)),",
+        (CURVES,),
+    ),
+    Mutant(
+        "curve: the slack of the norm is ignored",
+        CORE + "threshold/curve/continuous.rs",
+        "(Interval::integer(quantum.into()) / Interval::integer(norm.into())).square();",
+        "(Interval::integer(quantum.into()) / Interval::integer(1 << 30)).square();",
+        (POLICY_CURVES,),
+    ),
+    Mutant(
+        "curve: a policy that forgets its slack",
+        CORE + "mechanisms/policy_gaussian.rs",
+        "l2_continuous_curve(epsilon, delta, policy.norm)?",
+        "l2_continuous_curve(epsilon, delta, UNIT)?",
+        (POLICY_CURVES,),
+    ),
+    Mutant(
+        "curve: steep lines between entries",
+        CORE + "threshold/curve/continuous.rs",
+        "        raised(step).max(last)\n    }",
+        "        self.above_nothing(here)\n    }",
+        (POLICY_CURVES,),
+    ),
+    Mutant(
+        "curve: the first line is straight",
+        CORE + "threshold/curve/mod.rs",
+        "Some(start * beyond * beyond)",
+        "Some(start * u128::from(self.quantum) * beyond)",
+        ("cargo:between_its_entries",),
+    ),
+    Mutant(
+        "policy: budget not divided among the passes",
+        CORE + "weighting/policy_l1.rs",
+        "UNIT / quantum.max(1) / u64::from(self.passes.max(1))",
+        "UNIT / quantum.max(1)",
+        (CURVES,),
+    ),
+    Mutant(
+        "policy: users in the order of the table",
+        CORE + "weighting/order.rs",
+        "*word = *word >> 32 << 32 | user;",
+        "*word = user;",
+        (CURVES,),
+    ),
+    Mutant(
+        "policy: what a division leaves is lost",
+        CORE + "weighting/policy_l1.rs",
+        "(left / self.open.len() as u64, left % self.open.len() as u64);",
+        "(left / self.open.len() as u64, 0);",
+        (CURVES,),
+    ),
+    Mutant(
+        "policy: what a division leaves is given twice",
+        CORE + "weighting/policy_l1.rs",
+        "slot.weight += share + one_more;",
+        "slot.weight += share + 2 * one_more;",
+        (CURVES,),
     ),
 ]

@@ -55,7 +55,8 @@ def pair(curve: dict, change: mpf) -> Callable[[mpf, mpf], bool]:
     """The constraint of a curve for a change of weight."""
     if curve["kind"] == "l1":
         return lambda q, p: l1_pair(q, p, mpf(curve["epsilon"]) * change, mpf(curve["delta"]) * change)
-    alpha, square = mpf(curve["alpha"]), change**2
+    norm = mpf(curve.get("norm", UNIT)) / UNIT
+    alpha, square = mpf(curve["alpha"]), (change / norm) ** 2
     return lambda q, p: renyi_pair(
         q, p, alpha, mpf(curve["divergence"]) * square, mpf(curve["delta"]) * square
     )
@@ -76,6 +77,19 @@ def table(spec: dict) -> list[mpf]:
             )
         )
     return entries[:-1]
+
+
+def words_at(spec: dict, words: list[int], weight: int) -> int:
+    """How many of the 2^128 words release an item of this weight, from the entries of a table."""
+    quantum = spec["quantum"]
+    at, beyond = divmod(weight, quantum)
+    if spec["curve"]["kind"] != "l2_continuous":
+        return words[at] if at < len(words) else 2**128
+    if at == 0:
+        return words[1] * beyond**2 // quantum**2
+    if at + 1 >= len(words):
+        return words[-1]
+    return words[at] + (words[at + 1] - words[at]) * beyond // quantum
 
 
 def divergence(groups: list[tuple[int, mpf, mpf]], epsilon: float) -> tuple[mpf, mpf]:

@@ -16,14 +16,15 @@ def in_order(bounded, key: bytes) -> list[list]:
 
 
 def descent_l1(bounded, parameters: dict, key: bytes) -> dict:
-    """Each user places its units one by one, in turns by digest, on its items below the cutoff."""
-    cutoff, passes = parameters["cutoff"], parameters["passes"]
+    """Each user places its quanta one by one, in turns by digest, on its items below the cutoff."""
+    quantum, passes = parameters.get("quantum", 1), parameters["passes"]
+    cutoff = parameters["cutoff"] // quantum
     weights = dict.fromkeys((item for items in bounded.values() for item in items), 0)
     for items in in_order(bounded, key) * passes:
         turns = sorted(items, key=lambda item: prf.item_digest(key, item[1]))
-        left = UNIT // passes
+        left = UNIT // quantum // passes
         while left and (still := [item for item in turns if weights[item] < cutoff]):
-            # So many whole rounds pass before an item is full or the units run out.
+            # So many whole rounds pass before an item is full or the quanta run out.
             rounds = min(left // len(still), *(cutoff - weights[item] for item in still))
             for item in still:
                 weights[item] += rounds
@@ -32,7 +33,7 @@ def descent_l1(bounded, parameters: dict, key: bytes) -> dict:
                 for item in still[:left]:
                     weights[item] += 1
                 left = 0
-    return weights
+    return {item: weight * quantum for item, weight in weights.items()}
 
 
 def ceil_sqrt(n: int) -> int:

@@ -4,7 +4,9 @@
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
-use dpsel_core::mechanisms::{Calibration, MechanismSpec, PolicyGaussian, Sips, WeightedGaussian};
+use dpsel_core::mechanisms::{
+    Calibration, MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian,
+};
 use dpsel_core::threshold::{Noisy, Rule, Threshold, select_rounds};
 
 fn main() {
@@ -46,7 +48,7 @@ fn weighted_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
 /// One user after the other: threads do not help.
 #[divan::bench(consts = [1], sample_count = 20)]
 fn policy_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
-    let policy = PolicyGaussian { alpha: 5.0, passes: 1 };
+    let policy = PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise };
     run::<THREADS>(bencher, &calibrate(MechanismSpec::PolicyGaussian(policy)));
 }
 

@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use dpsel_core::accounting::{L0Bound, Privacy};
 use dpsel_core::contributions::Contributions;
 use dpsel_core::control::Control;
-use dpsel_core::ingest::{self, Source};
+use dpsel_core::ingest::{self, Preference, Source};
 use dpsel_core::mechanisms::{MechanismSpec, Sips};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
@@ -118,7 +118,7 @@ impl Table {
     /// # Errors
     /// As [`ingest::read`].
     pub fn contributions(&self, control: &Control) -> dpsel_core::Result<Contributions> {
-        ingest::read(self.source(), &columns(), &key(), control)
+        ingest::read(self.source(), &columns(), Preference::Any, &key(), control)
     }
 }
 
@@ -184,5 +184,6 @@ pub fn request() -> dpsel_core::Result<Request> {
         max_items_per_user: bound()?,
         mechanism: MechanismSpec::Sips(Sips::default()),
         with_weights: false,
+        prior: None,
     })
 }

@@ -86,7 +86,7 @@ Order, number of threads and duplicated rows do not change a release. CSV column
 @click.option(
     "--release",
     type=click.Choice(("noise", "curve")),
-    help="How weighted-gaussian and sips release; curve releases more, without weights.  [default: noise]",
+    help="How weighted ones, policies and sips release; curve: more items, no weights.  [default: noise]",
 )
 @click.option("--passes", type=int, metavar="P", help="How often each user comes in a policy.")
 @click.option(

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, conversion};
 use dpsel_core::mechanisms::{
-    Calibration, FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, Sips,
-    Steered,
+    Calibration, FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian,
+    ReleaseStep, Sips, Steered,
 };
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
@@ -109,7 +109,8 @@ pub(crate) fn validate_policy(alpha: f64, passes: i64) -> PyResult<()> {
         let fix = "one pass does well";
         let outside = |_| Error::parameter("passes", "between 1 and 100", passes, fix);
         let passes = u32::try_from(passes).map_err(outside)?;
-        request_of(MechanismSpec::PolicyGaussian(PolicyGaussian { alpha, passes }))?.validate().map(drop)
+        let policy = PolicyGaussian { alpha, passes, release: ReleaseStep::Noise };
+        request_of(MechanismSpec::PolicyGaussian(policy))?.validate().map(drop)
     })
 }
 

@@ -109,11 +109,11 @@ pub struct Round {
     pub rule: Rule,
 }
 
-/// How a mechanism on weights of L2 norm 1 decides.
+/// How a mechanism on weights of L1 or L2 norm 1 decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReleaseStep {
-    /// Gaussian noise and a threshold.
+    /// Noise and a threshold.
     #[default]
     Noise,
     /// A release curve: more items, no noisy weights.
@@ -202,11 +202,13 @@ impl MechanismSpec {
     /// Whether a release has noisy weights that could be published.
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
-            Self::WeightedGaussian(WeightedGaussian { release }) | Self::Sips(Sips { release, .. }) => {
-                *release == ReleaseStep::Noise
-            }
             Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
             Self::OneItem(_) | Self::UnitGreedy(_) => false,
+            Self::WeightedLaplace(WeightedLaplace { release })
+            | Self::WeightedGaussian(WeightedGaussian { release })
+            | Self::PolicyLaplace(PolicyLaplace { release, .. })
+            | Self::PolicyGaussian(PolicyGaussian { release, .. })
+            | Self::Sips(Sips { release, .. }) => *release == ReleaseStep::Noise,
             _ => true,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::noise::{Noise, Threshold};
 use crate::rounding::mul_up;
+use crate::threshold::curve::{Curve, CurveSpec};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -29,19 +30,35 @@ pub(super) fn validate(alpha: f64, passes: u32) -> Result<()> {
     Ok(())
 }
 
+/// The weight of even odds + `alpha` times how far it is from there to odds of 27 : 5, which is what one standard deviation
+/// of Gaussian noise means; in integer units, and at least one unit of weight.
+///
+/// Every cutoff is private.
+///
+/// # Errors
+/// [`Error::Calibration`] if it does not fit the integer units.
+pub(super) fn curve_cutoff(spec: CurveSpec, alpha: f64) -> Result<u64> {
+    let curve = Curve::of(spec.curve, spec.quantum)?;
+    let scale = curve.weight_of(27 << 123).saturating_sub(spec.half).max(spec.quantum);
+    in_units(spec.half as f64 + mul_up(alpha, scale as f64))
+}
+
 /// threshold + `alpha` scales in integer units, and at least one unit of weight.
 ///
 /// Every cutoff from one unit on is private. Below one a user's unit would not fit into one item.
 ///
 /// # Errors
 /// [`Error::Calibration`] if it does not fit the integer units.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^61")]
 pub(super) fn cutoff(threshold: Threshold, noise: Noise, alpha: f64) -> Result<u64> {
     let scale = match noise {
         Noise::Gaussian { sigma } => sigma,
         Noise::Laplace { scale } => scale,
     };
-    let units = threshold.units() as f64 + mul_up(alpha, mul_up(scale, UNIT as f64));
+    in_units(threshold.units() as f64 + mul_up(alpha, mul_up(scale, UNIT as f64)))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^61")]
+fn in_units(units: f64) -> Result<u64> {
     if units >= LARGEST_CUTOFF {
         return Err(Error::Calibration {
             what: "a cutoff below 2^31 units of weight".into(),

@@ -7,13 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{cutoff, validate};
-use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, Round};
+use super::policy::{curve_cutoff, cutoff, validate};
+use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::rounding::mul_up;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::curve::l2_continuous_curve;
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::{PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
@@ -23,7 +24,7 @@ const LEAST_SLACK: u64 = UNIT / 10_000;
 /// How often the slack is doubled before the request is refused: up to 6 %.
 const DOUBLINGS: u32 = 9;
 
-/// Straight steps towards a cutoff, with Gaussian noise.
+/// Straight steps towards a cutoff, with Gaussian noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyGaussian {
@@ -31,6 +32,9 @@ pub struct PolicyGaussian {
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
 }
 
 impl PolicyGaussian {
@@ -44,17 +48,30 @@ impl PolicyGaussian {
             let norm = UNIT + (LEAST_SLACK << doubling);
             // Calibration looks at the norm and at what novel items get, not at the cutoff.
             let policy = PolicyL2 { cutoff: UNIT, passes: self.passes, norm };
-            let rule = single_round(policy, privacy, bound)?;
-            let cutoff = cutoff(rule.threshold, rule.noise, self.alpha)?;
+            let (rule, cutoff) = self.rule(policy, privacy, bound)?;
             if PolicyL2::proved_norm(cutoff, self.passes, bound.get()).is_some_and(|proved| proved <= norm) {
                 let weighting = Weighting::PolicyL2(PolicyL2 { cutoff, ..policy });
-                return Ok(Round { weighting, rule: Rule::Noisy(rule) });
+                return Ok(Round { weighting, rule });
             }
         }
         Err(Error::Calibration {
             what: "PolicyGaussian: steps this small would be rounded too much".into(),
             fix: "lower max_items_per_user, alpha or passes, or raise epsilon or rho; WeightedGaussian has no such limit",
         })
+    }
+
+    /// The rule for weights of this norm, and the cutoff that goes with it.
+    fn rule(&self, policy: PolicyL2, privacy: Privacy, bound: L0Bound) -> Result<(Rule, u64)> {
+        if self.release == ReleaseStep::Noise {
+            let rule = single_round(policy, privacy, bound)?;
+            return Ok((Rule::Noisy(rule), cutoff(rule.threshold, rule.noise, self.alpha)?));
+        }
+        let curve = match privacy {
+            Privacy::PureDp { .. } => return Err(no_pure_dp("PolicyGaussian")),
+            Privacy::Zcdp { .. } => return Err(no_curve_zcdp("PolicyGaussian")),
+            Privacy::ApproxDp { epsilon, delta } => l2_continuous_curve(epsilon, delta, policy.norm)?,
+        };
+        Ok((Rule::Curve(curve), curve_cutoff(curve, self.alpha)?))
     }
 }
 
@@ -73,11 +90,23 @@ fn single_round(policy: PolicyL2, privacy: Privacy, bound: L0Bound) -> Result<No
 impl Mechanism for PolicyGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
-        let privacy = without_decision_slack(privacy.validate()?, bound, 1)?;
+        let privacy = match self.release {
+            ReleaseStep::Noise => without_decision_slack(privacy.validate()?, bound, 1)?,
+            ReleaseStep::Curve => privacy.validate()?,
+        };
         Ok(Calibration { rounds: vec![self.round(privacy, bound)?] })
     }
 
     fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return Guarantee {
+                statement: "(epsilon, delta)-DP: adding a user moves the weights by an L2 distance of at most 1 plus the slack of \
+                            rounding, and the continuous release curve is for changes of that size of any number of items",
+                neighbours: ADD_OR_REMOVE,
+                source: "Gopi et al. 2020; after Harrison and Manurangsi 2026",
+                proof: "docs/algorithms/policy_gaussian.md",
+            };
+        }
         Guarantee {
             statement: "(epsilon, delta)-DP by the exact analysis of one thresholded Gaussian round, or delta-approximate rho-zCDP: \
                         adding a user moves the weights by an L2 distance of at most 1 plus the slack of rounding, by which \
@@ -111,8 +140,11 @@ mod tests {
             (Privacy::ApproxDp { epsilon: 8.0, delta: 1e-6 }, 1),
             (Privacy::ApproxDp { epsilon: 0.1, delta: 1e-5 }, 1000),
         ] {
-            let (policy, sigma, threshold) =
-                only_round(&PolicyGaussian { alpha: 5.0, passes: 1 }, privacy, bound);
+            let (policy, sigma, threshold) = only_round(
+                &PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise },
+                privacy,
+                bound,
+            );
             let (_, plain_sigma, plain_threshold) = only_round(&WeightedGaussian::default(), privacy, bound);
             let Weighting::PolicyL2(policy) = policy else { panic!("policy") };
             let slack = policy.norm().hi();
@@ -126,7 +158,9 @@ mod tests {
     fn rounding_out_of_control_is_refused() {
         let bound = L0Bound::new(10_000_000).unwrap();
         let privacy = Privacy::Zcdp { rho: 1e-6, delta: 1e-9 };
-        let error = PolicyGaussian { alpha: 5.0, passes: 1 }.calibrate(privacy, bound).unwrap_err();
+        let error = PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise }
+            .calibrate(privacy, bound)
+            .unwrap_err();
         assert!(matches!(error, Error::Calibration { .. }), "{error}");
     }
 }

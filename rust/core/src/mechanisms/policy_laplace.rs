@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{cutoff, validate};
+use super::policy::{curve_cutoff, cutoff, validate};
 use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, Round};
+use super::weighted_laplace::curve_rule;
+use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -18,7 +19,7 @@ use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::{PolicyL1, UNIT, Weighting};
 
-/// Equal raises up to a cutoff, with Laplace noise.
+/// Equal raises up to a cutoff, with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyLaplace {
@@ -26,6 +27,9 @@ pub struct PolicyLaplace {
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
 }
 
 impl PolicyLaplace {
@@ -42,11 +46,21 @@ impl PolicyLaplace {
         let weighting = Weighting::PolicyL1(PolicyL1 { cutoff, ..any_cutoff });
         Ok(Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) })
     }
+
+    /// The round with a curve: users place whole quanta.
+    fn curve_round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
+        let curve = curve_rule("PolicyLaplace", privacy, Weighting::EqualL1.weight(bound.get()))?;
+        let policy = PolicyL1 { cutoff: curve_cutoff(curve, self.alpha)?, passes: self.passes };
+        Ok(Round { weighting: Weighting::PolicyL1(policy), rule: Rule::Curve(curve) })
+    }
 }
 
 impl Mechanism for PolicyLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
+        if self.release == ReleaseStep::Curve {
+            return Ok(Calibration { rounds: vec![self.curve_round(privacy, bound)?] });
+        }
         match without_decision_slack(privacy.validate()?, bound, 1)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("PolicyLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("PolicyLaplace")),
@@ -57,6 +71,15 @@ impl Mechanism for PolicyLaplace {
     }
 
     fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return Guarantee {
+                statement: "(epsilon, delta)-DP for any number of items: adding a user raises the weights by at most one unit in all, \
+                            in whole quanta, and the release curve allows each change its part of epsilon and delta",
+                neighbours: ADD_OR_REMOVE,
+                source: "Gopi et al. 2020; after Harrison and Manurangsi 2026",
+                proof: "docs/algorithms/policy_laplace.md",
+            };
+        }
         Guarantee {
             statement: "(epsilon, delta)-DP: adding a user raises the weights by at most one unit in all, which Laplace \
                         noise of scale 1/epsilon hides, and an item that nobody else holds is released with \
@@ -76,7 +99,7 @@ mod tests {
     fn threshold_and_cutoff() {
         let bound = L0Bound::new(100).unwrap();
         let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
-        let policy = PolicyLaplace { alpha: 3.0, passes: 1 };
+        let policy = PolicyLaplace { alpha: 3.0, passes: 1, release: ReleaseStep::Noise };
         let calibration = policy.calibrate(privacy, bound).unwrap();
         let [round] = &calibration.rounds[..] else { panic!("one round") };
         let threshold = round.rule.noisy().unwrap().threshold.value();
@@ -88,7 +111,7 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused() {
         for (alpha, passes) in [(-1.0, 1), (f64::NAN, 1), (f64::INFINITY, 1), (3.0, 0), (3.0, 101)] {
-            let refused = PolicyLaplace { alpha, passes }.validate();
+            let refused = PolicyLaplace { alpha, passes, release: ReleaseStep::Noise }.validate();
             assert!(matches!(refused, Err(crate::Error::InvalidParameter { .. })));
         }
     }

@@ -7,23 +7,42 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, Round};
+use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
+use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
+use crate::threshold::curve::{CurveSpec, l1_curve, l1_quantum};
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
-/// Weights 1/k with Laplace noise.
+/// Weights 1/k with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WeightedLaplace {}
+pub struct WeightedLaplace {
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
+}
+
+/// The curve for weights of L1 norm at most 1, of which `least` is what a user with the most items gives to each.
+pub(super) fn curve_rule(mechanism: &str, privacy: Privacy, least: u64) -> Result<CurveSpec> {
+    match privacy.validate()? {
+        Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
+        Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
+        Privacy::ApproxDp { epsilon, delta } => l1_curve(epsilon, delta, l1_quantum(epsilon, delta, least)),
+    }
+}
 
 impl Mechanism for WeightedLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        if self.release == ReleaseStep::Curve {
+            let weighting = Weighting::EqualL1;
+            let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()))?;
+            return Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] });
+        }
         match without_decision_slack(privacy.validate()?, bound, 1)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("WeightedLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("WeightedLaplace")),
@@ -39,6 +58,15 @@ impl Mechanism for WeightedLaplace {
     }
 
     fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return Guarantee {
+                statement: "(epsilon, delta)-DP for weights of L1 norm at most 1 and any number of items: the release curve allows \
+                            each change its part of epsilon and delta",
+                neighbours: ADD_OR_REMOVE,
+                source: "after Harrison and Manurangsi 2026; the proof is complete on its page",
+                proof: "docs/algorithms/release_curves.md",
+            };
+        }
         Guarantee {
             statement: "(epsilon, delta)-DP: Laplace noise of scale 1/epsilon hides weights of L1 norm at most 1, and \
                         an item that nobody else holds is released with probability at most delta in all",

@@ -53,7 +53,7 @@ impl Rule {
     /// Contributions are rounded down to a multiple of so many integer units.
     #[must_use]
     pub fn quantum(&self) -> u64 {
-        self.curve().map_or(1, |spec| spec.quantum.max(1))
+        self.curve().map_or(1, |spec| spec.contribution_quantum())
     }
 
     /// The evidence that the round gathers, if that is what it does.

@@ -73,18 +73,23 @@ impl Weighting {
     }
 
     /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.
+    ///
+    /// A policy places whole quanta one by one, so that nothing is lost: that is what its items get on average.
     #[must_use]
     pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
         let weight = self.weight(k);
-        weight - weight % quantum.max(1)
+        match self {
+            Self::PolicyL1(_) => weight,
+            _ => weight - weight % quantum.max(1),
+        }
     }
 }
 
-/// Set the histogram to the weights of one round, contributions in multiples of a quantum. Where users come in order it
-/// is 1, or divides the cutoff.
+/// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
 /// # Contract
-/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter.
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
+/// multiples of the quantum, but for a weighting that moves by real distances ([`PolicyL2`]): with that the quantum is 1.
 ///
 /// # Errors
 /// Interruption, or more memory than allowed.
@@ -100,7 +105,7 @@ pub fn weigh_round(
         Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2 => {
             histogram.weigh_in_quanta(contributions, weighting, quantum, control)
         }
-        Weighting::PolicyL1(policy) => policy.weigh(visits, histogram),
+        Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
         Weighting::Greedy(greedy) => {
             if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {

@@ -22,33 +22,40 @@ pub struct PolicyL1 {
 }
 
 impl PolicyL1 {
-    /// What a user spends in one pass, in integer units.
-    fn budget(self) -> u64 {
-        UNIT / u64::from(self.passes.max(1))
+    /// What a user spends in one pass, in quanta.
+    fn budget(self, quantum: u64) -> u64 {
+        UNIT / quantum.max(1) / u64::from(self.passes.max(1))
     }
 
     /// The most that each of `k` items gets that nobody else holds: in every pass an equal share, rounded up.
     pub(super) fn novel_weight(self, k: u64) -> u64 {
-        u64::from(self.passes) * self.budget().div_ceil(k)
+        u64::from(self.passes) * self.budget(1).div_ceil(k)
     }
 
-    /// The weights of one round.
+    /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
     /// Adding a user raises no weight above what its presence explains: every weight stays or grows, and all of them together
-    /// grow by at most one unit of weight. Every held item has weight.
-    pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
+    /// grow by at most one unit of weight. With a quantum of 1 every held item has weight.
+    pub(super) fn weigh(
+        self,
+        quantum: u64,
+        visits: Visits<'_>,
+        histogram: &mut WeightHistogram,
+    ) -> Result<()> {
+        let quantum = quantum.max(1);
         let charged = visits.charge(size_of::<Slot>())?;
         let slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
         let mut descent = Descent {
-            policy: self,
+            cutoff: self.cutoff / quantum,
+            budget: self.budget(quantum),
             slots,
             open: Vec::new(),
             turns: Vec::new(),
             tie: |tied: &mut [u32]| visits.by_digest(tied),
         };
         visits.run(self.passes, |items| descent.visit(items))?;
-        histogram.set(descent.slots.iter().map(|slot| slot.weight));
+        histogram.set(descent.slots.iter().map(|slot| slot.weight * quantum));
         visits.control.release_memory(charged);
         Ok(())
     }
@@ -62,7 +69,9 @@ struct Slot {
 }
 
 struct Descent<T> {
-    policy: PolicyL1,
+    /// In quanta, as the budget and all weights.
+    cutoff: u64,
+    budget: u64,
     slots: Vec<Slot>,
     /// The items of the present user that are below the cutoff.
     open: Vec<u32>,
@@ -75,7 +84,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
     /// Let one user place its units.
     fn visit(&mut self, items: &[u32]) {
         let least_gap = self.collect_open(items);
-        let mut left = self.policy.budget();
+        let mut left = self.budget;
         if self.open.is_empty() {
             return;
         }
@@ -104,7 +113,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
         self.open.resize(self.open.len().max(items.len()), 0);
         let (mut count, mut least) = (0, u64::MAX);
         for &item in items {
-            let gap = self.policy.cutoff - self.slots[item as usize].weight;
+            let gap = self.cutoff - self.slots[item as usize].weight;
             self.open[count] = item;
             count += usize::from(gap > 0);
             // A gap of zero becomes the largest number.
@@ -118,7 +127,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
     ///
     /// Filling them leaves no smaller share to the others, so each of them is filled in the end in any case.
     fn close_small_gaps(&mut self, mut left: u64) -> u64 {
-        let (slots, cutoff) = (&mut self.slots, self.policy.cutoff);
+        let (slots, cutoff) = (&mut self.slots, self.cutoff);
         loop {
             let before = self.open.len();
             let share = left.checked_div(before as u64).unwrap_or(0);
@@ -171,7 +180,8 @@ mod tests {
     fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> Descent<impl Fn(&mut [u32])> {
         let slot = |(&weight, &turn): (&u64, &u64)| Slot { weight, turn };
         Descent {
-            policy: PolicyL1 { cutoff, passes: 1 },
+            cutoff,
+            budget: UNIT,
             slots: weights.iter().zip(turns).map(slot).collect(),
             open: Vec::new(),
             turns: Vec::new(),

@@ -30,9 +30,17 @@ fn bounded_in(order: &ItemOrder, rows: &Rows, bound: u64) -> BoundedContribution
 }
 
 fn histogram(bounded: &BoundedContributions, weighting: Weighting) -> BTreeMap<Digest, u64> {
+    histogram_in_quanta(bounded, weighting, 1)
+}
+
+fn histogram_in_quanta(
+    bounded: &BoundedContributions,
+    weighting: Weighting,
+    quantum: u64,
+) -> BTreeMap<Digest, u64> {
     let codes = bounded.vocabulary().code_bound();
     let mut histogram = WeightHistogram::new(codes);
-    weigh_round(&mut histogram, bounded, (weighting, 1), &key(), &Control::default()).unwrap();
+    weigh_round(&mut histogram, bounded, (weighting, quantum), &key(), &Control::default()).unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0).collect()

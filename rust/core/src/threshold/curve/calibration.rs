@@ -14,6 +14,12 @@ const QUANTA_TO_HALF: f64 = 4_000.0;
 /// The fewest quanta of one unit, however long the table becomes.
 const COARSEST: f64 = 64.0;
 
+/// The same three for L1 curves and for continuous ones, whose straight lines cost more where quanta are coarse.
+const L1_FINEST: f64 = 2048.0;
+const L1_QUANTA_TO_HALF: f64 = 12_000.0;
+const CONTINUOUS_FINEST: f64 = 512.0;
+const CONTINUOUS_QUANTA_TO_HALF: f64 = 8_000.0;
+
 /// The largest weight of even odds for which a table is made: it takes minutes beyond.
 const FARTHEST_HALF: f64 = 8_000.0;
 
@@ -77,6 +83,45 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
         weight += spec.quantum;
     }
     Ok(weight)
+}
+
+/// The continuous L2 curve that is (`epsilon`, `delta`)-DP for weights of which a user changes any by an L2 norm of at most `norm`
+/// integer units.
+///
+/// # Errors
+/// [`Error::Calibration`] if no order does, or the table would be too large.
+pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveSpec> {
+    let half = approximate_half(epsilon, delta, 1.0);
+    if half > FARTHEST_HALF {
+        return Err(too_long());
+    }
+    let Proposal { alpha, part } = best(epsilon, delta, 1.0, 1);
+    let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
+    with_half(CurveKind::L2Continuous { alpha, divergence, delta, norm }, continuous_quantum(half))
+}
+
+/// A quantum of an L1 curve that divides the least weight of a user nearly evenly. The table of an L1 curve is cheap.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive numbers of at most UNIT"
+)]
+pub fn l1_quantum(epsilon: f64, delta: f64, least: u64) -> u64 {
+    if least >= UNIT {
+        return UNIT;
+    }
+    let half = libm::log1p(libm::expm1(epsilon) / (2.0 * delta)) / epsilon;
+    let fineness = (L1_QUANTA_TO_HALF / half).clamp(COARSEST, L1_FINEST);
+    let parts = (least as f64 / UNIT as f64 * fineness).ceil().max(1.0) as u64;
+    (least / parts).max((UNIT as f64 / (4.0 * fineness)) as u64)
+}
+
+/// A power of two that divides one unit finely.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 64..=512")]
+fn continuous_quantum(half: f64) -> u64 {
+    let fineness = (CONTINUOUS_QUANTA_TO_HALF / half).clamp(COARSEST, CONTINUOUS_FINEST) as u64;
+    UNIT >> fineness.ilog2()
 }
 
 fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {

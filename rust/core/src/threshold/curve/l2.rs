@@ -26,14 +26,19 @@ pub(super) struct L2 {
 impl L2 {
     /// For changes of 0, 1, 2, ... quanta, of which each is a fraction of the sensitivity.
     pub(super) fn new(alpha: f64, divergence: f64, delta: f64, changes: &[f64]) -> Self {
+        let squares = changes.iter().map(|change| mul_down(*change, *change).max(0.0));
+        Self::allowing(alpha, squares.map(|square| (mul_down(divergence, square), mul_down(delta, square))))
+    }
+
+    /// For changes of 0, 1, 2, ... quanta, of which each may cost a divergence and a delta.
+    pub(super) fn allowing(alpha: f64, costs: impl Iterator<Item = (f64, f64)>) -> Self {
         let order = Interval::point(alpha) - Interval::ONE;
-        let allowance = |&change: &f64| {
-            let square = mul_down(change, change).max(0.0);
-            let delta = mul_down(delta, square).max(0.0);
-            let growth = (order * Interval::point(mul_down(divergence, square).max(0.0))).exp_m1();
+        let allowance = |(divergence, delta): (f64, f64)| {
+            let delta = delta.max(0.0);
+            let growth = (order * Interval::point(divergence.max(0.0))).exp_m1();
             Allowance { delta, moment: ((Interval::ONE - Interval::point(delta)) * growth).lo().max(0.0) }
         };
-        Self { order, allowances: changes.iter().map(allowance).collect() }
+        Self { order, allowances: costs.map(allowance).collect() }
     }
 
     /// Upper bound of both moments of the pair (q + s, q), of which s >= 0 is the step and `left` is 1 - delta - q - s.

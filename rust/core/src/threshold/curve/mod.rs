@@ -5,6 +5,7 @@
 //! `docs/algorithms/release_curves.md`.
 
 mod calibration;
+mod continuous;
 mod l1;
 mod l2;
 mod probability;
@@ -18,8 +19,9 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calibration::worthwhile_weight;
-pub use calibration::{l1_curve, l2_curves};
+pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curves};
 
+use self::continuous::Continuous;
 use self::l1::L1;
 use self::l2::L2;
 use self::probability::Probability;
@@ -31,7 +33,8 @@ use crate::{Error, Result};
 pub struct CurveSpec {
     /// What limits it.
     pub curve: CurveKind,
-    /// Contributions are rounded down to a multiple of so many integer units.
+    /// The integer units from one entry of the table to the next. Contributions are rounded down to a multiple of them, unless
+    /// the curve is continuous.
     pub quantum: u64,
     /// The least weight, in integer units, at which a release is at least as likely as not. For people.
     pub half: u64,
@@ -57,14 +60,47 @@ pub enum CurveKind {
         /// For a change by one unit.
         delta: f64,
     },
+    /// As the L2 curve, for weights of an L2 norm of at most `norm` integer units that are multiples of nothing: a change by
+    /// a norm costs what there a change by a costs.
+    L2Continuous {
+        /// The order of the divergence.
+        alpha: f64,
+        /// For a change by the norm.
+        divergence: f64,
+        /// For a change by the norm.
+        delta: f64,
+        /// The largest change, in integer units.
+        norm: u64,
+    },
+}
+
+impl CurveSpec {
+    /// Contributions are rounded down to a multiple of so many integer units.
+    #[must_use]
+    pub fn contribution_quantum(&self) -> u64 {
+        match self.curve {
+            CurveKind::L1 { .. } | CurveKind::L2 { .. } => self.quantum.max(1),
+            CurveKind::L2Continuous { .. } => 1,
+        }
+    }
 }
 
 /// The table of a curve: how many of the 2^128 words release an item.
 #[derive(Debug)]
 pub struct Curve {
     quantum: u64,
-    /// One for each number of quanta; beyond the end every word releases.
+    /// One for each number of quanta.
     words: Vec<u128>,
+    shape: Shape,
+}
+
+/// What holds between the entries of a table and beyond them.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    /// Weights are multiples of the quantum; beyond the end every word releases.
+    Steps,
+    /// Straight lines, after a parabola of `start` times the square of the weight; beyond the end the last entry.
+    Lines { start: u128 },
 }
 
 /// How many curves are remembered.
@@ -83,8 +119,8 @@ impl Curve {
     /// # Errors
     /// [`Error::Calibration`] if parameters are out of range or the table would be too large.
     pub fn new(kind: CurveKind, quantum: u64) -> Result<Self> {
-        let entries = entries(kind, quantum)?;
-        Ok(Self { quantum, words: entries.into_iter().map(Probability::words).collect() })
+        let (entries, shape) = entries(kind, quantum)?;
+        Ok(Self { quantum, words: entries.into_iter().map(Probability::words).collect(), shape })
     }
 
     /// The curve of a calibration. The last few are remembered; nothing but public parameters goes in.
@@ -111,14 +147,15 @@ impl Curve {
     ///
     /// # Contract
     /// For a uniform `word` this is true with the probability of the curve, exactly. The contributions that make up the weight
-    /// are multiples of the quantum. Monotone: true for a weight implies true for larger ones.
+    /// are multiples of [`CurveSpec::contribution_quantum`]. Monotone: true for a weight implies true for larger ones.
     #[inline]
     #[must_use]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
-        self.entry(weight).is_none_or(|&words| word < words)
+        self.words_at(weight).is_none_or(|words| word < words)
     }
 
-    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do.
+    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do, or with a
+    /// continuous curve as many as in the end.
     #[must_use]
     pub fn words(&self) -> &[u128] {
         &self.words
@@ -127,33 +164,67 @@ impl Curve {
     /// The probability of a release, for people.
     #[must_use]
     pub fn probability(&self, weight: u64) -> f64 {
-        self.entry(weight).map_or(1.0, |&words| words as f64 / 2_f64.powi(128))
+        self.words_at(weight).map_or(1.0, |words| words as f64 / 2_f64.powi(128))
     }
 
-    fn entry(&self, weight: u64) -> Option<&u128> {
-        usize::try_from(weight / self.quantum).ok().and_then(|at| self.words.get(at))
+    /// How many words release an item of this weight; `None` if all do.
+    fn words_at(&self, weight: u64) -> Option<u128> {
+        let entry = |at: u64| usize::try_from(at).ok().and_then(|at| self.words.get(at)).copied();
+        let (at, beyond) = (weight / self.quantum, u128::from(weight % self.quantum));
+        match self.shape {
+            Shape::Steps => entry(at),
+            Shape::Lines { start } if at == 0 => Some(start * beyond * beyond),
+            Shape::Lines { .. } => {
+                let here = entry(at).or_else(|| self.words.last().copied())?;
+                let next = entry(at + 1).unwrap_or(here);
+                // Entries are multiples of the quantum, so that nothing is rounded here.
+                Some(here + (next - here) / u128::from(self.quantum) * beyond)
+            }
+        }
+    }
+
+    /// The least weight at which so many words release, or the end of the table.
+    #[must_use]
+    pub fn weight_of(&self, words: u128) -> u64 {
+        let (mut low, mut high) = (0, self.words.len() as u64 * self.quantum);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.words_at(middle).is_none_or(|at| at >= words) { high = middle } else { low = middle + 1 }
+        }
+        low
     }
 
     /// The least weight at which a release is at least as likely as not.
     fn half(&self) -> u64 {
-        let below = self.words.partition_point(|words| *words < 1 << 127);
-        below as u64 * self.quantum
+        self.weight_of(1 << 127)
     }
 }
 
-/// The entries of a curve. At most `UNIT / quantum` quanta make up a change.
-fn entries(kind: CurveKind, quantum: u64) -> Result<Vec<Probability>> {
+/// The entries of a curve and what lies between them. At most `UNIT / quantum` quanta, or the norm, make up a change.
+fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     let changes = changes(quantum)?;
     let span = changes.len() - 1;
+    let steps = |entries| (entries, Shape::Steps);
     match kind {
         CurveKind::L1 { epsilon, delta } if positive(epsilon) && positive(delta) && delta < 1.0 => {
-            table::build(&L1::new(epsilon, delta, &changes), span)
+            table::build(&L1::new(epsilon, delta, &changes), span).map(steps)
         }
         CurveKind::L2 { alpha, divergence, delta }
             if positive(alpha - 1.0) && positive(divergence) && positive(delta) && delta < 1.0 =>
         {
-            table::build(&L2::new(alpha, divergence, delta, &changes), span)
+            table::build(&L2::new(alpha, divergence, delta, &changes), span).map(steps)
+        }
+        CurveKind::L2Continuous { alpha, divergence, delta, norm }
+            if positive(alpha - 1.0)
+                && positive(divergence)
+                && positive(delta)
+                && delta < 1.0
+                && (UNIT..=2 * UNIT).contains(&norm) =>
+        {
+            let (constraint, span) = Continuous::new(kind, quantum)?;
+            let start = constraint.start_factor();
+            table::build(&constraint, span).map(|entries| (entries, Shape::Lines { start }))
         }
         _ => Err(out_of_range()),
     }

@@ -1,6 +1,6 @@
 //! Probabilities that a 128-bit word can decide exactly.
 
-use crate::rounding::{Interval, add_up, sub_up};
+use crate::rounding::{Interval, add_down, add_up, sub_up};
 
 /// 2^128, the number of words.
 const WORDS: f64 = 2.0 * (1_u128 << 127) as f64;
@@ -90,6 +90,22 @@ impl Probability {
             Self::at_most(-sub_up(step, self.small))
         };
         lowered.max(below)
+    }
+
+    /// This probability raised by a step, rounded down.
+    pub(super) fn raised(self, step: f64) -> Self {
+        if self.upper {
+            return Self::with_complement(sub_up(self.small, step));
+        }
+        let risen = add_down(self.small, step);
+        if risen <= 0.5 { Self::at_most(risen) } else { Self::with_complement(sub_up(1.0, risen)) }
+    }
+
+    /// This probability rounded down to one of a number of words that is a multiple of a power of two.
+    pub(super) fn on_grid(self, words: u64) -> Self {
+        let unit = words as f64 / WORDS;
+        let count = self.small / unit;
+        Self { small: unit * if self.upper { count.ceil() } else { count.floor() }, upper: self.upper }
     }
 
     /// The number of words that release: those below it do. All of them cannot be counted; [`Self::is_one`] says so.

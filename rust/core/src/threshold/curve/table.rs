@@ -23,25 +23,53 @@ pub(super) trait Constraint {
 
     /// About the largest probability `above` for which it holds: a proposal.
     fn largest(&self, change: usize, below: Probability) -> Probability;
+
+    /// The entries that are given.
+    fn start(&self) -> Vec<Probability> {
+        vec![Probability::ZERO]
+    }
+
+    /// The changes for which an entry after so many others has to satisfy the constraint.
+    fn changes(&self, entries: usize, span: usize) -> (usize, usize) {
+        (1, span.min(entries))
+    }
+
+    /// What else limits the next entry. Any smaller probability from the last entry on is as good.
+    fn cap(&self, _entries: &[Probability]) -> Probability {
+        Probability::ONE
+    }
+
+    /// The probability as it can be kept in the table, rounded down.
+    fn kept(&self, probability: Probability) -> Probability {
+        probability
+    }
+
+    /// Whether the table ends with this entry, because all after it are the same.
+    fn ends_with(&self, _entry: Probability) -> bool {
+        false
+    }
 }
 
-/// The entries of the curve up to the last one below 1.
+/// The entries of the curve up to the last one below 1, or the one with which the constraint lets it end.
 ///
 /// # Contract
 /// The first entry is 0, entries never fall, and any two entries that are at most `span` apart satisfy the constraint of their
-/// distance; so does an entry with 1, if the latter stands for any place beyond the end.
+/// distance, if that is one of its changes; so does an entry with 1 or the last one, if that stands for any place beyond the end.
 ///
 /// # Errors
 /// [`Error::Calibration`] if the curve does not reach 1 within [`MOST_ENTRIES`].
 pub(super) fn build(constraint: &impl Constraint, span: usize) -> Result<Vec<Probability>> {
     let mut builder =
-        Builder { constraint, span, entries: vec![Probability::ZERO], binding: 1, ranges: Vec::new() };
+        Builder { constraint, span, entries: constraint.start(), binding: 1, ranges: Vec::new() };
     while builder.entries.len() < MOST_ENTRIES {
         let next = builder.next_entry();
         if next.is_one() {
             return Ok(builder.entries);
         }
         builder.entries.push(next);
+        if constraint.ends_with(next) {
+            return Ok(builder.entries);
+        }
     }
     Err(Error::Calibration {
         what: format!("a release curve of fewer than {MOST_ENTRIES} steps"),
@@ -64,11 +92,11 @@ impl<C: Constraint> Builder<'_, C> {
     /// for larger changes.
     fn next_entry(&mut self) -> Probability {
         let here = self.entries.len();
-        let reach = self.span.min(here);
-        self.binding = self.binding.min(reach);
-        let mut next = self.certified(self.binding, Probability::ONE);
-        if here <= self.span || here.is_multiple_of(FRESH_RANGES) {
-            self.ranges = vec![(1, reach)];
+        let (least, reach) = self.constraint.changes(here, self.span);
+        self.binding = self.binding.clamp(least, reach);
+        let mut next = self.certified(self.binding, self.constraint.cap(&self.entries));
+        if here <= self.span + 1 || here.is_multiple_of(FRESH_RANGES) {
+            self.ranges = vec![(least, reach)];
         }
         let mut open = std::mem::take(&mut self.ranges);
         while let Some((first, last)) = open.pop() {
@@ -84,7 +112,7 @@ impl<C: Constraint> Builder<'_, C> {
                 open.extend([(middle + 1, last), (first, middle)]);
             }
         }
-        next.max(self.entries[here - 1])
+        self.constraint.kept(next).max(self.entries[here - 1])
     }
 
     /// A probability up to `limit`, close to the largest, for which the constraint of a change certainly holds.

@@ -44,6 +44,20 @@ proptest! {
     }
 
     #[test]
+    fn descent_in_quanta_moves_whole_quanta_of_one_unit_in_all(
+        tables in rows_and_user(), bound in 1..9_u64, cutoff in UNIT..3 * UNIT, passes in 1..4_u32,
+        quantum in prop_oneof![Just(UNIT / 3), Just(UNIT >> 8), 1..UNIT],
+    ) {
+        let weighting = Weighting::PolicyL1(PolicyL1 { cutoff, passes });
+        let [without, with] =
+            [&tables.0, &tables.1].map(|rows| histogram_in_quanta(&bounded(rows, bound), weighting, quantum));
+        let gifts = gifts(&without, &with);
+        prop_assert!(gifts.iter().sum::<u64>() <= UNIT);
+        prop_assert!(gifts.iter().all(|gift| gift.is_multiple_of(quantum)));
+        prop_assert!(with.values().all(|weight| *weight <= cutoff && weight.is_multiple_of(quantum)));
+    }
+
+    #[test]
     fn descent_in_l2_moves_by_the_norm_and_novel_items_get_equal_shares(
         tables in rows_and_user(), bound in 1..9_u64, cutoff in UNIT..3 * UNIT, passes in 1..4_u32,
     ) {
