@@ -64,7 +64,7 @@ def evidence_round(round_: dict) -> EvidenceRound:
     """A round that gathers evidence, from a calibration."""
     publish = round_.get("publish") or {"threshold": None, "caps": []}
     caps = tuple((cap["items"], cap["weight"]) for cap in publish["caps"])
-    steering = (round_["share"], round_["abandon"], round_["aim"])
+    steering = (round_["share"], round_["abandon"], round_["course"], round_["aim"])
     return EvidenceRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
 
 

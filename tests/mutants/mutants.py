@@ -358,9 +358,9 @@ MUTANTS = [
     ),
     Mutant(
         "items that were given up come back",
-        CORE + "threshold/steering.rs",
-        "            return 0;\n",
-        "            return 1;\n",
+        CORE + "threshold/factor.rs",
+        "        return 0;\n",
+        "        return 1;\n",
         (REFERENCE,),
     ),
     Mutant(

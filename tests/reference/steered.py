@@ -11,6 +11,7 @@ from .noise import UNIT, noise
 
 SHARES = 1 << 20
 FULL = 256
+ONE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class EvidenceRound:
     scale: float
     share: int
     abandon: int
+    course: int
     aim: int
     threshold: int | None = None
     caps: tuple[tuple[int, int], ...] = ()
@@ -51,11 +53,12 @@ def factor(evidence: int, exposure: int, left: int, round_: EvidenceRound) -> in
     """The factor for the next round: 0 gives the item up."""
     if evidence < round_.abandon:
         return 0
-    if evidence < 0:
-        return FULL
+    way = max(round_.course - round_.abandon, 1)
+    chance = min(evidence - round_.abandon, way) * ONE // way
     evidence = max(evidence, 1)
-    need = max(round_.aim - evidence, 0)
-    return min(max(need * exposure // (max(left, 1) * evidence), 1), FULL)
+    missing = max(round_.aim - evidence, 0)
+    need = min(missing * exposure * ONE * 4 // (FULL * max(left, 1) * evidence * 5), ONE)
+    return min(max(min(chance**2 * FULL // ONE**2, isqrt(need**3) * FULL // isqrt(ONE**3)), 1), FULL)
 
 
 def select(kept: dict, rounds: list[EvidenceRound], key: bytes, seen: list[dict] | None = None):

@@ -33,11 +33,11 @@ impl Default for Steered {
 }
 
 /// An item is given up when its evidence is this many standard deviations of what is unknown below its course.
-const FUTILITY: f64 = 1.25;
+const FUTILITY: f64 = 3.0;
 /// The course of an item that just reaches the threshold is T F^this: weights grow as other items leave.
 const GROWTH: f64 = 1.5;
 /// Items are steered this many standard deviations of the remaining noise above the threshold.
-const MARGIN: f64 = 1.0;
+const MARGIN: f64 = 2.0;
 /// The cap of the largest users, in units of weight, unless few items are allowed.
 const LEAST_CAP: f64 = 0.4;
 /// With few items allowed: so many times the equal weight of a user who has them all.
@@ -79,10 +79,10 @@ impl Steered {
         let round = |(share, sigma): (&u32, &f64)| {
             spent += share;
             let last = spent == SHARES;
-            let (abandon, aim) = steering(publish.threshold.value(), total, fraction(spent));
+            let [abandon, course, aim] = steering(publish.threshold.value(), total, fraction(spent));
             let noise = Noise::Gaussian { sigma: *sigma };
             let publish = last.then(|| publish.clone());
-            let rule = Rule::Evidence(Evidence { share: *share, noise, abandon, aim, publish });
+            let rule = Rule::Evidence(Evidence { share: *share, noise, abandon, course, aim, publish });
             Round { weighting: Weighting::EqualL2, rule }
         };
         Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect() })
@@ -144,16 +144,16 @@ fn sizes(bound: L0Bound) -> Vec<u32> {
     sizes
 }
 
-/// Evidence below which an item is given up, and the one that it is steered to, after a part of the budget.
+/// After a part of the budget: evidence below which an item is given up, its course, and what it is steered to.
 ///
 /// No guarantee rests on these: they only say how weight is spread.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn steering(threshold: f64, sigma: f64, spent: f64) -> (i64, i64) {
+fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
     let left = 1.0 - spent;
     let course = threshold * libm::pow(spent, GROWTH);
     let abandon = course - FUTILITY * sigma * (spent * left).sqrt();
-    (units(abandon), units(threshold + MARGIN * sigma * left.sqrt()))
+    [abandon, course, threshold + MARGIN * sigma * left.sqrt()].map(units)
 }
 
 /// The fraction of delta for the publication that makes the threshold lowest. A proposal: any is valid.
@@ -283,10 +283,9 @@ mod tests {
 
     #[test]
     fn steering_ends_at_the_threshold() {
-        let (abandon, aim) = steering(12.0, 2.0, 1.0);
-        assert_eq!((abandon, aim), (12 << 30, 12 << 30));
-        let (abandon, aim) = steering(12.0, 2.0, 0.25);
-        assert!(abandon < 1 << 30 && aim > 13 << 30);
+        assert_eq!(steering(12.0, 2.0, 1.0), [12 << 30; 3]);
+        let [abandon, course, aim] = steering(12.0, 2.0, 0.25);
+        assert!(abandon < 0 && course == 3 << 29 && aim > 15 << 30);
     }
 
     #[test]

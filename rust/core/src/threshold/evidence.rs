@@ -20,6 +20,8 @@ pub struct Evidence {
     pub noise: Noise,
     /// Items with less evidence (integer units) are given up.
     pub abandon: i64,
+    /// Items with this much evidence have all the weight they need; below it they have less (integer units).
+    pub course: i64,
     /// Users give an item as little as they may for its evidence to end here (integer units).
     pub aim: i64,
     /// In the last round: what is released.
@@ -79,8 +81,8 @@ impl Evidence {
         compare("noise", format!("{:?}", self.noise), format!("{:?}", want.noise));
         compare(
             "steering",
-            format!("{:?}", (self.abandon, self.aim)),
-            format!("{:?}", (want.abandon, want.aim)),
+            format!("{:?}", (self.abandon, self.course, self.aim)),
+            format!("{:?}", (want.abandon, want.course, want.aim)),
         );
         let threshold =
             |round: &Self| format!("{:?}", round.publish.as_ref().map(|publish| publish.threshold.units()));

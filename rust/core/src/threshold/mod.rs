@@ -3,6 +3,7 @@
 pub mod calibration;
 pub mod curve;
 mod evidence;
+mod factor;
 mod rounds;
 mod rule;
 mod steering;

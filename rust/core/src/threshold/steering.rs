@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::evidence::{Evidence, Publish, SHARES};
+use super::factor::factor;
 use super::rounds::{BLOCK, Selected};
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
@@ -158,23 +159,8 @@ impl Step<'_> {
         // Calibration keeps noise and sums far from the ends of the range.
         part.evidence[at] = part.evidence[at].saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
         if self.round.publish.is_none() {
-            part.factors[at] = self.factor(part.evidence[at], part.exposure[at]);
+            part.factors[at] = factor(self.round, part.evidence[at], part.exposure[at], self.left);
         }
-    }
-
-    /// The factor with which an item would go on from here to its aim, growing as fast as until now; at least 1, and
-    /// 0 for an item that is given up.
-    fn factor(&self, evidence: i64, exposure: u32) -> u16 {
-        if evidence < self.round.abandon {
-            return 0;
-        }
-        let Ok(evidence) = u128::try_from(evidence).map(|evidence| evidence.max(1)) else {
-            return FULL_FACTOR;
-        };
-        let need = u128::try_from(i128::from(self.round.aim) - evidence.cast_signed()).unwrap_or(0);
-        // need / (1 - F) over evidence / exposure; the units of share and factor cancel.
-        let factor = need * u128::from(exposure) / (u128::from(self.left.max(1)) * evidence);
-        u16::try_from(factor).unwrap_or(FULL_FACTOR).clamp(1, FULL_FACTOR)
     }
 }
 
