@@ -38,10 +38,8 @@ const FUTILITY: f64 = 3.0;
 const GROWTH: f64 = 1.5;
 /// Items are steered this many standard deviations of the remaining noise above the threshold.
 const MARGIN: f64 = 2.0;
-/// The cap of the largest users, in units of weight, unless few items are allowed.
-const LEAST_CAP: f64 = 0.4;
-/// With few items allowed: so many times the equal weight of a user who has them all.
-const EQUAL_WEIGHTS: f64 = 2.0;
+/// The cap of a user with all the items that it may have: so many times its equal weight, at most one unit.
+const EQUAL_WEIGHTS: f64 = 7.0;
 /// The part of delta kept back for the finite precision of the noise.
 const RESERVE: f64 = 1.0 / (1 << 20) as f64;
 /// Evidence and noise stay below this many units of weight, so that everything fits an `i64`.
@@ -131,7 +129,7 @@ fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
 /// The cap of users with all the items they may have, in integer units.
 #[expect(clippy::cast_possible_truncation, reason = "at most one unit")]
 fn least_cap(bound: L0Bound) -> i64 {
-    let cap = (EQUAL_WEIGHTS / f64::from(bound.get()).sqrt()).clamp(LEAST_CAP, 1.0);
+    let cap = (EQUAL_WEIGHTS / f64::from(bound.get()).sqrt()).min(1.0);
     (cap * UNIT as f64) as i64
 }
 
@@ -276,9 +274,9 @@ mod tests {
             Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
         assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
         let publish = evidence(&calibration).1;
-        assert!((publish.threshold.value() - 12.475).abs() < 1e-2, "{}", publish.threshold.value());
+        assert!((publish.threshold.value() - 12.479).abs() < 1e-2, "{}", publish.threshold.value());
         assert_eq!(publish.cap(1), UNIT);
-        assert!(publish.cap(300) as f64 / UNIT as f64 <= LEAST_CAP);
+        assert!((publish.cap(300) as f64 / UNIT as f64 - 0.4041).abs() < 1e-3);
     }
 
     #[test]
