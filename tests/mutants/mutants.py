@@ -408,7 +408,7 @@ MUTANTS = [
     Mutant(
         "curve: one direction of the constraint dropped",
         CORE + "threshold/curve/l2.rs",
-        "let backwards = q * (-rise).exp_m1() + (left + step) * fall.exp_m1();\n"
+        "let backwards = (left + step) * fall - q * inverse(rise);\n"
         "        forwards.hi().max(backwards.hi())",
         "forwards.hi()",
         (

@@ -232,6 +232,9 @@ impl Mul for Interval {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         let (a, b, c, d) = (self.lo, self.hi, other.lo, other.hi);
+        if a >= 0.0 && c >= 0.0 {
+            return Self::new(mul_down(a, c), mul_up(b, d));
+        }
         let lo = mul_down(a, c).min(mul_down(a, d)).min(mul_down(b, c)).min(mul_down(b, d));
         let hi = mul_up(a, c).max(mul_up(a, d)).max(mul_up(b, c)).max(mul_up(b, d));
         Self::new(lo, hi)
@@ -246,6 +249,9 @@ impl Div for Interval {
             return Self::ENTIRE;
         }
         let (a, b, c, d) = (self.lo, self.hi, other.lo, other.hi);
+        if a >= 0.0 && c > 0.0 {
+            return Self::new(div_down(a, d), div_up(b, c));
+        }
         let lo = div_down(a, c).min(div_down(a, d)).min(div_down(b, c)).min(div_down(b, d));
         let hi = div_up(a, c).max(div_up(a, d)).max(div_up(b, c)).max(div_up(b, d));
         Self::new(lo, hi)

@@ -46,9 +46,12 @@ impl L2 {
     /// With u = ln(1 + s / q) and v = ln(1 + s / left), the two that must not exceed the allowance are
     /// (q + s) (e^(order u) - 1) + left (e^(-order v) - 1) and q (e^(-order u) - 1) + (left + s) (e^(order v) - 1).
     fn moments(&self, q: Interval, step: Interval, left: Interval) -> f64 {
-        let (rise, fall) = (self.order * (step / q).ln_1p(), self.order * (step / left).ln_1p());
-        let forwards = (q + step) * rise.exp_m1() + left * (-fall).exp_m1();
-        let backwards = q * (-rise).exp_m1() + (left + step) * fall.exp_m1();
+        let power = |ratio: Interval| (self.order * ratio.ln_1p()).exp_m1();
+        let (rise, fall) = (power(step / q), power(step / left));
+        // e^-x - 1 is -(e^x - 1) / e^x.
+        let inverse = |power: Interval| power / (Interval::ONE + power);
+        let forwards = (q + step) * rise - left * inverse(fall);
+        let backwards = (left + step) * fall - q * inverse(rise);
         forwards.hi().max(backwards.hi())
     }
 
