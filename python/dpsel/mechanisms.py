@@ -516,7 +516,11 @@ def every() -> list[Mechanism]:
 
 
 def resolve(
-    mechanism: Mechanism | Literal["auto"], privacy: Privacy, max_items_per_user: int
+    mechanism: Mechanism | Literal["auto"],
+    privacy: Privacy,
+    max_items_per_user: int,
+    *,
+    with_weights: bool = False,
 ) -> tuple[Mechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
@@ -529,18 +533,36 @@ def resolve(
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
         )
-    return _choose(privacy, max_items_per_user)
+    return _choose(privacy, max_items_per_user, with_weights=with_weights)
 
 
 def _is_auto(mechanism: object) -> bool:
     return isinstance(mechanism, str) and mechanism == "auto"
 
 
-def _choose(privacy: Privacy, max_items_per_user: int) -> tuple[Mechanism, str]:
-    if max_items_per_user != 1:
-        reason = "auto: with several items per user, repeated rounds release the most of what is available"
-        return Sips(), reason
-    return _best_for_one_item(privacy)
+#: The limits from which on `Steered` goes before `Sips`, with release curves and with noise, and the least
+#: epsilon for which curves are quickly made. Decision note 0007 has the comparison behind them.
+_STEERED_BEFORE_CURVES: Final = 20
+_STEERED_BEFORE_NOISE: Final = 10
+_LEAST_CURVE_EPSILON: Final = 0.1
+
+
+def _choose(privacy: Privacy, max_items_per_user: int, *, with_weights: bool) -> tuple[Mechanism, str]:
+    from dpsel.accounting import ApproxDP
+
+    plain = isinstance(privacy, ApproxDP) and not with_weights
+    if max_items_per_user == 1:
+        if plain:
+            return OneItem(), "auto: with one item per user this is the best rule there is"
+        return _best_for_one_item(privacy)
+    curves = plain and isinstance(privacy, ApproxDP) and privacy.epsilon >= _LEAST_CURVE_EPSILON
+    if max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
+        return (
+            Steered(),
+            "auto: with this limit, weights that are steered to where they are needed release most",
+        )
+    reason = "auto: with so low a limit, rounds in which a user's next items move up release most"
+    return Sips(release="curve" if curves else "noise"), reason
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:

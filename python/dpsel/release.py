@@ -56,9 +56,9 @@ class Release:
         >>> len(release)
         1
         >>> print(release)
-        1 item released by CountLaplace()
+        1 item released by OneItem()
         guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 1 item per user at most
-        released if the noisy weight reaches the threshold: scale 1, threshold ...
+        released with a probability that grows with the weight, even odds at: 14
     """
 
     __slots__ = ("_items", "_returns", "_table", "report")

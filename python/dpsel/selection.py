@@ -99,7 +99,7 @@ def select_partitions(
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
     columns = columns_of(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
     request = request_json(
         privacy,
         limit,

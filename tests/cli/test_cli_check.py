@@ -13,7 +13,18 @@ pytestmark = pytest.mark.usefixtures("rows")
 @pytest.fixture
 def report(dpsel_run, folder):
     """The report of a release, as a file."""
-    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "items.csv", "--report", "report.json")
+    run = dpsel_run(
+        "select",
+        "rows.csv",
+        *COLUMNS,
+        *BUDGET,
+        "--mechanism",
+        "sips",
+        "-o",
+        "items.csv",
+        "--report",
+        "report.json",
+    )
     assert run.code == 0
     return folder / "report.json"
 

@@ -19,7 +19,9 @@ ROWS = [(user, drink) for user in range(500) for drink in ("tea", "<milk>")] + [
 
 @pytest.fixture(scope="module")
 def release():
-    return dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3, insecure_test_key=KEY)
+    return dpsel.select_partitions(
+        ROWS, privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.Sips(), insecure_test_key=KEY
+    )
 
 
 def test_items(release):
@@ -98,7 +100,6 @@ def test_the_report_is_a_read_only_mapping(release):
     assert report["request"]["max_items_per_user"] == 3
     with pytest.raises(TypeError):
         report["request"] = {}
-    assert report["chosen"].startswith("auto: ")
     assert [round_["noise"] for round_ in report.rounds] == ["gaussian"] * 3
     assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
 
@@ -108,20 +109,52 @@ def test_a_chosen_mechanism_has_no_reason():
     assert "chosen" not in release.report
 
 
-def test_auto_for_one_item_per_user_has_the_lowest_threshold():
-    for privacy, noise in (
-        (PRIVACY, {"laplace", "gaussian"}),
-        (dpsel.ZCDP(rho=0.1, delta=1e-6), {"gaussian"}),
-    ):
-        release = dpsel.select_partitions(ROWS, privacy=privacy, max_items_per_user=1)
-        assert release.report.rounds[0]["noise"] in noise
-        assert "one item per user" in release.report["chosen"]
-        rows = dpsel.plan(
-            privacy=privacy,
-            max_items_per_user=1,
-            mechanisms=[dpsel.CountGaussian(), *([dpsel.CountLaplace()] if "laplace" in noise else [])],
-        ).rows
-        assert release.report.rounds[0]["threshold"] == min(row["threshold"] for row in rows)
+@pytest.mark.parametrize(
+    ("arguments", "noises"),
+    [
+        ({"privacy": PRIVACY, "with_weights": True}, {"laplace", "gaussian"}),
+        ({"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, {"gaussian"}),
+    ],
+    ids=["weights", "zcdp"],
+)
+def test_auto_for_one_item_per_user_has_the_lowest_threshold(arguments, noises):
+    release = dpsel.select_partitions(ROWS, max_items_per_user=1, **arguments)
+    assert release.report.rounds[0]["noise"] in noises
+    assert "one item per user" in release.report["chosen"]
+    rows = dpsel.plan(
+        privacy=arguments["privacy"],
+        max_items_per_user=1,
+        mechanisms=[dpsel.CountGaussian(), *([dpsel.CountLaplace()] if "laplace" in noises else [])],
+    ).rows
+    # Publishing weights takes a little of delta.
+    least = min(row["threshold"] for row in rows)
+    assert least <= release.report.rounds[0]["threshold"] <= least * 1.001
+
+
+@pytest.mark.parametrize(
+    ("limit", "arguments", "name"),
+    [
+        (1, {}, "one_item"),
+        (2, {}, "sips"),
+        (19, {}, "sips"),
+        (20, {}, "steered"),
+        (5000, {}, "steered"),
+        (9, {"with_weights": True}, "sips"),
+        (10, {"with_weights": True}, "steered"),
+        (9, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "sips"),
+        (10, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "steered"),
+        (9, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, "sips"),
+    ],
+)
+def test_auto_goes_by_public_parameters(limit, arguments, name):
+    report = dpsel.select_partitions(
+        ROWS, **{"privacy": PRIVACY, "max_items_per_user": limit} | arguments
+    ).report
+    mechanism = report["request"]["mechanism"]
+    assert mechanism["name"] == name
+    assert report["chosen"].startswith("auto: ")
+    with_noise = arguments.get("with_weights") or arguments.get("privacy", PRIVACY) != PRIVACY
+    assert mechanism.get("release", "noise") == ("noise" if with_noise or name != "sips" else "curve")
 
 
 def test_check_says_whether_a_report_holds(tmp_path):
