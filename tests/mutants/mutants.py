@@ -372,12 +372,9 @@ MUTANTS = [
     Mutant(
         "curve: one direction of the constraint dropped",
         CORE + "threshold/curve/l2.rs",
-        "let backwards = q * (-rise).exp_m1() + (left + step) * fall.exp_m1();\n        forwards.hi().max(backwards.hi())",
-        "forwards.hi()",
-        (
-            "cargo:every_pair_of_an_l2_table",
-            POLICY_CURVES,
-        ),
+        "forwards.hi().max(backwards.hi())",
+        "forwards.hi().max(backwards.hi().min(0.0))",
+        (POLICY_CURVES,),
     ),
     Mutant(
         "curve: contributions rounded up to the quantum",
@@ -408,7 +405,7 @@ MUTANTS = [
         (POLICY_CURVES,),
     ),
     Mutant(
-        "curve: the first line is straight",
+        "the first line of a continuous curve is straight",
         CORE + "threshold/curve/mod.rs",
         "Some(start * beyond * beyond)",
         "Some(start * u128::from(self.quantum) * beyond)",
