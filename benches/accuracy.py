@@ -51,6 +51,7 @@ def mechanisms() -> dict[str, object]:
         "WeightedGaussian": dpsel.WeightedGaussian(),
         "PolicyLaplace": dpsel.PolicyLaplace(),
         "PolicyGaussian": dpsel.PolicyGaussian(),
+        "Mad": dpsel.Mad(),
         f"Sips, {ROUNDS} rounds": sips,
         "WeightedLaplace, curve": dpsel.WeightedLaplace(release="curve"),
         "PolicyLaplace, curve": dpsel.PolicyLaplace(release="curve"),

@@ -48,6 +48,7 @@ CURVES = [
     Case("one_item", dpsel.OneItem(), APPROX, "one-item"),
     Case("weighted_gaussian", dpsel.WeightedGaussian(release="curve"), APPROX, "weighted-gaussian-curve"),
     Case("sips", dpsel.Sips(rounds=3, ratio=0.2, release="curve"), APPROX, "sips-curve"),
+    Case("mad", dpsel.Mad(alpha=0.0), APPROX),
     Case("weighted_laplace", dpsel.WeightedLaplace(release="curve"), APPROX, "weighted-laplace-curve"),
     Case("policy_laplace", dpsel.PolicyLaplace(alpha=0.5, release="curve"), APPROX, "policy-laplace-curve"),
     Case(

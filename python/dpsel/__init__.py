@@ -18,6 +18,7 @@ from dpsel.exceptions import DpselError
 from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
+    Mad,
     OneItem,
     PolicyGaussian,
     PolicyLaplace,
@@ -38,6 +39,7 @@ __all__ = [
     "CountGaussian",
     "CountLaplace",
     "DpselError",
+    "Mad",
     "OneItem",
     "Plan",
     "PolicyGaussian",

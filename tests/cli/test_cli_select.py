@@ -149,7 +149,10 @@ REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
     "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to policy-gaussian"),
-    "alpha of sips": (("--mechanism", "sips", "--alpha", "2"), "belongs to policy-gaussian, policy-laplace"),
+    "alpha of sips": (
+        ("--mechanism", "sips", "--alpha", "2"),
+        "belongs to mad, policy-gaussian, policy-laplace",
+    ),
     "bad passes": (("--mechanism", "policy-gaussian", "--passes", "0"), "passes"),
     "ratio of auto": (("--ratio", "0.5"), "belongs to sips"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),

@@ -47,8 +47,8 @@ MUTANTS = [
     Mutant(
         "weights rounded up (L2)",
         CORE + "weighting/mod.rs",
-        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),",
-        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
+        "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),",
+        "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
         (REFERENCE, LAW3),
     ),
     Mutant(

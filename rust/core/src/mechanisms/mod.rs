@@ -5,6 +5,7 @@
 
 mod count_gaussian;
 mod count_laplace;
+mod mad;
 mod one_item;
 pub mod outlook;
 mod policy;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
+pub use mad::Mad;
 pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
@@ -147,6 +149,8 @@ pub enum MechanismSpec {
     Sips(Sips),
     /// [`OneItem`]
     OneItem(OneItem),
+    /// [`Mad`]
+    Mad(Mad),
     /// [`Steered`]
     Steered(Steered),
 }
@@ -164,6 +168,7 @@ impl MechanismSpec {
             Self::PolicyGaussian(m) => m,
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
+            Self::Mad(m) => m,
             Self::Steered(m) => m,
         }
     }
@@ -176,7 +181,7 @@ impl MechanismSpec {
             | Self::PolicyLaplace(PolicyLaplace { release, .. })
             | Self::PolicyGaussian(PolicyGaussian { release, .. })
             | Self::Sips(Sips { release, .. }) => *release == ReleaseStep::Noise,
-            Self::OneItem(_) => false,
+            Self::OneItem(_) | Self::Mad(_) => false,
             _ => true,
         }
     }
@@ -185,6 +190,7 @@ impl MechanismSpec {
         match self {
             Self::PolicyLaplace(m) => m.validate(),
             Self::PolicyGaussian(m) => m.validate(),
+            Self::Mad(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
             _ => Ok(()),
