@@ -11,6 +11,7 @@ LAW3 = "tests/conformance/test_law3_sensitivity.py"
 LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 CURVES = "tests/conformance/test_release_curves.py"
+CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
@@ -401,7 +402,7 @@ MUTANTS = [
         "curve: steep lines between entries",
         CORE + "threshold/curve/continuous.rs",
         "        raised(step).max(last)\n    }",
-        "        self.from_nothing(here)\n    }",
+        "        self.above_zero(here)\n    }",
         (POLICY_CURVES,),
     ),
     Mutant(
@@ -416,27 +417,34 @@ MUTANTS = [
         CORE + "weighting/policy_l1.rs",
         "UNIT / quantum.max(1) / u64::from(self.passes.max(1))",
         "UNIT / quantum.max(1)",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: users in the order of the table",
         CORE + "weighting/order.rs",
         "*word = *word >> 32 << 32 | user;",
         "*word = user;",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: what a division leaves is lost",
         CORE + "weighting/policy_l1.rs",
         "(left / self.open.len() as u64, left % self.open.len() as u64);",
         "(left / self.open.len() as u64, 0);",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: what a division leaves is given twice",
         CORE + "weighting/policy_l1.rs",
         "slot.weight += share + one_more;",
         "slot.weight += share + 2 * one_more;",
-        (CURVES,),
+        (CURVE_RELEASES,),
+    ),
+    Mutant(
+        "mad: all of what returns is put on items",
+        CORE + "weighting/mad.rs",
+        "(0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)",
+        "(0..=PARTS).rev().find(|part| fits(*part)).map_or(0, |_| PARTS)",
+        (CURVE_RELEASES, "cargo:the_part_that_is_put_on_items"),
     ),
 ]

@@ -27,7 +27,7 @@ pub struct Mad {
 }
 
 impl Mad {
-    pub(super) fn validate(&self) -> Result<()> {
+    pub(super) fn validate(self) -> Result<()> {
         validate(self.alpha, 1)
     }
 }

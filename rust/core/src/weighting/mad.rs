@@ -88,7 +88,7 @@ impl Mad {
             return;
         }
         let cut: u128 = items.iter().map(|item| u128::from(self.cut(first[*item as usize]))).sum();
-        let returned = (u128::from(weight) * cut >> (FRACTION_BITS + CUT_BITS - RETURN_BITS)) as u64;
+        let returned = ((u128::from(weight) * cut) >> (FRACTION_BITS + CUT_BITS - RETURN_BITS)) as u64;
         if returned > 0 {
             for &item in items {
                 back.add(item, returned);
@@ -106,7 +106,7 @@ impl Mad {
     /// What an item gets whose holders got so much back in all, in integer units.
     #[expect(clippy::cast_possible_truncation, reason = "less than all first weights together")]
     fn put_on(self, returned: u128, part: u128) -> u64 {
-        (returned * part / (PARTS * u128::from(self.most)) >> (RETURN_BITS - FRACTION_BITS)) as u64
+        ((returned * part / (PARTS * u128::from(self.most))) >> (RETURN_BITS - FRACTION_BITS)) as u64
     }
 }
 
