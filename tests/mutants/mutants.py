@@ -445,6 +445,6 @@ MUTANTS = [
         CORE + "weighting/mad.rs",
         "(0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)",
         "(0..=PARTS).rev().find(|part| fits(*part)).map_or(0, |_| PARTS)",
-        (CURVE_RELEASES, "cargo:the_part_that_is_put_on_items"),
+        ("cargo:the_part_that_is_put_on_items",),
     ),
 ]
