@@ -55,6 +55,7 @@ CURVES = [
     Case("greedy_frequency", dpsel.GreedyFrequency(prior=PRIOR), APPROX, "greedy-frequency-prior"),
     Case("unit_greedy", dpsel.UnitGreedy(), APPROX, "unit-greedy"),
     Case("unit_greedy", dpsel.UnitGreedy(prior=PRIOR), APPROX, "unit-greedy-prior"),
+    Case("mad", dpsel.Mad(alpha=0.0), APPROX),
     Case("weighted_laplace", dpsel.WeightedLaplace(release="curve"), APPROX, "weighted-laplace-curve"),
     Case("policy_laplace", dpsel.PolicyLaplace(alpha=0.5, release="curve"), APPROX, "policy-laplace-curve"),
     Case(

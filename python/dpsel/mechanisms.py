@@ -30,6 +30,7 @@ __all__ = [
     "CountGaussian",
     "CountLaplace",
     "GreedyFrequency",
+    "Mad",
     "Mechanism",
     "OneItem",
     "PolicyGaussian",
@@ -455,6 +456,41 @@ class OneItem:
     name: ClassVar[str] = "one_item"
 
 
+@dataclass(frozen=True, slots=True)
+class Mad:
+    """Give back to users what items have beyond a limit; each puts it on all of its items.
+
+    Users of 4 to 50 items give 1/k to each first; what an item has of this beyond the limit returns to its
+    users. All of them add what is missing to 1/sqrt(k). Items are released by a curve, as with
+    ``WeightedGaussian(release="curve")``, and it releases slightly more where most users have few items.
+    Users do not have to come in order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam,
+    "Scalable private partition selection via adaptive weighting" (ICML 2025); the construction and its proof
+    are in ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
+
+    Args:
+        alpha: How far above even odds the limit lies, in distances from there to odds of 27 : 5; at
+            least 0.
+
+    Raises:
+        InvalidParameterError: If the argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.Mad()
+        Mad(alpha=2.0)
+    """
+
+    name: ClassVar[str] = "mad"
+    alpha: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        from dpsel import _core
+
+        object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
+        _core.validate_policy(self.alpha, 1)
+
+
 def _check_release(release: object) -> None:
     if release not in {"noise", "curve"}:
         given = repr(release) if isinstance(release, str) else type_name(release)
@@ -492,6 +528,7 @@ Mechanism: TypeAlias = (
     | Sips
     | Steered
     | OneItem
+    | Mad
 )
 """Every mechanism."""
 
@@ -507,6 +544,7 @@ _CLASSES: Final = (
     Sips,
     Steered,
     OneItem,
+    Mad,
 )
 
 

@@ -1,4 +1,4 @@
-"""Curves for weights that users change one after the other: in whole quanta, or by any real distance."""
+"""Curves for weights that users change in whole quanta or by any real distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 import dpsel
 from dpsel import _core
-from reference import curves, sequential
+from reference import adaptive, curves, sequential
 from reference import mechanisms as reference
 from strategies import keys, max_items, neighbours
 from support import report_of, select, table
@@ -145,3 +145,27 @@ def test_a_user_places_whole_quanta_of_one_unit_in_all(tables, bound, key) -> No
         assert min(changes, default=0) >= 0
         assert sum(changes) <= UNIT
         assert all(change % quantum == 0 for change in changes)
+
+
+@given(tables=neighbours(), bound=max_items, key=keys)
+def test_a_user_of_adaptive_weights_moves_one_unit_of_norm(tables, bound, key) -> None:
+    for limit, most in ((UNIT // 3, 7), (UNIT, 50), (12345, 9)):
+        before, after = (
+            adaptive.adaptive(
+                reference.bound(reference.sets_of(rows), bound, key), {"limit": limit, "most": most}, key
+            )
+            for rows in tables
+        )
+        changes = [after.get(item, 0) - before.get(item, 0) for item in before | after]
+        # On tables this small hardly any of the slack is used.
+        assert sum(change**2 for change in changes) <= (UNIT + 64) ** 2
+
+
+def test_adaptive_users_lose_nothing_but_what_the_proof_takes() -> None:
+    """Equal users far beyond the limit: what is cut off returns, less the part that is kept."""
+    users = {("int", user): [("int", item) for item in range(5)] for user in range(100)}
+    weights = adaptive.adaptive(users, {"limit": 4 * UNIT, "most": 50}, bytes(32))
+    first, whole = 100 * (UNIT // 5), 100 * int((UNIT**2 // 5) ** 0.5)
+    returned = adaptive.part(50) / 50 * 5 * (first - 4 * UNIT)
+    assert set(weights) == {("int", item) for item in range(5)}
+    assert all(abs(w - (whole - (first - 4 * UNIT) + returned)) < 200 for w in weights.values())

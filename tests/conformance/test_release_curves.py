@@ -16,7 +16,7 @@ import dpsel
 from dpsel import _core
 from dpsel.exceptions import DpselError
 from mechanisms import CURVES
-from reference import curves, prf, sequential
+from reference import adaptive, curves, prf, sequential
 from reference import mechanisms as reference
 from support import KEY, items_of, report_of, select, table
 
@@ -30,8 +30,13 @@ WEIGHTS = {
     "equal_l1": reference.l1_weight,
     "equal_l2": reference.l2_weight,
     "policy_l2": reference.l2_weight,
+    "mad": reference.l2_weight,
 }
-POLICIES = {"policy_l1": sequential.descent_l1, "policy_l2": sequential.descent_l2}
+POLICIES = {
+    "policy_l1": sequential.descent_l1,
+    "policy_l2": sequential.descent_l2,
+    "mad": adaptive.adaptive,
+}
 
 
 @pytest.fixture(params=CURVES, ids=str)
@@ -84,7 +89,7 @@ def usual_total(round_: dict, users: int, items: int) -> int:
 def most_weight(round_: dict) -> int:
     """The cutoff, if there is one."""
     weighting = round_["weighting"]
-    return next(iter(weighting.values()))["cutoff"] if isinstance(weighting, dict) else 2**62
+    return next(iter(weighting.values())).get("cutoff", 2**62) if isinstance(weighting, dict) else 2**62
 
 
 def bound_of(case) -> int:

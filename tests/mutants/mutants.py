@@ -12,6 +12,7 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
+CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
@@ -48,8 +49,8 @@ MUTANTS = [
     Mutant(
         "weights rounded up (L2)",
         CORE + "weighting/mod.rs",
-        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),",
-        "Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
+        "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),",
+        "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -408,13 +409,9 @@ MUTANTS = [
     Mutant(
         "curve: one direction of the constraint dropped",
         CORE + "threshold/curve/l2.rs",
-        "let backwards = (left + step) * fall - q * inverse(rise);\n"
-        "        forwards.hi().max(backwards.hi())",
-        "forwards.hi()",
-        (
-            "cargo:every_pair_of_an_l2_table",
-            POLICY_CURVES,
-        ),
+        "forwards.hi().max(backwards.hi())",
+        "forwards.hi().max(backwards.hi().min(0.0))",
+        (POLICY_CURVES,),
     ),
     Mutant(
         "curve: contributions rounded up to the quantum",
@@ -441,11 +438,11 @@ MUTANTS = [
         "curve: steep lines between entries",
         CORE + "threshold/curve/continuous.rs",
         "        raised(step).max(last)\n    }",
-        "        self.above_nothing(here)\n    }",
+        "        self.above_zero(here)\n    }",
         (POLICY_CURVES,),
     ),
     Mutant(
-        "curve: the first line is straight",
+        "the first line of a continuous curve is straight",
         CORE + "threshold/curve/mod.rs",
         "Some(start * beyond * beyond)",
         "Some(start * u128::from(self.quantum) * beyond)",
@@ -456,27 +453,34 @@ MUTANTS = [
         CORE + "weighting/policy_l1.rs",
         "UNIT / quantum.max(1) / u64::from(self.passes.max(1))",
         "UNIT / quantum.max(1)",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: users in the order of the table",
         CORE + "weighting/order.rs",
         "*word = *word >> 32 << 32 | user;",
         "*word = user;",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: what a division leaves is lost",
         CORE + "weighting/policy_l1.rs",
         "(left / self.open.len() as u64, left % self.open.len() as u64);",
         "(left / self.open.len() as u64, 0);",
-        (CURVES,),
+        (CURVE_RELEASES,),
     ),
     Mutant(
         "policy: what a division leaves is given twice",
         CORE + "weighting/policy_l1.rs",
         "slot.weight += share + one_more;",
         "slot.weight += share + 2 * one_more;",
-        (CURVES,),
+        (CURVE_RELEASES,),
+    ),
+    Mutant(
+        "mad: all of what returns is put on items",
+        CORE + "weighting/mad.rs",
+        "(0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)",
+        "(0..=PARTS).rev().find(|part| fits(*part)).map_or(0, |_| PARTS)",
+        ("cargo:the_part_that_is_put_on_items",),
     ),
 ]

@@ -7,6 +7,7 @@ mod count_gaussian;
 mod count_laplace;
 mod greedy;
 mod greedy_frequency;
+mod mad;
 mod one_item;
 pub mod outlook;
 mod policy;
@@ -25,6 +26,7 @@ pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use greedy::FillingOrder;
 pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
+pub use mad::Mad;
 pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
@@ -157,6 +159,8 @@ pub enum MechanismSpec {
     Sips(Sips),
     /// [`OneItem`]
     OneItem(OneItem),
+    /// [`Mad`]
+    Mad(Mad),
     /// [`Steered`]
     Steered(Steered),
 }
@@ -176,6 +180,7 @@ impl MechanismSpec {
             Self::UnitGreedy(m) => m,
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
+            Self::Mad(m) => m,
             Self::Steered(m) => m,
         }
     }
@@ -203,7 +208,7 @@ impl MechanismSpec {
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
             Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
-            Self::OneItem(_) | Self::UnitGreedy(_) => false,
+            Self::OneItem(_) | Self::UnitGreedy(_) | Self::Mad(_) => false,
             Self::WeightedLaplace(WeightedLaplace { release })
             | Self::WeightedGaussian(WeightedGaussian { release })
             | Self::PolicyLaplace(PolicyLaplace { release, .. })
@@ -218,6 +223,7 @@ impl MechanismSpec {
             Self::PolicyLaplace(m) => m.validate(),
             Self::PolicyGaussian(m) => m.validate(),
             Self::GreedyFrequency(m) => m.validate(),
+            Self::Mad(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
             _ => Ok(()),

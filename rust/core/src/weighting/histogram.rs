@@ -80,8 +80,20 @@ impl WeightHistogram {
         quantum: u64,
         control: &Control,
     ) -> Result<()> {
-        let weight = |k: u32| weighting.weight_in_quanta(k, quantum);
-        let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(weight).collect();
+        self.weigh_by(contributions, |k: u32| weighting.weight_in_quanta(k, quantum), control)
+    }
+
+    /// Set to the sums of what every user of so many items gives to each of them.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(super) fn weigh_by(
+        &mut self,
+        contributions: &BoundedContributions,
+        weight: impl Fn(u32) -> u64,
+        control: &Control,
+    ) -> Result<()> {
+        let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(&weight).collect();
         let (users, codes, first) =
             (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
         self.parts.resize_with(users.len(), Part::default);

@@ -2,6 +2,7 @@
 
 mod greedy;
 mod histogram;
+mod mad;
 mod order;
 mod policy_l1;
 mod policy_l2;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
+pub use mad::Mad;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use tilted::{FULL_FACTOR, TiltedHistogram};
@@ -44,6 +46,8 @@ pub enum Weighting {
     PolicyL2(PolicyL2),
     /// Users in order fill their items one by one up to a cutoff, in the order in which they stand: L1 norm at most 1.
     Greedy(Greedy),
+    /// What items have beyond a limit returns to users and goes to their items: L2 norm at most 1 and a slack.
+    Mad(Mad),
 }
 
 impl Weighting {
@@ -56,7 +60,7 @@ impl Weighting {
         match self {
             Self::Count | Self::Greedy(_) => UNIT,
             Self::EqualL1 => UNIT / k,
-            Self::EqualL2 | Self::PolicyL2(_) => ((UNIT * UNIT) / k).isqrt(),
+            Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),
             Self::PolicyL1(policy) => policy.novel_weight(k),
         }
     }
@@ -65,7 +69,7 @@ impl Weighting {
     #[must_use]
     pub fn cutoff(self) -> u64 {
         match self {
-            Self::Count | Self::EqualL1 | Self::EqualL2 => u64::MAX,
+            Self::Count | Self::EqualL1 | Self::EqualL2 | Self::Mad(_) => u64::MAX,
             Self::PolicyL1(policy) => policy.cutoff,
             Self::PolicyL2(policy) => policy.cutoff,
             Self::Greedy(greedy) => greedy.cutoff,
@@ -89,7 +93,7 @@ impl Weighting {
 ///
 /// # Contract
 /// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
-/// multiples of the quantum, but for a weighting that moves by real distances ([`PolicyL2`]): with that the quantum is 1.
+/// multiples of the quantum, but for weightings that move by real distances ([`PolicyL2`], [`Mad`]): with these the quantum is 1.
 ///
 /// # Errors
 /// Interruption, or more memory than allowed.
@@ -107,6 +111,7 @@ pub fn weigh_round(
         }
         Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
+        Weighting::Mad(mad) => mad.weigh(visits, histogram),
         Weighting::Greedy(greedy) => {
             if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
                 return Err(Error::Internal("a cutoff that is no multiple of the quantum"));

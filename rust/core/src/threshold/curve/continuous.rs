@@ -169,7 +169,7 @@ impl Constraint for Continuous {
     fn cap(&self, entries: &[Probability]) -> Probability {
         let (here, last) = (entries.len(), entries[entries.len() - 1]);
         let mut step = self.step(entries);
-        let raised = |step: f64| last.raised(step).min(self.above_nothing(here));
+        let raised = |step: f64| last.raised(step).min(self.above_zero(here));
         while step > 0.0 && !self.all_flat(entries, raised(step).max(last)) {
             step = if step > 1e-60 { step * 0.999 } else { 0.0 };
         }
@@ -187,7 +187,7 @@ impl Constraint for Continuous {
 
 impl Continuous {
     /// The most that an entry may be, given that weights below the first entry may be 0.
-    fn above_nothing(&self, entry: usize) -> Probability {
+    fn above_zero(&self, entry: usize) -> Probability {
         if entry > self.reach {
             return Probability::ONE;
         }
