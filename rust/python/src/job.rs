@@ -5,15 +5,18 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
+use dpsel_core::topk::TopKRequest;
 use pyo3::prelude::*;
 
-use crate::error::{internal, parse_request, to_python};
+use crate::error::{guarded, internal, parse_request, to_python};
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -21,7 +24,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// One call without its data: what is asked for, and settings that say nothing about the guarantee.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct Job {
-    request: Request,
+    asked: Asked,
     test_key: Option<[u8; 32]>,
     threads: Option<NonZeroUsize>,
     memory_limit: Option<u64>,
@@ -29,13 +32,41 @@ pub(crate) struct Job {
     chosen: Option<String>,
 }
 
+/// What is asked for.
+#[derive(Clone)]
+pub(crate) enum Asked {
+    /// The items that may be published.
+    Select(Request),
+    /// The items that most users hold.
+    TopK(TopKRequest, Option<Domain>),
+}
+
+/// The items of a public list, in batches of one schema.
+#[derive(Clone)]
+pub(crate) struct Domain {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+}
+
+impl Asked {
+    /// The request of a selection.
+    pub(crate) fn selection(&self) -> Result<&Request, Error> {
+        match self {
+            Self::Select(request) => Ok(request),
+            Self::TopK(..) => Err(Error::Internal("a selection was started with the request of a top-k")),
+        }
+    }
+}
+
 #[pymethods]
 impl Job {
     /// Every parameter is checked here, before any data is looked at.
     #[new]
     #[pyo3(signature = (
-        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None
+        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
+        domain=None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         request_json: &str,
         test_key: Option<&[u8]>,
@@ -43,13 +74,14 @@ impl Job {
         memory_limit: Option<i64>,
         progress: Option<Py<PyAny>>,
         chosen: Option<String>,
+        domain: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
         Ok(Self {
-            request: parse_request(request_json)?,
+            asked: parse_asked(request_json, domain)?,
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
@@ -59,7 +91,17 @@ impl Job {
     }
 }
 
-fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
+fn parse_asked(request_json: &str, domain: Option<&Bound<'_, PyAny>>) -> PyResult<Asked> {
+    if !TopKRequest::is_meant(request_json) {
+        return parse_request(request_json).map(Asked::Select);
+    }
+    let request = guarded(|| TopKRequest::from_json(request_json))?;
+    let read = |domain| Domain::read(domain, request.columns.as_ref());
+    let domain = domain.map(read).transpose()?;
+    Ok(Asked::TopK(request, domain))
+}
+
+pub(crate) fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
     given.try_into().map_err(|_| {
         let rule = "exactly 32 bytes";
         let fix = "leave it out for a private release; it exists for tests only";
@@ -80,8 +122,13 @@ impl Job {
     }
 
     /// The columns that are asked for.
-    pub(crate) fn columns(&self) -> &Columns {
-        &self.request.columns
+    pub(crate) fn columns(&self) -> PyResult<&Columns> {
+        match &self.asked {
+            Asked::Select(request) => Ok(&request.columns),
+            Asked::TopK(request, _) => {
+                request.columns.as_ref().ok_or_else(|| internal("no columns were named"))
+            }
+        }
     }
 
     /// Threads and memory limit, with fresh counters.
@@ -110,8 +157,8 @@ impl Job {
     ) -> PyResult<Running<T>> {
         let key = self.key().map_err(to_python)?;
         let (sender, result) = sync_channel(1);
-        let (worker, request) = (control.clone(), self.request.clone());
-        let run = move || work(source, &request, &key, &worker);
+        let (worker, asked) = (control.clone(), self.asked.clone());
+        let run = move || work(source, &asked, &key, &worker);
         std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || send_outcome(&sender, run))
@@ -121,7 +168,7 @@ impl Job {
 }
 
 /// What a job does with its source.
-pub(crate) type Work<T> = fn(Source, &Request, &ReleaseKey, &Control) -> Result<T, Error>;
+pub(crate) type Work<T> = fn(Source, &Asked, &ReleaseKey, &Control) -> Result<T, Error>;
 
 type Outcome<T> = Result<T, Error>;
 

@@ -15,7 +15,7 @@ use super::peel::threshold;
 use super::ranking::Ranking;
 use super::scaled::Scaled;
 use super::uniform::Uniform;
-use crate::random::{Bits, Coins};
+use crate::random::Coins;
 use crate::rounding::Interval;
 
 /// The sets of k items by gap.
@@ -33,6 +33,11 @@ impl<'a> Sets<'a> {
     /// The ranks of the drawn set, ascending.
     pub(super) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
         let level = Levels::new(self).draw(coins);
+        self.uniform(level, coins)
+    }
+
+    /// The ranks of a uniform set of gap at most `level`, ascending.
+    pub(super) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let first_left_out = self.first_left_out(level, coins);
         let mut ranks: Vec<u64> = (0..first_left_out.unwrap_or(self.k())).collect();
         if let Some(h) = first_left_out {

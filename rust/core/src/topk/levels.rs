@@ -138,12 +138,6 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
             size.mul(&decay, bits).shifted(shift).div(&weight.into(), bits)
         })
     }
-
-    /// Number of blocks.
-    #[cfg(test)]
-    pub(super) fn blocks(&self) -> usize {
-        self.blocks.len()
-    }
 }
 
 /// One over the probability of a proposal within its block: `factor` 2^`power`.

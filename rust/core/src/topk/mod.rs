@@ -8,12 +8,25 @@ mod flip;
 mod joint;
 mod joint_set;
 mod levels;
+mod mechanisms;
 mod noisy;
+mod outlook;
 mod peel;
 mod ranking;
+mod report;
+mod request;
+mod rows;
 mod scaled;
 #[cfg(test)]
 mod tests;
 mod uniform;
 
+pub use mechanisms::{
+    Conversion, Discover, Gamma, GumbelPeel, Joint, JointSet, LaplaceTopK, LimitDomain, Neighbours,
+    Parameters, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
+};
+pub use outlook::loss_bound;
 pub use ranking::{Counts, MAX_COUNT, MAX_ITEMS, Place};
+pub use report::TopKReport;
+pub use request::{Domain, PublishedCounts, TopKRequest};
+pub use rows::{TopKRelease, draw, top_k_from_counts, top_k_from_rows};

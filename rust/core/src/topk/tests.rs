@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::flip::flip_and_peel;
 use super::joint::{Sequences, joint_horizon};
 use super::joint_set::{Sets, set_horizon};
+use super::levels::Levels;
 use super::noisy::{Radius, laplace, within};
 use super::peel::{peel, pick_horizon};
 use super::ranking::{Counts, Ranking};
@@ -16,7 +17,7 @@ type Law = BTreeMap<Vec<u64>, f64>;
 /// A chi-square statistic is above its mean by this many standard deviations with a probability of about 1e-9 or less.
 const DEVIATIONS: f64 = 9.0;
 const DRAWS: u32 = 100_000;
-const SLOW_DRAWS: u32 = 3_000;
+const SLOW_DRAWS: u32 = 1_000;
 
 /// Instances of counts in descending order, so that ranks are positions, with k.
 const INSTANCES: [(&[i64], usize); 9] = [
@@ -144,11 +145,18 @@ fn assert_law(law: &Law, draws: u32, mut draw: impl FnMut() -> Vec<u64>) {
     assert!(statistic <= freedom + DEVIATIONS * (2.0 * freedom).sqrt() + 1e-9, "{statistic} for {freedom}");
 }
 
+/// Fewer draws where each one cuts its levels anew.
+const PEELS: u32 = 20_000;
+
 /// The fast way on many draws, and everything in big integers on fewer.
 fn assert_both_ways(law: &Law, mut draw: impl FnMut() -> Vec<u64>) {
     assert_law(law, DRAWS, &mut draw);
+    assert_slow(law, draw);
+}
+
+fn assert_slow(law: &Law, draw: impl FnMut() -> Vec<u64>) {
     SLOW.set(true);
-    assert_law(law, SLOW_DRAWS, &mut draw);
+    assert_law(law, SLOW_DRAWS, draw);
     SLOW.set(false);
 }
 
@@ -163,7 +171,12 @@ fn joint_has_the_law_of_the_exponential_mechanism() {
             let mut coins = coins(number);
             let horizon = joint_horizon(counts.len() as u64, k, rate);
             let ranking = ranking(counts, k, horizon);
-            assert_both_ways(&joint_law(counts, k, rate), || Sequences::new(&ranking, rate).draw(&mut coins));
+            let sequences = Sequences::new(&ranking, rate);
+            let levels = Levels::new(&sequences);
+            assert_both_ways(&joint_law(counts, k, rate), || {
+                let level = levels.draw(&mut coins);
+                sequences.uniform(level, &mut coins)
+            });
         }
     }
 }
@@ -174,7 +187,12 @@ fn sets_have_the_law_of_the_exponential_mechanism() {
         for rate in [0.5, 0.05] {
             let mut coins = coins(number);
             let ranking = ranking(counts, k, set_horizon(counts.len() as u64, k, rate));
-            assert_both_ways(&set_law(counts, k, rate), || Sets::new(&ranking, rate).draw(&mut coins));
+            let sets = Sets::new(&ranking, rate);
+            let levels = Levels::new(&sets);
+            assert_both_ways(&set_law(counts, k, rate), || {
+                let level = levels.draw(&mut coins);
+                sets.uniform(level, &mut coins)
+            });
         }
     }
 }
@@ -186,7 +204,8 @@ fn peeling_has_the_law_of_repeated_picks() {
         let mut coins = coins(number);
         let ranking = ranking(counts, k, pick_horizon(counts.len() as u64, rate));
         let law = peel_law(counts, k, |left| exponential(left, rate));
-        assert_both_ways(&law, || peel(&ranking, k, rate, &mut coins));
+        assert_law(&law, PEELS, || peel(&ranking, k, rate, &mut coins));
+        assert_slow(&law, || peel(&ranking, k, rate, &mut coins));
     }
 }
 
@@ -227,8 +246,9 @@ fn draws_beyond_the_horizon_have_the_same_law() {
         let (mut coins, rate) = (coins(number), 0.3);
         let ranking = ranking(counts, k, 0);
         let near = Near(Sequences::new(&ranking, rate));
+        let levels = Levels::new(&near);
         assert_both_ways(&joint_law(counts, k, rate), || {
-            let level = super::levels::Levels::new(&near).draw(&mut coins);
+            let level = levels.draw(&mut coins);
             near.0.uniform(level, &mut coins)
         });
     }
@@ -263,7 +283,8 @@ fn discrete_laplace_noise() {
 fn noise_within_a_radius() {
     for rate in [0.8, 3.0] {
         let mut coins = coins(101);
-        let radius = Radius { items: 2, rate };
+        let law_of_radius = Radius { items: 2, rate };
+        let levels = Levels::new(&law_of_radius);
         let side = 60_i64;
         let plane = (-side..=side).flat_map(|a| (-side..=side).map(move |b| (a, b)));
         let of = |(a, b): (i64, i64)| {
@@ -271,7 +292,7 @@ fn noise_within_a_radius() {
         };
         let law = normalised(plane.map(of));
         assert_both_ways(&law, || {
-            let radius = radius.draw(&mut coins);
+            let radius = levels.draw(&mut coins);
             (0..2).map(|_| u64::try_from(within(radius, &mut coins) + i128::from(side)).unwrap()).collect()
         });
     }
