@@ -29,6 +29,19 @@ from dpsel.mechanisms import (
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
+from dpsel.top_k import select_top_k, top_k_from_counts
+from dpsel.top_k_mechanisms import (
+    Discover,
+    Gamma,
+    GumbelPeel,
+    Joint,
+    JointSet,
+    LaplaceTopK,
+    LimitDomain,
+    PermuteFlipPeel,
+)
+from dpsel.top_k_planning import TopKPlan, plan_top_k
+from dpsel.top_k_release import TopKRelease
 
 __all__ = [
     "ZCDP",
@@ -37,8 +50,16 @@ __all__ = [
     "Comparison",
     "CountGaussian",
     "CountLaplace",
+    "Discover",
     "DpselError",
+    "Gamma",
+    "GumbelPeel",
+    "Joint",
+    "JointSet",
+    "LaplaceTopK",
+    "LimitDomain",
     "OneItem",
+    "PermuteFlipPeel",
     "Plan",
     "PolicyGaussian",
     "PolicyLaplace",
@@ -47,6 +68,8 @@ __all__ = [
     "Report",
     "Sips",
     "Steered",
+    "TopKPlan",
+    "TopKRelease",
     "WeightedGaussian",
     "WeightedLaplace",
     "__version__",
@@ -55,6 +78,9 @@ __all__ = [
     "exceptions",
     "mechanisms",
     "plan",
+    "plan_top_k",
     "release",
     "select_partitions",
+    "select_top_k",
+    "top_k_from_counts",
 ]

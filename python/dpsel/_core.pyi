@@ -10,6 +10,7 @@ __all__ = [
     "Release",
     "__version__",
     "calibrate",
+    "calibrate_top_k",
     "check_report",
     "convert_zcdp",
     "count_batches",
@@ -22,6 +23,12 @@ __all__ = [
     "select_files",
     "select_pairs",
     "select_stream",
+    "top_k_batches",
+    "top_k_counts",
+    "top_k_files",
+    "top_k_loss",
+    "top_k_pairs",
+    "top_k_stream",
     "users_needed",
     "validate_bound",
     "validate_policy",
@@ -44,6 +51,7 @@ class Job:
         memory_limit: int | None = None,
         progress: Callable[[int, int], object] | None = None,
         chosen: str | None = None,
+        domain: Iterable[object] | None = None,
     ) -> Job: ...
 
 @final
@@ -80,6 +88,19 @@ def count_files(
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
     job: Job,
 ) -> list[tuple[int, int]]: ...
+def top_k_stream(stream: ArrowStreamExportable | ArrowArrayExportable, job: Job) -> Release: ...
+def top_k_batches(frames: Iterable[object], job: Job) -> Release: ...
+def top_k_pairs(pairs: Iterable[object], job: Job) -> Release: ...
+def top_k_files(
+    paths: list[str] | list[PathLike[str]],
+    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+    job: Job,
+) -> Release: ...
+def top_k_counts(
+    counts: object, request_json: str, *, test_key: bytes | None = None, chosen: str | None = None
+) -> tuple[list[int | None], list[int | None], str]: ...
+def calibrate_top_k(request_json: str) -> str: ...
+def top_k_loss(request_json: str, items: int, probability: float) -> float | None: ...
 def calibrate(request_json: str) -> str: ...
 def check_report(report_json: str) -> list[str]: ...
 def convert_zcdp(

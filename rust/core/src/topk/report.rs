@@ -15,6 +15,7 @@ pub struct TopKReport {
     /// Version of this library.
     pub version: String,
     /// What was asked for.
+    #[serde(rename = "request")]
     pub top_k: TopKRequest,
     /// Why the mechanism was chosen, when it was chosen automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +56,8 @@ impl TopKReport {
     /// Whether the text is meant to be such a report.
     #[must_use]
     pub fn is_meant(json: &str) -> bool {
-        serde_json::from_str::<serde_json::Value>(json).is_ok_and(|report| report.get("top_k").is_some())
+        let report = serde_json::from_str::<serde_json::Value>(json);
+        report.is_ok_and(|report| report.get("request").is_some_and(|request| request.get("k").is_some()))
     }
 
     /// Read a report back.
