@@ -198,7 +198,7 @@ def top_k_from_counts(
         counts=publish_counts,
         domain=_domain_of_counts(domain, finds=finds),
     )
-    numbers = counts.to_numpy() if hasattr(counts, "to_numpy") else counts
+    numbers = _numbers(counts)
     order = None if labels is None else _canonical_order(_as_list("labels", labels))
     if order is not None:
         values = _as_list("counts", numbers)
@@ -273,6 +273,15 @@ def _domain_of_counts(domain: object, *, finds: bool) -> dict[str, Any]:
             f"domain must be a number of items, got {type_name(domain)}; labels= names the items"
         )
     return {"kind": "sized", "items": max(0, as_int("domain", domain))}
+
+
+def _numbers(counts: Any) -> Any:
+    """Return an array that the core can read, or the values; with missing ones they are refused there."""
+    if not hasattr(counts, "to_numpy"):
+        return counts
+    if getattr(counts, "null_count", 0):
+        return _as_list("counts", counts)
+    return counts.to_numpy()
 
 
 def _as_list(name: str, values: Any) -> list[Any]:

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::f64::consts::LN_2;
+use std::f64::consts::{LN_2, LOG2_E};
 
 use num_bigint::BigUint;
 
@@ -162,24 +162,25 @@ fn propose(block: &Block, cell: impl FnOnce() -> u128, coins: &mut Coins) -> (u1
     (block.first + index * cell + coins.below(cell), Multiple { factor: cell, power })
 }
 
-/// Levels that may still be cut, with M at both ends.
+/// Levels that may still be cut.
 struct Open {
     first: u128,
     last: u128,
-    /// A lower bound of M at the first level.
-    least: Scaled,
+    /// log2 of a lower bound of M at the first level.
+    least: f64,
     /// M at the last level.
     most: Scaled,
-    /// log2 of the bound of the block, and of its least mass.
+    /// log2 of the bound of the block, and of its least mass, about: these decide only where to cut.
     upper: f64,
     lower: f64,
 }
 
 impl Open {
-    fn new(rate: f64, (first, least): (u128, Scaled), (last, most): (u128, Scaled)) -> Self {
-        let levels = Scaled::integer(last - first + 1);
-        let upper = (most * Scaled::decay(rate, first) * levels).log2();
-        let lower = (least * Scaled::decay(rate, last) * levels).log2();
+    fn new(rate: f64, (first, least): (u128, f64), (last, most): (u128, Scaled)) -> Self {
+        let levels = libm::log2((last - first + 1) as f64);
+        let lost = |level: u128| level as f64 * rate * LOG2_E;
+        let upper = most.log2() + levels - lost(first);
+        let lower = least + levels - lost(last);
         Self { first, last, least, most, upper, lower }
     }
 
@@ -195,7 +196,7 @@ impl Open {
         // M never falls, so its size at the middle is a lower bound of the one after it.
         [
             Self::new(rate, (self.first, self.least), (middle, size)),
-            Self::new(rate, (middle + 1, size), (self.last, self.most)),
+            Self::new(rate, (middle + 1, size.log2()), (self.last, self.most)),
         ]
     }
 }
@@ -204,7 +205,7 @@ impl Open {
 fn cut(law: &impl LevelLaw, horizon: u128) -> Vec<Block> {
     let rate = law.rate();
     let mut best = f64::NEG_INFINITY;
-    let mut open = BinaryHeap::from([Open::new(rate, (0, law.size(0)), (horizon, law.size(horizon)))]);
+    let mut open = BinaryHeap::from([Open::new(rate, (0, law.size(0).log2()), (horizon, law.size(horizon)))]);
     let mut closed = vec![];
     while let Some(block) = open.pop() {
         best = best.max(block.lower);
