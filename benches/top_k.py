@@ -3,7 +3,8 @@
     python -m benches.top_k
     python -m benches.top_k --items 1000 10000 --k 10 50 --peer-cells 2e6
 
-Counts are Zipf (Poisson with mean 1e5 / rank, shuffled, seed 0). The programs are interleaved; figures are medians.
+Counts are Zipf (Poisson with mean 1e5 / rank, shuffled, seed 0). The programs are interleaved; figures are
+medians.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--items", type=int, nargs="+", default=[1_000, 10_000, 166_000, 1_000_000])
     parser.add_argument("--k", type=int, nargs="+", default=[10, 50, 100, 200])
     parser.add_argument("--epsilon", type=float, default=1.0)
@@ -42,7 +45,8 @@ def main() -> None:
     print(tables.markdown(("items", "k", *(f"{name} ms" for name in names), "numpy ms", "ratio"), rows))
     for items in args.items:
         command = [sys.executable, "-m", "benches.top_k", "--memory-of", str(items), "--k", "100"]
-        print(f"{items:,} items: {subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()}")
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        print(f"{items:,} items: {output.strip()}")
 
 
 def mechanisms() -> list[object]:
@@ -73,12 +77,16 @@ def line(items: int, k: int, args: argparse.Namespace) -> list[str]:
                 counts, k=k, privacy=privacy, mechanism=mechanism, ordered=ordered
             )
         )
-    seconds = [seconds_of(program) for program in zip(*[iter(programs * args.runs)] * len(programs), strict=True)]
+    seconds = [
+        seconds_of(program) for program in zip(*[iter(programs * args.runs)] * len(programs), strict=True)
+    ]
     medians = [statistics.median(run[at] for run in seconds) for at in range(len(programs))]
     peer = None
     if items * k <= args.peer_cells:
         rng = np.random.default_rng(1)
-        peer = statistics.median(seconds_of([lambda: joint(counts, k, args.epsilon, rng)])[0] for _ in range(3))
+        peer = statistics.median(
+            seconds_of([lambda: joint(counts, k, args.epsilon, rng)])[0] for _ in range(3)
+        )
     cells = [f"{1000 * median:.3f}" for median in medians]
     last = ["-", "-"] if peer is None else [f"{1000 * peer:.1f}", f"{peer / medians[0]:,.0f}"]
     return [f"{items:,}", str(k), *cells, *last]

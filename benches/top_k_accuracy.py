@@ -2,9 +2,10 @@
 
     python -m benches.top_k_accuracy shared/data/topk/*.csv --markdown errors.md --plot errors.png
 
-Each file is CSV with columns item and count. Errors: Linf, the largest shortfall of a place against the true sorted counts;
-L1, their sum; and relative, the true count of place k over that of the worst item returned, less 1. Medians and
-quartiles of the trials. For sets the items are put in order of their true counts first.
+Each file is CSV with columns item and count. Errors: Linf, the largest shortfall of a place against the true
+sorted counts; L1, the sum of the absolute differences; and relative, the true count of place k over that of
+the worst item returned, less 1. The medians and quartiles of the trials. For sets the items are put in order of their
+true counts first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ TRIALS = 50
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 25, 50, 75, 100, 150, 200])
     parser.add_argument("--epsilon", type=float, default=1.0)

@@ -1,8 +1,8 @@
-"""The Joint sampler of its paper in plain numpy, written from the formulas: for timing and for comparison only.
+"""The Joint sampler of its paper in plain numpy, written from the formulas: for timing and comparison only.
 
-All d k differences c_(i) - c_j, made distinct by a term below 1 that orders ties, are sorted. Going through them, the number of
-sequences whose largest difference is that cell is kept as a sum of k logarithms. A cell is drawn by an exponential race,
-then the other places uniformly among what they allow.
+All d k differences c_(i) - c_j, made distinct by a term below 1 that orders ties, are sorted. Going through
+them, the number of sequences whose largest difference is that cell is kept as a sum of k logarithms. A cell
+is drawn by an exponential race, then the other places uniformly among what they allow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def joint(counts: np.ndarray, k: int, epsilon: float, rng: np.random.Generator) 
     cells = ranked[:k, None] - ranked[None, :] + ((k - row) * d + column) / (2 * d * k)
     flat = np.argsort(cells, axis=None, kind="stable")
     rows, columns = np.divmod(flat, d)
-    log_numbers = _log_numbers(rows, k, d)
+    log_numbers = _log_numbers(rows, k)
     weights = log_numbers - epsilon / 2 * np.floor(cells.ravel()[flat])
     race = np.log(rng.exponential(size=len(weights))) - weights
     drawn = int(np.argmin(race))
@@ -28,8 +28,8 @@ def joint(counts: np.ndarray, k: int, epsilon: float, rng: np.random.Generator) 
     return order[picked]
 
 
-def _log_numbers(rows: np.ndarray, k: int, d: int) -> np.ndarray:
-    """For each cell in ascending order: log of the product over the other rows of (cells seen there - rows before it)."""
+def _log_numbers(rows: np.ndarray, k: int) -> np.ndarray:
+    """Per cell, ascending: log of the product over the other rows of (cells seen there - rows before it)."""
     place = np.arange(k)
     factors = np.zeros(k)
     seen = np.zeros(k, dtype=np.int64)

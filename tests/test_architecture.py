@@ -72,7 +72,9 @@ def test_weighting_does_not_know_noise() -> None:
 def test_only_one_file_of_top_k_knows_the_stages() -> None:
     for path in files("topk"):
         # A report has the stamp of its key, whose type stands in `release`.
-        allowed = set(STAGES) if path.name == "rows.rs" else {"release"} if path.name == "report.rs" else set()
+        allowed = (
+            set(STAGES) if path.name == "rows.rs" else {"release"} if path.name == "report.rs" else set()
+        )
         if is_shipped(path):
             assert uses(path) <= allowed | BESIDE | {"topk"}, path
 

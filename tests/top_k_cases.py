@@ -41,7 +41,9 @@ CASES = [
         dpsel.PermuteFlipPeel(), lambda c, k, calibration: topk.permute_flip_peel(c, k, calibration["rate"])
     ),
     TopKCase(dpsel.Gamma(), lambda c, k, calibration: topk.gamma(c, k, calibration["rate"], 20)),
-    TopKCase(dpsel.LaplaceTopK(), lambda c, k, calibration: topk.laplace_top_k(c, k, calibration["rate"], 20)),
+    TopKCase(
+        dpsel.LaplaceTopK(), lambda c, k, calibration: topk.laplace_top_k(c, k, calibration["rate"], 20)
+    ),
     TopKCase(dpsel.LimitDomain(candidates=3), _limit_domain, APPROX),
 ]
 

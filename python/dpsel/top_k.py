@@ -12,7 +12,8 @@ Examples:
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel import _core, top_k_mechanisms
 from dpsel._arguments import as_int, type_name
@@ -20,23 +21,23 @@ from dpsel._request import checked_privacy
 from dpsel.accounting import PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.selection import checked_test_key, columns_of, open_columns
-from dpsel.top_k_mechanisms import TopKMechanism
 from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.top_k_mechanisms import TopKMechanism
     from dpsel.typing import FileFormat, IntoContributions, Progress
 
 __all__ = ["select_top_k", "top_k_from_counts"]
 
 _ENCODER: Final = json.JSONEncoder(allow_nan=False)
 
-PublishedCounts = PureDP | Literal["free"] | None
+PublishedCounts: TypeAlias = PureDP | Literal["free"] | None
 
 
-def select_top_k(
+def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     data: IntoContributions,
     *,
     user: str | None = None,
@@ -187,7 +188,8 @@ def top_k_from_counts(
     )
     if chosen.name == "discover":
         raise InvalidParameterError(
-            "Discover selects partitions, for which rows are needed, not counts; use select_top_k or LimitDomain"
+            "Discover selects partitions, for which rows are needed, not counts; "
+            "use select_top_k or LimitDomain"
         )
     request = top_k_request(
         k,
@@ -291,7 +293,9 @@ def _as_list(name: str, values: Any) -> list[Any]:
             converted: list[Any] = getattr(values, method)()
             return converted
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise SchemaError(f"{name} must be a list or an array, got {type_name(values)}; give one entry per item")
+        raise SchemaError(
+            f"{name} must be a list or an array, got {type_name(values)}; give one entry per item"
+        )
     return list(values)
 
 
@@ -300,7 +304,9 @@ def _canonical_order(labels: list[Any]) -> list[tuple[int, Any]]:
     try:
         order = sorted(enumerate(labels), key=lambda pair: pair[1])
     except TypeError:
-        raise SchemaError("labels must be of one sortable type; give all of them as texts, or as ints") from None
-    if any(one[1] == next_one[1] for one, next_one in zip(order, order[1:], strict=False)):
+        raise SchemaError(
+            "labels must be of one sortable type; give all of them as texts, or as ints"
+        ) from None
+    if any(one[1] == next_one[1] for one, next_one in pairwise(order)):
         raise SchemaError("labels must be distinct, but some repeat; add up the counts of equal labels first")
     return order

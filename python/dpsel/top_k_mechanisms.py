@@ -54,7 +54,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class JointSet:
-    """The exponential mechanism over sets of k items, without an order: far more accurate where none is needed.
+    """The exponential mechanism over sets of k items: far more accurate where no order is needed.
 
     The canonical mechanism of Shekelyan and Loukides, "Differentially private top-k selection via canonical
     Lipschitz mechanism" (2022), drawn exactly. Guarantees :class:`~dpsel.PureDP` and :class:`~dpsel.ZCDP`.
@@ -235,6 +235,10 @@ def to_json(mechanism: TopKMechanism) -> dict[str, Any]:
     return {"name": mechanism.name} | {key: value for key, value in parameters.items() if value is not None}
 
 
+def _is_auto(mechanism: object) -> bool:
+    return isinstance(mechanism, str) and mechanism == "auto"
+
+
 def resolve(
     mechanism: TopKMechanism | Literal["auto"],
     privacy: Privacy,
@@ -251,21 +255,34 @@ def resolve(
                 "use JointSet, or leave ordered out"
             )
         return mechanism, None
-    if not (isinstance(mechanism, str) and mechanism == "auto"):
+    if not _is_auto(mechanism):
         names = ", ".join(f"{cls.__name__}()" for cls in _CLASSES)
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a top-k mechanism, got {type_name(mechanism)}; use one of {names}"
         )
-    if not known:
-        if bounded:
-            return Discover(ordered=ordered), "auto: nobody named the items and users are bounded"
-        if not ordered:
-            raise InvalidParameterError(
-                "ordered=False without domain= needs Discover, which needs bounded users; set max_items_per_user"
-            )
-        return LimitDomain(), "auto: nobody named the items and users may have any number of them"
+    return (
+        _choose_known(privacy, ordered=ordered)
+        if known
+        else _choose_unknown(ordered=ordered, bounded=bounded)
+    )
+
+
+def _choose_unknown(*, ordered: bool, bounded: bool) -> tuple[TopKMechanism, str]:
+    if bounded:
+        return Discover(ordered=ordered), "auto: nobody named the items and users are bounded"
+    if not ordered:
+        raise InvalidParameterError(
+            "ordered=False without domain= needs Discover, which needs bounded users; set max_items_per_user"
+        )
+    return LimitDomain(), "auto: nobody named the items and users may have any number of them"
+
+
+def _choose_known(privacy: Privacy, *, ordered: bool) -> tuple[TopKMechanism, str]:
     if not ordered:
         return JointSet(), "auto: a set of public items; the joint mechanism over sets is the most accurate"
     if privacy.kind == "pure_dp":
         return Joint(), "auto: a sequence of public items under pure differential privacy"
-    return GumbelPeel(), "auto: a sequence of public items; peeling composes best outside of pure differential privacy"
+    return (
+        GumbelPeel(),
+        "auto: a sequence of public items; peeling composes best outside of pure privacy",
+    )

@@ -23,7 +23,10 @@ class TopKRelease:
     Examples:
         >>> import dpsel
         >>> release = dpsel.top_k_from_counts(
-        ...     [900, 20, 700], k=1, privacy=dpsel.PureDP(epsilon=1.0), publish_counts=dpsel.PureDP(epsilon=0.5)
+        ...     [900, 20, 700],
+        ...     k=1,
+        ...     privacy=dpsel.PureDP(epsilon=1.0),
+        ...     publish_counts=dpsel.PureDP(epsilon=0.5),
         ... )
         >>> release.items, 800 < release.counts[0] < 1000
         ([0], True)
@@ -39,7 +42,12 @@ class TopKRelease:
     """What was enforced."""
 
     def __init__(
-        self, items: list[Any] | None, counts: list[Any] | None, table: ItemTable | None, returns: str, report: str
+        self,
+        items: list[Any] | None,
+        counts: list[Any] | None,
+        table: ItemTable | None,
+        returns: str,
+        report: str,
     ) -> None:
         """Wrap what the core made."""
         self._items, self._counts, self._table, self._returns = items, counts, table, returns
@@ -106,8 +114,9 @@ class TopKRelease:
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         relation = "added or removed" if request["neighbours"] == "add_remove" else "replaced"
+        items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         lines = [
-            f"{stamp}{len(self):,} item{'' if len(self) == 1 else 's'} picked by {describe_mechanism(self.report)}",
+            f"{stamp}{items} picked by {describe_mechanism(self.report)}",
             f"guarantee: {describe_privacy(self.report)} for one user {relation}",
         ]
         if request["counts"]["kind"] == "laplace":

@@ -41,7 +41,18 @@ def test_a_domain_needs_no_delta(dpsel_run, folder, sales) -> None:
 
 def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
     report = folder / "report.json"
-    more = ("--k", "2", "--epsilon", "1", "--delta", "1e-6", "--report", str(report), "-o", str(folder / "top.parquet"))
+    more = (
+        "--k",
+        "2",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--report",
+        str(report),
+        "-o",
+        str(folder / "top.parquet"),
+    )
     assert dpsel_run(*arguments(sales, *more)).code == 0
     run = dpsel_run("check", str(report))
     assert run.code == 0, run.err
@@ -54,7 +65,10 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
         (("--k", "2"), "either --epsilon or --rho"),
         (("--k", "2", "--rho", "1"), "--rho needs --delta"),
         (("--k", "9", "--epsilon", "1", "--domain", "menu.txt"), "k must be at most"),
-        (("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--mechanism", "joint", "--unordered"), "JointSet"),
+        (
+            ("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--mechanism", "joint", "--unordered"),
+            "JointSet",
+        ),
     ],
 )
 def test_refusals(dpsel_run, folder, sales, more, message) -> None:

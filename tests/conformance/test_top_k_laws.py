@@ -1,4 +1,4 @@
-"""Every top-k mechanism: its law, its guarantee on all neighbours of tiny inputs, and what it must not depend on."""
+"""Every top-k mechanism: its law, its guarantee on all neighbours of tiny inputs, and its invariances."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_draws_have_the_enumerated_law(case, counts, k) -> None:
     assert chi2.sf(statistic, max(1, len(cells) - 1)) > ALPHA
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.mechanism.name not in {*NOISY, "limit_domain"}], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.mechanism.name not in {*NOISY, "limit_domain"}], ids=str
+)
 @pytest.mark.parametrize("neighbours", ["add_remove", "swap"])
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_log_ratio_of_all_neighbours_is_at_most_epsilon(case, neighbours, k) -> None:
@@ -120,7 +122,9 @@ def test_the_level_law_in_fractions_gives_the_law_of_sequences() -> None:
     best = sorted(counts, reverse=True)
     for sequence, probability in weights.items():
         loss = max(best[place] - counts[item] for place, item in enumerate(sequence))
-        mixture = sum(p / topk.sequences_within(counts, k, level) for level, p in levels.items() if level >= loss)
+        mixture = sum(
+            p / topk.sequences_within(counts, k, level) for level, p in levels.items() if level >= loss
+        )
         assert float(mixture) == pytest.approx(probability, rel=1e-12)
 
 

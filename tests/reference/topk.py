@@ -5,9 +5,12 @@ A law maps each outcome (a tuple of positions, in order; sorted for sets) to its
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import exp, prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Law = dict[tuple[int, ...], float]
 

@@ -59,16 +59,25 @@ def test_several_columns_and_files(tmp_path) -> None:
     users = [user for user in range(300) for _ in range(2)]
     pl.DataFrame({"u": users, "a": ["x", "y"] * 300, "b": [1, 2] * 300}).write_parquet(path)
     release = dpsel.select_top_k(
-        path, user="u", item=["a", "b"], k=2, privacy=PURE, domain=[("x", 1), ("y", 2), ("z", 3)], ordered=False
+        path,
+        user="u",
+        item=["a", "b"],
+        k=2,
+        privacy=PURE,
+        domain=[("x", 1), ("y", 2), ("z", 3)],
+        ordered=False,
     )
     assert release.to_pylist() == [("x", 1), ("y", 2)]
 
 
 def test_the_order_of_rows_and_of_the_domain_and_threads_do_not_matter() -> None:
     once = rows(domain=MENU, k=4)
-    assert once.items == dpsel.select_top_k(
-        ROWS[::-1] + ROWS[:50], k=4, privacy=PURE, domain=MENU[::-1], insecure_test_key=KEY, threads=1
-    ).items
+    assert (
+        once.items
+        == dpsel.select_top_k(
+            ROWS[::-1] + ROWS[:50], k=4, privacy=PURE, domain=MENU[::-1], insecure_test_key=KEY, threads=1
+        ).items
+    )
     assert once.report.to_json() == rows(domain=MENU[::-1], k=4).report.to_json()
 
 
@@ -151,7 +160,11 @@ REFUSED = [
     ({"domain": MENU, "k": 6}, "k must be at most", InvalidParameterError),
     ({"domain": MENU, "k": 0}, "k must be between", InvalidParameterError),
     ({"domain": MENU, "k": 2.0}, "k must be a whole number", InvalidParameterError),
-    ({"domain": MENU, "mechanism": dpsel.LimitDomain(), "privacy": APPROX}, "finds the items", InvalidParameterError),
+    (
+        {"domain": MENU, "mechanism": dpsel.LimitDomain(), "privacy": APPROX},
+        "finds the items",
+        InvalidParameterError,
+    ),
     ({"mechanism": dpsel.LimitDomain()}, "epsilon and delta", InvalidParameterError),
     ({"mechanism": dpsel.Discover(), "privacy": APPROX}, "max_items_per_user", InvalidParameterError),
     ({"privacy": APPROX, "neighbours": "swap"}, "no proof", InvalidParameterError),
@@ -196,14 +209,17 @@ def test_large_counts_are_counts() -> None:
         counted([5, -1], domain=10)
 
 
-@pytest.mark.parametrize("counts", [[1.0, 2.0], np.array([1.0, np.nan]), [True, False], ["a"], 7, pa.array([1, None])])
+@pytest.mark.parametrize(
+    "counts", [[1.0, 2.0], np.array([1.0, np.nan]), [True, False], ["a"], 7, pa.array([1, None])]
+)
 def test_what_is_no_vector_of_counts_is_refused(counts) -> None:
     with pytest.raises(SchemaError, match="whole numbers"):
         counted(counts)
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"), [(["a", "b", "a", "c"], "distinct"), (["a", 1, "b", "c"], "sortable"), (["a"], "one for each")]
+    ("labels", "message"),
+    [(["a", "b", "a", "c"], "distinct"), (["a", 1, "b", "c"], "sortable"), (["a"], "one for each")],
 )
 def test_labels_that_do_not_fit(labels, message) -> None:
     with pytest.raises(SchemaError, match=message):
@@ -256,8 +272,8 @@ def test_two_releases_differ_and_one_is_final() -> None:
     flat = [1] * 200
     one, two = (dpsel.top_k_from_counts(flat, k=50, privacy=PURE) for _ in range(2))
     assert one.items != two.items
-    assert one.items == one.items == pickle.loads(pickle.dumps(one)).items  # noqa: S301 - our own
-    assert rows(domain=MENU).items == pickle.loads(pickle.dumps(rows(domain=MENU))).items  # noqa: S301 - our own
+    assert one.items == one.items == pickle.loads(pickle.dumps(one)).items
+    assert rows(domain=MENU).items == pickle.loads(pickle.dumps(rows(domain=MENU))).items
 
 
 def test_plans_of_a_top_k() -> None:
@@ -282,7 +298,10 @@ def test_the_bound_of_the_loss_holds_in_draws() -> None:
     for mechanism in (dpsel.Joint(), dpsel.GumbelPeel(), dpsel.PermuteFlipPeel()):
         bound = dpsel.plan_top_k(privacy=PURE, k=5, items=2000, mechanisms=mechanism).rows[0]["loss_50"]
         losses = [
-            (best[:5] - counts[dpsel.top_k_from_counts(counts, k=5, privacy=PURE, mechanism=mechanism).items]).max()
+            (
+                best[:5]
+                - counts[dpsel.top_k_from_counts(counts, k=5, privacy=PURE, mechanism=mechanism).items]
+            ).max()
             for _ in range(60)
         ]
         # Each exceeds the bound with a probability of at most 1/2: 58 of 60 do with less than 1e-14.

@@ -77,15 +77,17 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
     return Opened(
         lambda job: _core.select_batches(frames, job),
         lambda job: _core.count_batches(frames, job),
-            lambda job: _core.top_k_batches(frames, job),
+        lambda job: _core.top_k_batches(frames, job),
         adapted.returns,
     )
 
 
 def _open_stream(stream: Any, returns: str) -> Opened:
     return Opened(
-        lambda job: _core.select_stream(stream, job), lambda job: _core.count_stream(stream, job),
-            lambda job: _core.top_k_stream(stream, job), returns
+        lambda job: _core.select_stream(stream, job),
+        lambda job: _core.count_stream(stream, job),
+        lambda job: _core.top_k_stream(stream, job),
+        returns,
     )
 
 
@@ -103,7 +105,7 @@ def _open_pairs(data: object) -> Opened:
     return Opened(
         lambda job: _core.select_pairs(data, job),
         lambda job: _core.count_pairs(data, job),
-            lambda job: _core.top_k_pairs(data, job),
+        lambda job: _core.top_k_pairs(data, job),
         "list",
         has_named_columns=False,
     )

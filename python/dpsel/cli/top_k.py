@@ -124,7 +124,9 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     spent = options["counts_epsilon"]
     name = options["mechanism"]
     if domain is not None and len(items) > 1:
-        message = "--domain lists the values of one column; with several --item give a file to the Python function"
+        message = (
+            "--domain lists the values of one column; with several --item give a file to the Python function"
+        )
         raise click.UsageError(message)
     return {
         "user": options["user"],

@@ -78,7 +78,12 @@ pub(crate) fn count_files(
     run_files(py, paths, file_format, job, count)
 }
 
-fn select(source: Source, asked: &Asked, key: &ReleaseKey, control: &Control) -> Result<release::Release, Error> {
+fn select(
+    source: Source,
+    asked: &Asked,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<release::Release, Error> {
     pipeline::select_partitions(source, asked.selection()?, key, control)
 }
 

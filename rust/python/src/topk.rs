@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use arrow_array::RecordBatchIterator;
+use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::Columns;
 use dpsel_core::topk::{self, TopKRelease, TopKRequest};
-use dpsel_core::Error;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
@@ -68,7 +68,8 @@ pub(crate) fn top_k_counts(
     let counts = integers(py, counts)?;
     py.detach(|| {
         guarded(|| {
-            let key = test_key.map_or_else(ReleaseKey::from_system, |bytes| Ok(ReleaseKey::insecure_test(bytes)))?;
+            let key = test_key
+                .map_or_else(ReleaseKey::from_system, |bytes| Ok(ReleaseKey::insecure_test(bytes)))?;
             let (items, mut report) = topk::top_k_from_counts(&counts, &request, &key)?;
             report.chosen = chosen;
             let (positions, noisy) = items.into_iter().unzip();

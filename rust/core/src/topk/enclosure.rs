@@ -81,7 +81,7 @@ fn exp_neg_series(y: &Enclosure, bits: u64) -> Enclosure {
     let mut sums = [(one.clone(), one.clone()), (BigUint::zero(), BigUint::zero())];
     let mut term = (one.clone(), one);
     for n in 1_u64.. {
-        term = ((&term.0 * &y_lo >> bits) / n, ceil_div(&shift_up(&(&term.1 * &y_hi), bits), &n.into()));
+        term = (((&term.0 * &y_lo) >> bits) / n, ceil_div(&shift_up(&(&term.1 * &y_hi), bits), &n.into()));
         let sum = &mut sums[usize::from(n % 2 == 1)];
         sum.0 += &term.0;
         sum.1 += &term.1;
@@ -164,6 +164,9 @@ mod tests {
     fn quotients_enclose() {
         let third = Enclosure::integer(BigUint::one()).div(&3_u32.into(), 100);
         let (lo, hi) = third.fixed_point(64);
-        assert_eq!((lo.to_u128(), hi.to_u128()), (Some(u128::from(u64::MAX / 3)), Some(u128::from(u64::MAX / 3) + 1)));
+        assert_eq!(
+            (lo.to_u128(), hi.to_u128()),
+            (Some(u128::from(u64::MAX / 3)), Some(u128::from(u64::MAX / 3) + 1))
+        );
     }
 }

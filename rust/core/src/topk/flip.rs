@@ -46,8 +46,10 @@ impl<'a> Flip<'a> {
     pub(super) fn draw(&self, coins: &mut Coins) -> u64 {
         let octaves = self.octaves();
         let items = self.picked.left_below(self.ranking.items());
-        let heads: f64 =
-            octaves.iter().map(|octave| (octave.end - octave.first) as f64 / 2_f64.powi(octave.power.cast_signed())).sum();
+        let heads: f64 = octaves
+            .iter()
+            .map(|octave| (octave.end - octave.first) as f64 / 2_f64.powi(octave.power.cast_signed()))
+            .sum();
         if heads * heads >= items as f64 {
             return self.first_in_random_order(items, coins);
         }
@@ -68,7 +70,11 @@ impl<'a> Flip<'a> {
                 / Interval::point(self.rate))
             .hi()
             .ceil();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive; saturates"
+            )]
             let next = (next as u128).max(1);
             let above = self.ranking.at_least(threshold(self.best, next).saturating_add(1));
             let end = if power == last { items } else { self.picked.left_below(above) };

@@ -43,7 +43,11 @@ impl<'a> Sequences<'a> {
         for (place, allowed) in self.allowed(level) {
             let chosen = place + u64::try_from(coins.below((allowed - place).into())).unwrap_or(0);
             let displaced = moved.remove(&place).unwrap_or(place);
-            ranks.push(if chosen == place { displaced } else { moved.insert(chosen, displaced).unwrap_or(chosen) });
+            ranks.push(if chosen == place {
+                displaced
+            } else {
+                moved.insert(chosen, displaced).unwrap_or(chosen)
+            });
         }
         ranks
     }

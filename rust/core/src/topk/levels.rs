@@ -94,7 +94,8 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
         blocks.push(Block { first: horizon + 1, last: None, bound });
         let top = blocks.iter().map(|block| block.bound.upper_exponent()).max().unwrap_or_default();
         let shift = WEIGHT_BITS - top;
-        let weights: Vec<u64> = blocks.iter().map(|block| integer_above(block.bound.shifted(shift))).collect();
+        let weights: Vec<u64> =
+            blocks.iter().map(|block| integer_above(block.bound.shifted(shift))).collect();
         let total = weights.iter().map(|weight| u128::from(*weight)).sum();
         Self { law, blocks, weights, total, shift }
     }
@@ -106,7 +107,8 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
     pub(super) fn draw(&self, coins: &mut Coins) -> u128 {
         loop {
             let index = self.block(coins.below(self.total));
-            let (level, multiple) = propose(&self.blocks[index], || self.law.tail(self.blocks[index].first).1, coins);
+            let (level, multiple) =
+                propose(&self.blocks[index], || self.law.tail(self.blocks[index].first).1, coins);
             if self.accepts(level, multiple, self.weights[index], coins) {
                 return level;
             }
@@ -167,7 +169,7 @@ struct Open {
     first: u128,
     last: u128,
     /// log2 of a lower bound of M at the first level.
-    least: f64,
+    log_least: f64,
     /// M at the last level.
     most: Scaled,
     /// log2 of the bound of the block, and of its least mass, about: these decide only where to cut.
@@ -176,12 +178,12 @@ struct Open {
 }
 
 impl Open {
-    fn new(rate: f64, (first, least): (u128, f64), (last, most): (u128, Scaled)) -> Self {
+    fn new(rate: f64, (first, log_least): (u128, f64), (last, most): (u128, Scaled)) -> Self {
         let levels = libm::log2((last - first + 1) as f64);
-        let lost = |level: u128| level as f64 * rate * LOG2_E;
-        let upper = most.log2() + levels - lost(first);
-        let lower = least + levels - lost(last);
-        Self { first, last, least, most, upper, lower }
+        let decayed = |level: u128| level as f64 * rate * LOG2_E;
+        let upper = most.log2() + levels - decayed(first);
+        let lower = log_least + levels - decayed(last);
+        Self { first, last, log_least, most, upper, lower }
     }
 
     fn closed(&self, rate: f64) -> Block {
@@ -195,7 +197,7 @@ impl Open {
         let (rate, size) = (law.rate(), law.size(middle));
         // M never falls, so its size at the middle is a lower bound of the one after it.
         [
-            Self::new(rate, (self.first, self.least), (middle, size)),
+            Self::new(rate, (self.first, self.log_least), (middle, size)),
             Self::new(rate, (middle + 1, size.log2()), (self.last, self.most)),
         ]
     }

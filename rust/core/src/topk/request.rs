@@ -119,7 +119,8 @@ impl TopKRequest {
                 fix: "leave domain out, or use Joint, which is more accurate where the items are public",
             }),
             (false, Domain::Unknown) => Err(Error::Incompatible {
-                what: "this mechanism picks from a public list of items; the items of the data are secret".into(),
+                what: "this mechanism picks from a public list of items; the items of the data are secret"
+                    .into(),
                 fix: "give domain=[...], or use LimitDomain or Discover",
             }),
             (false, Domain::Sized { items }) if u64::from(self.k) > items => Err(too_few(self.k)),
@@ -149,7 +150,9 @@ impl TopKRequest {
         }
         if let Some(name) = columns.items.iter().find(|name| *name == RANK_COLUMN || *name == COUNT_COLUMN) {
             return Err(Error::Incompatible {
-                what: format!("the answer adds columns 'rank' and 'count', but item= names a column '{name}'"),
+                what: format!(
+                    "the answer adds columns 'rank' and 'count', but item= names a column '{name}'"
+                ),
                 fix: "rename the item column",
             });
         }

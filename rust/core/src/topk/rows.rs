@@ -196,9 +196,8 @@ impl Counted {
             held.iter().map(|(item, count)| (digests.get(*item), *count)).collect();
         let digests = listed.vocabulary.digests();
         let named = codes(&count(listed)).into_iter();
-        let items = named
-            .map(|(item, _)| (item, counts.get(&digests.get(item)).copied().unwrap_or(0)))
-            .collect();
+        let items =
+            named.map(|(item, _)| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
         Items::new(items, &listed.vocabulary)
     }
 }
@@ -229,7 +228,8 @@ impl Items {
         let mut items = vocabulary.schema().decode(places)?;
         let mut noisy: Vec<Option<i64>> = picks.iter().map(|pick| pick.noisy).collect();
         if report.top_k.mechanism.as_mechanism().is_ordered() {
-            let ranks = UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
+            let ranks =
+                UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
             items = with_column(&items, RANK_COLUMN, Arc::new(ranks))?;
         } else {
             let (in_order, order) = sorted(&items)?;

@@ -56,7 +56,8 @@ impl Scaled {
     /// The quotient of two products of as many integers below 2^53.
     pub(super) fn quotient(above: impl Iterator<Item = u64>, below: impl Iterator<Item = u64>) -> Self {
         let (above, below) = (Self::product(above), Self::product(below));
-        Self { mantissa: above.mantissa / below.mantissa, exponent: above.exponent - below.exponent }.normalised()
+        Self { mantissa: above.mantissa / below.mantissa, exponent: above.exponent - below.exponent }
+            .normalised()
     }
 
     /// The `power`-th power.
@@ -156,12 +157,17 @@ mod tests {
     #[test]
     fn products_and_sums_enclose_integers() {
         let factorial = Scaled::product(1..=20_u64).to_interval();
-        assert!(factorial.contains(2_432_902_008_176_640_000.0) && factorial.hi() / factorial.lo() < 1.0 + 1e-13);
+        assert!(
+            factorial.contains(2_432_902_008_176_640_000.0) && factorial.hi() / factorial.lo() < 1.0 + 1e-13
+        );
         let large = Scaled::product((1..=1000).map(|_| 1 << 52));
         assert_eq!(large.upper_exponent() - 52_000, 1);
         assert!((large.log2() - 52_000.0).abs() < 1e-9);
         let binomial = Scaled::quotient((0..30).map(|i| 100 - i), 1..=30).to_interval();
-        assert!(binomial.contains(29_372_339_821_610_944_823_963_760.0) && binomial.hi() / binomial.lo() < 1.0 + 1e-12);
+        assert!(
+            binomial.contains(29_372_339_821_610_944_823_963_760.0)
+                && binomial.hi() / binomial.lo() < 1.0 + 1e-12
+        );
         let power = Scaled::integer(3).pow(1000);
         assert!((power.log2() - 1000.0 * 3_f64.log2()).abs() < 1e-9);
         assert!(Scaled::integer(3).pow(5).share_of(Scaled::integer(486)).contains(0.5));

@@ -129,7 +129,8 @@ fn assert_law(law: &Law, draws: u32, mut draw: impl FnMut() -> Vec<u64>) {
         cells += 1;
     };
     for (outcome, probability) in law {
-        let (expected, observed) = (probability * f64::from(draws), f64::from(*seen.get(outcome).unwrap_or(&0)));
+        let (expected, observed) =
+            (probability * f64::from(draws), f64::from(*seen.get(outcome).unwrap_or(&0)));
         if expected < 10.0 {
             pool = (pool.0 + expected, pool.1 + observed);
         } else {

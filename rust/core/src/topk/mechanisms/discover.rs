@@ -75,7 +75,13 @@ impl TopKMechanism for Discover {
     }
 
     /// On the counts of the discovered items alone.
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
         let k = k.min(counts.counts.len());
         if k == 0 { vec![] } else { self.second().select(counts, k, calibration, key) }
     }

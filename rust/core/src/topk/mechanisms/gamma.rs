@@ -1,6 +1,6 @@
 //! `Gamma`: noise on every count with probability proportional to e^-(epsilon max |z|), and the k largest noisy counts.
 //!
-//! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the l_inf mechanism of Steinke and Ullman 2017, on
+//! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the maximum-norm mechanism of Steinke and Ullman 2017, on
 //! integers). The noisy counts come at no further cost. Page: `docs/algorithms/gamma.md`.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::topk::noisy::{Radius, largest_noisy, within};
 use crate::topk::ranking::{Counts, Place};
 
-/// The l_inf mechanism.
+/// The maximum-norm mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gamma {}
@@ -32,9 +32,18 @@ impl TopKMechanism for Gamma {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
-        let radius = Radius { items: counts.items(), rate: calibration.rate }
-            .draw(&mut Coins::new(key, Purpose::TopK, 0));
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
+        let radius = Radius { items: counts.items(), rate: calibration.rate }.draw(&mut Coins::new(
+            key,
+            Purpose::TopK,
+            0,
+        ));
         let noisy = largest_noisy(counts.counts, counts.digests, k, key, |bits| within(radius, bits));
         noisy.into_iter().map(|(position, noisy)| noisy_pick(position, noisy)).collect()
     }

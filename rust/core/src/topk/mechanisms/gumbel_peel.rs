@@ -49,7 +49,13 @@ impl TopKMechanism for GumbelPeel {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
         let rate = calibration.rate;
         let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))

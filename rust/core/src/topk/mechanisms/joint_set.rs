@@ -32,7 +32,13 @@ impl TopKMechanism for JointSet {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
         let ranking = Ranking::new(counts, k, set_horizon(counts.items(), k, calibration.rate));
         let ranks = Sets::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)

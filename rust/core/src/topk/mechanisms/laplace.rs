@@ -36,8 +36,15 @@ impl TopKMechanism for LaplaceTopK {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
-        let noise = largest_noisy(counts.counts, counts.digests, k, key, |bits| laplace(calibration.rate, bits));
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
+        let noise =
+            largest_noisy(counts.counts, counts.digests, k, key, |bits| laplace(calibration.rate, bits));
         noise.into_iter().map(|(position, noisy)| noisy_pick(position, noisy)).collect()
     }
 

@@ -39,7 +39,8 @@ impl TopKMechanism for LimitDomain {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
         let Privacy::ApproxDp { epsilon, delta } = parameters.privacy else {
             return Err(Error::Incompatible {
-                what: "LimitDomain finds items that nobody named; its guarantee is in epsilon and delta".into(),
+                what: "LimitDomain finds items that nobody named; its guarantee is in epsilon and delta"
+                    .into(),
                 fix: "use ApproxDP(epsilon=..., delta=...)",
             });
         };
@@ -73,7 +74,13 @@ impl TopKMechanism for LimitDomain {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
         let candidates = calibration.candidates.map_or(k, |n| usize::try_from(n).unwrap_or(k));
         let held = counts.counts.iter().filter(|count| **count > 0).count();
         let limited = candidates.min(held);

@@ -47,7 +47,13 @@ pub trait TopKMechanism {
     ///
     /// # Contract
     /// The items have the law of the mechanism, exactly. There are at least `k` items unless the domain is unknown.
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick>;
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick>;
 
     /// Whether the mechanism finds the items itself.
     fn finds_domain(&self) -> bool {

@@ -1,6 +1,6 @@
 //! `PermuteFlipPeel`: k times permute-and-flip.
 //!
-//! Theorem: permute-and-flip with coins e^-(epsilon0 gap) is epsilon0-DP where counts change in one direction (McKenna and Sheldon
+//! Theorem: permute-and-flip with coins e^-(epsilon0 gap) is epsilon0-DP where counts change in one direction (`McKenna` and Sheldon
 //! 2020, Theorem 1, with the factor 2 saved by monotonicity), and k of them are k epsilon0-DP.
 //! Page: `docs/algorithms/permute_flip_peel.md`.
 
@@ -35,7 +35,13 @@ impl TopKMechanism for PermuteFlipPeel {
         }
     }
 
-    fn select(&self, counts: Counts<'_>, k: usize, calibration: &TopKCalibration, key: &ReleaseKey) -> Vec<Pick> {
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
         let rate = calibration.rate;
         let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &flip_and_peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
