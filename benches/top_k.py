@@ -42,7 +42,20 @@ def main() -> None:
         return
     rows = [line(items, k, args) for items in args.items for k in args.k]
     names = [type(mechanism).__name__ for mechanism in mechanisms()]
-    print(tables.markdown(("items", "k", *(f"{name} ms" for name in names), "numpy ms", "ratio"), rows))
+    print(
+        tables.markdown(
+            (
+                "items",
+                "k",
+                *(f"{name} ms" for name in names),
+                "JointMatrix ms",
+                "numpy ms",
+                "numpy / Joint",
+                "numpy / JointMatrix",
+            ),
+            rows,
+        )
+    )
     for items in args.items:
         command = [sys.executable, "-m", "benches.top_k", "--memory-of", str(items), "--k", "100"]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -64,6 +77,7 @@ def zipf(items: int) -> np.ndarray:
 
 def line(items: int, k: int, args: argparse.Namespace) -> list[str]:
     import dpsel
+    from dpsel import _core
 
     counts = zipf(items)
     programs: list[Callable[[], object]] = []
@@ -81,14 +95,24 @@ def line(items: int, k: int, args: argparse.Namespace) -> list[str]:
         seconds_of(program) for program in zip(*[iter(programs * args.runs)] * len(programs), strict=True)
     ]
     medians = [statistics.median(run[at] for run in seconds) for at in range(len(programs))]
-    peer = None
+    peer = matrix = None
     if items * k <= args.peer_cells:
         rng = np.random.default_rng(1)
+        by_matrix = [lambda: _core.joint_by_matrix(counts, k, args.epsilon, bytes(32))]
+        matrix = statistics.median(seconds_of(by_matrix)[0] for _ in range(3))
         peer = statistics.median(
             seconds_of([lambda: joint(counts, k, args.epsilon, rng)])[0] for _ in range(3)
         )
     cells = [f"{1000 * median:.3f}" for median in medians]
-    last = ["-", "-"] if peer is None else [f"{1000 * peer:.1f}", f"{peer / medians[0]:,.0f}"]
+    if peer is None or matrix is None:
+        last = ["-"] * 4
+    else:
+        last = [
+            f"{1000 * matrix:.1f}",
+            f"{1000 * peer:.1f}",
+            f"{peer / medians[0]:,.0f}",
+            f"{peer / matrix:.1f}",
+        ]
     return [f"{items:,}", str(k), *cells, *last]
 
 

@@ -4,8 +4,8 @@
 
 Each file is CSV with columns item and count. Errors: Linf, the largest shortfall of a place against the true
 sorted counts; L1, the sum of the absolute differences; and relative, the true count of place k over that of
-the worst item returned, less 1. The medians and quartiles of the trials. For sets the items are put in order of their
-true counts first.
+the worst item returned, less 1. The medians and quartiles of the trials. For sets the items are
+put in order of their true counts first.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def draw(found: dict[str, dict[tuple[int, str], np.ndarray]], args: argparse.Nam
                 quartiles = np.array([np.quantile(each[(k, name)][:, column], (0.25, 0.5, 0.75)) for k in ks])
                 ax.plot(ks, quartiles[:, 1], marker=".", label=name)
                 ax.fill_between(ks, quartiles[:, 0], quartiles[:, 2], alpha=0.2)
-            ax.set_yscale("symlog", linthresh=0.01 if column == 2 else 1)  # noqa: PLR2004 - the relative error
+            ax.set_yscale("symlog", linthresh=0.01 if column == 2 else 1)  # noqa: PLR2004 - relative
             ax.set_title(f"{data}: {title} error")
             ax.set_xlabel("k")
             ax.grid(visible=True, alpha=0.3)

@@ -66,7 +66,6 @@ impl Job {
         request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
         domain=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         request_json: &str,
         test_key: Option<&[u8]>,

@@ -42,6 +42,7 @@ mod _core {
     };
     #[pymodule_export]
     use super::topk::{
-        calibrate_top_k, top_k_batches, top_k_counts, top_k_files, top_k_loss, top_k_pairs, top_k_stream,
+        calibrate_top_k, joint_by_matrix, top_k_batches, top_k_counts, top_k_files, top_k_loss, top_k_pairs,
+        top_k_stream,
     };
 }

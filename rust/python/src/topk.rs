@@ -78,6 +78,20 @@ pub(crate) fn top_k_counts(
     })
 }
 
+/// The sampler of the Joint paper as published, for comparison: no release is made with it.
+#[pyfunction]
+pub(crate) fn joint_by_matrix(
+    py: Python<'_>,
+    counts: &Bound<'_, PyAny>,
+    k: usize,
+    epsilon: f64,
+    test_key: &[u8],
+) -> PyResult<Vec<usize>> {
+    let key = ReleaseKey::insecure_test(key_bytes(test_key)?);
+    let counts = integers(py, counts)?;
+    py.detach(|| guarded(|| topk::joint_by_matrix(&counts, k, epsilon, &key)))
+}
+
 /// The numbers that a request is calibrated to, as JSON.
 #[pyfunction]
 pub(crate) fn calibrate_top_k(request_json: &str) -> PyResult<String> {

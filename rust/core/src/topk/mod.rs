@@ -8,6 +8,7 @@ mod flip;
 mod joint;
 mod joint_set;
 mod levels;
+mod matrix;
 mod mechanisms;
 mod noisy;
 mod outlook;
@@ -21,6 +22,7 @@ mod scaled;
 mod tests;
 mod uniform;
 
+pub use matrix::joint_by_matrix;
 pub use mechanisms::{
     Conversion, Discover, Gamma, GumbelPeel, Joint, JointSet, LaplaceTopK, LimitDomain, Neighbours,
     Parameters, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
