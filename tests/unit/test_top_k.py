@@ -173,6 +173,7 @@ REFUSED = [
     ({"domain": MENU, "neighbours": "other"}, "neighbours must be", InvalidParameterError),
     ({"domain": MENU, "counts": 1.0}, "counts must be", InvalidParameterError),
     ({"domain": MENU, "mechanism": "joint"}, "mechanism must be", InvalidParameterError),
+    ({"domain": MENU, "k": 10_001, "ordered": False}, "10,000 for a set", InvalidParameterError),
     ({"domain": 5}, "top_k_from_counts", InvalidParameterError),
     ({"domain": "tea"}, "domain must be a list", SchemaError),
     ({"domain": MENU, "privacy": dpsel.PureDP(epsilon=1e-15)}, "top-k in which one user", CalibrationError),

@@ -153,7 +153,7 @@ mod tests {
             let both = power(n).mul(&power(3), 200);
             let once = power(n + 3);
             // Compare far below the leading bits.
-            let bits = 150 + u64::from(n) * 534 / 1000;
+            let bits = 150 + u64::from(n) * 5338 / 10_000;
             let ((lo, hi), (low, high)) = (both.fixed_point(bits), once.fixed_point(bits));
             assert!(lo <= high && low <= hi, "{n}");
             assert!(&hi - &lo <= BigUint::from(2_u32), "{n}");

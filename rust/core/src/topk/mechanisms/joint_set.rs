@@ -7,11 +7,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
-use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::topk::joint_set::{Sets, set_horizon};
 use crate::topk::ranking::{Counts, Ranking};
+use crate::{Error, Result};
+
+/// The most items of a set: each evaluation of its sizes takes k^2 multiplications.
+const MAX_K: u32 = 10_000;
 
 /// The exponential mechanism over sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,6 +23,10 @@ pub struct JointSet {}
 
 impl TopKMechanism for JointSet {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
+        if parameters.k > MAX_K {
+            let fix = "use Joint or GumbelPeel, whose time does not grow with its square";
+            return Err(Error::parameter("k", "at most 10,000 for a set", parameters.k, fix));
+        }
         TopKCalibration::new(parameters.for_neighbours(parameters.range_epsilon() / 2.0), 1)
     }
 
