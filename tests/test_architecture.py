@@ -69,6 +69,16 @@ def test_weighting_does_not_know_noise() -> None:
     assert not found & {"noise", "threshold", "mechanisms"}
 
 
+def test_only_one_file_of_top_k_knows_the_stages() -> None:
+    for path in files("topk"):
+        # A report has the stamp of its key, whose type stands in `release`.
+        allowed = (
+            set(STAGES) if path.name == "rows.rs" else {"release"} if path.name == "report.rs" else set()
+        )
+        if is_shipped(path):
+            assert uses(path) <= allowed | BESIDE | {"topk"}, path
+
+
 def test_random_and_rounding_know_nothing_of_the_stages() -> None:
     for module in ("random", "rounding"):
         found = {name for path in files(module) for name in uses(path)}

@@ -32,6 +32,19 @@ from dpsel.mechanisms import (
 from dpsel.planning import Plan, plan
 from dpsel.release import Release, Report, check
 from dpsel.selection import select_partitions
+from dpsel.top_k import select_top_k, top_k_from_counts
+from dpsel.top_k_mechanisms import (
+    Discover,
+    Gamma,
+    GumbelPeel,
+    Joint,
+    JointSet,
+    LaplaceTopK,
+    LimitDomain,
+    PermuteFlipPeel,
+)
+from dpsel.top_k_planning import TopKPlan, plan_top_k
+from dpsel.top_k_release import TopKRelease
 
 __all__ = [
     "ZCDP",
@@ -40,10 +53,18 @@ __all__ = [
     "Comparison",
     "CountGaussian",
     "CountLaplace",
+    "Discover",
     "DpselError",
+    "Gamma",
     "GreedyFrequency",
+    "GumbelPeel",
+    "Joint",
+    "JointSet",
+    "LaplaceTopK",
+    "LimitDomain",
     "Mad",
     "OneItem",
+    "PermuteFlipPeel",
     "Plan",
     "PolicyGaussian",
     "PolicyLaplace",
@@ -52,6 +73,8 @@ __all__ = [
     "Report",
     "Sips",
     "Steered",
+    "TopKPlan",
+    "TopKRelease",
     "UnitGreedy",
     "WeightedGaussian",
     "WeightedLaplace",
@@ -61,6 +84,9 @@ __all__ = [
     "exceptions",
     "mechanisms",
     "plan",
+    "plan_top_k",
     "release",
     "select_partitions",
+    "select_top_k",
+    "top_k_from_counts",
 ]

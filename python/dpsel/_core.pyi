@@ -10,6 +10,7 @@ __all__ = [
     "Release",
     "__version__",
     "calibrate",
+    "calibrate_top_k",
     "check_report",
     "convert_zcdp",
     "count_batches",
@@ -17,11 +18,18 @@ __all__ = [
     "count_pairs",
     "count_stream",
     "curve_words",
+    "joint_by_matrix",
     "keep_probabilities",
     "select_batches",
     "select_files",
     "select_pairs",
     "select_stream",
+    "top_k_batches",
+    "top_k_counts",
+    "top_k_files",
+    "top_k_loss",
+    "top_k_pairs",
+    "top_k_stream",
     "users_needed",
     "validate_bound",
     "validate_greedy_frequency",
@@ -45,7 +53,7 @@ class Job:
         memory_limit: int | None = None,
         progress: Callable[[int, int], object] | None = None,
         chosen: str | None = None,
-        prior: Iterable[tuple[int, object]] | None = None,
+        public_table: Iterable[object] | None = None,
     ) -> Job: ...
 
 @final
@@ -82,6 +90,20 @@ def count_files(
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
     job: Job,
 ) -> list[tuple[int, int]]: ...
+def top_k_stream(stream: ArrowStreamExportable | ArrowArrayExportable, job: Job) -> Release: ...
+def top_k_batches(frames: Iterable[object], job: Job) -> Release: ...
+def top_k_pairs(pairs: Iterable[object], job: Job) -> Release: ...
+def top_k_files(
+    paths: list[str] | list[PathLike[str]],
+    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+    job: Job,
+) -> Release: ...
+def top_k_counts(
+    counts: object, request_json: str, *, test_key: bytes | None = None, chosen: str | None = None
+) -> tuple[list[int | None], list[int | None], str]: ...
+def joint_by_matrix(counts: object, k: int, epsilon: float, test_key: bytes) -> list[int]: ...
+def calibrate_top_k(request_json: str) -> str: ...
+def top_k_loss(request_json: str, items: int, probability: float) -> float | None: ...
 def calibrate(request_json: str) -> str: ...
 def check_report(report_json: str) -> list[str]: ...
 def convert_zcdp(

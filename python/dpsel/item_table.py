@@ -54,6 +54,20 @@ class ItemTable:
         columns = self._core.to_columns()
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
+    def column(self, name: str) -> list[Any]:
+        """Return one column as Python values.
+
+        Args:
+            name: One of :attr:`columns`.
+
+        Returns:
+            A new list.
+
+        Raises:
+            ValueError: If there is no such column.
+        """
+        return self._core.to_columns()[self.columns.index(name)]
+
     def to_arrow(self) -> Any:
         """Return a ``pyarrow.Table``.
 

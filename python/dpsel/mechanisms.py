@@ -579,7 +579,7 @@ def _is_auto(mechanism: object) -> bool:
 
 
 #: The limits from which on `Steered` goes before `Sips`, with release curves and with noise, and the least
-#: epsilon for which curves are quickly made. Decision note 0007 has the comparison behind them.
+#: epsilon for which curves are quickly made. Decision note 0008 has the comparison behind them.
 _STEERED_BEFORE_CURVES: Final = 20
 _STEERED_BEFORE_NOISE: Final = 10
 _LEAST_CURVE_EPSILON: Final = 0.1

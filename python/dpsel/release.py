@@ -31,7 +31,8 @@ EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows
 
 _SHOWN_ITEMS: Final = 10
 
-_CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
+#: How the kind of table that came in is made from the released items.
+CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
     "polars": ItemTable.to_polars,
     "pandas": ItemTable.to_pandas,
     "pyarrow": ItemTable.to_arrow,
@@ -82,7 +83,7 @@ class Release:
         :class:`~dpsel.release.ItemTable`.
         """
         if self._items is None:
-            self._items = _CONVERSIONS[self._returns](self._table)
+            self._items = CONVERSIONS[self._returns](self._table)
         return self._items
 
     def to_table(self) -> ItemTable:

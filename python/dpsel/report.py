@@ -77,8 +77,11 @@ class Report(Mapping[str, Any]):
     def rounds(self) -> list[dict[str, Any]]:
         """One entry per round: weighting, noise, its scale and the threshold in units of weight.
 
-        A release curve has no noise; its threshold is the weight at which a release is as likely as not.
+        A release curve has no noise; its threshold is the weight at which a release is as likely as not. A
+        top-k has no such rounds: its rates are in ``report["calibration"]``.
         """
+        if "k" in self._data["request"]:
+            return []
         return [readable(each) for each in self._data["calibration"]["rounds"]]
 
     @property

@@ -111,12 +111,12 @@ def select_partitions(
     )
     job = _core.Job(
         request,
-        test_key=_test_key(insecure_test_key),
+        test_key=checked_test_key(insecure_test_key),
         threads=None if threads is None else as_int("threads", threads),
         memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
         progress=progress,
         chosen=reason,
-        prior=ranked_prior(chosen),
+        public_table=ranked_prior(chosen),
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
@@ -164,7 +164,8 @@ def ngrams_of(ngrams: object) -> tuple[int, int] | None:
     return max(0, min(fewest, limit)), max(0, min(most, limit))
 
 
-def _test_key(key: object) -> bytes | None:
+def checked_test_key(key: object) -> bytes | None:
+    """Refuse a key that is no bytes."""
     if key is None or isinstance(key, bytes):
         return key
     raise InvalidParameterError(

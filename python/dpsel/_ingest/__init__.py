@@ -27,6 +27,7 @@ class Opened:
 
     select: Callable[[_core.Job], _core.Release]
     count: Callable[[_core.Job], list[tuple[int, int]]]
+    top_k: Callable[[_core.Job], _core.Release]
     returns: str
     has_named_columns: bool = True
 
@@ -48,6 +49,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         return Opened(
             lambda job: _core.select_files(paths, file_format, job),
             lambda job: _core.count_files(paths, file_format, job),
+            lambda job: _core.top_k_files(paths, file_format, job),
             "table",
         )
     if file_format is not None:
@@ -75,13 +77,17 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
     return Opened(
         lambda job: _core.select_batches(frames, job),
         lambda job: _core.count_batches(frames, job),
+        lambda job: _core.top_k_batches(frames, job),
         adapted.returns,
     )
 
 
 def _open_stream(stream: Any, returns: str) -> Opened:
     return Opened(
-        lambda job: _core.select_stream(stream, job), lambda job: _core.count_stream(stream, job), returns
+        lambda job: _core.select_stream(stream, job),
+        lambda job: _core.count_stream(stream, job),
+        lambda job: _core.top_k_stream(stream, job),
+        returns,
     )
 
 
@@ -99,6 +105,7 @@ def _open_pairs(data: object) -> Opened:
     return Opened(
         lambda job: _core.select_pairs(data, job),
         lambda job: _core.count_pairs(data, job),
+        lambda job: _core.top_k_pairs(data, job),
         "list",
         has_named_columns=False,
     )

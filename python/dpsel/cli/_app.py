@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel.cli import check, compare, completion, demo_data, plan, select
+from dpsel.cli import check, compare, completion, demo_data, plan, select, top_k
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # A new command is a file with a click command called `command`, and its name here.
 COMMANDS = (
     select.command,
+    top_k.command,
     plan.command,
     compare.command,
     check.command,

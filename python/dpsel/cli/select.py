@@ -136,7 +136,7 @@ def command(
     **options: Any,
 ) -> None:
     """Run ``dpsel select``."""
-    target = _output_target(output, output_format)
+    target = output_target(output, output_format)
     named = {"--output": target, "--report": report}
     refuse_same_file({name: path for name, path in named.items() if path}, paths)
     arguments = _arguments(options)
@@ -157,7 +157,7 @@ def command(
         click.echo(str(release), err=True)
 
 
-def _output_target(output: str, output_format: str | None) -> Path | None:
+def output_target(output: str, output_format: str | None) -> Path | None:
     """Return the file to write, or ``None`` for standard output; refuse what could not be written."""
     if output == STDOUT:
         return None

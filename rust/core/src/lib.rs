@@ -14,7 +14,7 @@
 //!
 //! [`accounting`] (privacy parameters and their cost) and [`random`] (the keyed PRF) stand beside the
 //! stages; [`mechanisms`] says which weighting, noise and threshold each published mechanism uses, and
-//! [`pipeline`] runs the stages in order.
+//! [`pipeline`] runs the stages in order. [`topk`] selects the items that most users hold.
 
 pub mod accounting;
 pub mod bounding;
@@ -33,6 +33,7 @@ pub mod release;
 pub mod request;
 pub mod rounding;
 pub mod threshold;
+pub mod topk;
 pub mod weighting;
 
 pub use error::{Error, Result};

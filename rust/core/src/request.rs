@@ -225,7 +225,7 @@ fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
 }
 
 impl Columns {
-    fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         const FIX: &str = "name at least one item column, each once, and not the user column";
         let mut names: Vec<&str> = self.items.iter().map(String::as_str).collect();
         names.sort_unstable();

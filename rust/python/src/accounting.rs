@@ -10,6 +10,7 @@ use dpsel_core::mechanisms::{
 };
 use dpsel_core::release::Report;
 use dpsel_core::request::{Columns, Request};
+use dpsel_core::topk::TopKReport;
 use dpsel_core::{Error, Result};
 use pyo3::prelude::*;
 
@@ -52,7 +53,12 @@ pub(crate) fn convert_zcdp(
 /// Where a report differs from what its own request calls for: one sentence each, none if all is well.
 #[pyfunction]
 pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
-    guarded(|| Ok(Report::from_json(report_json)?.check()?.differences))
+    guarded(|| {
+        if TopKReport::is_meant(report_json) {
+            return TopKReport::from_json(report_json)?.check();
+        }
+        Ok(Report::from_json(report_json)?.check()?.differences)
+    })
 }
 
 /// Check the ranges of privacy parameters: epsilon, or epsilon and delta, or rho and delta.

@@ -5,15 +5,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::{Prior, Source};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
+use dpsel_core::topk::TopKRequest;
 use pyo3::prelude::*;
 
-use crate::error::{internal, parse_request, to_python};
+use crate::error::{guarded, internal, parse_request, to_python};
 use crate::link::Producer;
 use crate::pairs::Pairs;
 
@@ -23,7 +26,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// One call without its data: what is asked for, and settings that say nothing about the guarantee.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct Job {
-    request: Request,
+    asked: Asked,
     test_key: Option<[u8; 32]>,
     threads: Option<NonZeroUsize>,
     memory_limit: Option<u64>,
@@ -31,12 +34,39 @@ pub(crate) struct Job {
     chosen: Option<String>,
 }
 
+/// What is asked for.
+#[derive(Clone)]
+pub(crate) enum Asked {
+    /// The items that may be published.
+    Select(Request),
+    /// The items that most users hold.
+    TopK(TopKRequest, Option<Domain>),
+}
+
+/// The items of a public list, in batches of one schema.
+#[derive(Clone)]
+pub(crate) struct Domain {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+}
+
+impl Asked {
+    /// The request of a selection.
+    pub(crate) fn selection(&self) -> Result<&Request, Error> {
+        match self {
+            Self::Select(request) => Ok(request),
+            Self::TopK(..) => Err(Error::Internal("a selection was started with the request of a top-k")),
+        }
+    }
+}
+
 #[pymethods]
 impl Job {
     /// Every parameter is checked here, before any data is looked at.
     #[new]
     #[pyo3(signature = (
-        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None, prior=None
+        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
+        public_table=None
     ))]
     fn new(
         request_json: &str,
@@ -45,17 +75,14 @@ impl Job {
         memory_limit: Option<i64>,
         progress: Option<Py<PyAny>>,
         chosen: Option<String>,
-        prior: Option<&Bound<'_, PyAny>>,
+        public_table: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
-        let mut request = parse_request(request_json)?;
-        request.prior = prior.map(|ranked| read_prior(ranked, &request.columns)).transpose()?;
-        request.preference().map_err(to_python)?;
         Ok(Self {
-            request,
+            asked: parse_asked(request_json, public_table)?,
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
@@ -75,7 +102,21 @@ fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prio
     Ok(Arc::new(Prior::new(batches)))
 }
 
-fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
+/// The public table is that of preferences for a selection, and the domain for top-k.
+fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> PyResult<Asked> {
+    if !TopKRequest::is_meant(request_json) {
+        let mut request = parse_request(request_json)?;
+        request.prior = public_table.map(|ranked| read_prior(ranked, &request.columns)).transpose()?;
+        request.preference().map_err(to_python)?;
+        return Ok(Asked::Select(request));
+    }
+    let request = guarded(|| TopKRequest::from_json(request_json))?;
+    let read = |domain| Domain::read(domain, request.columns.as_ref());
+    let domain = public_table.map(read).transpose()?;
+    Ok(Asked::TopK(request, domain))
+}
+
+pub(crate) fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
     given.try_into().map_err(|_| {
         let rule = "exactly 32 bytes";
         let fix = "leave it out for a private release; it exists for tests only";
@@ -96,8 +137,13 @@ impl Job {
     }
 
     /// The columns that are asked for.
-    pub(crate) fn columns(&self) -> &Columns {
-        &self.request.columns
+    pub(crate) fn columns(&self) -> PyResult<&Columns> {
+        match &self.asked {
+            Asked::Select(request) => Ok(&request.columns),
+            Asked::TopK(request, _) => {
+                request.columns.as_ref().ok_or_else(|| internal("no columns were named"))
+            }
+        }
     }
 
     /// Threads and memory limit, with fresh counters.
@@ -126,8 +172,8 @@ impl Job {
     ) -> PyResult<Running<T>> {
         let key = self.key().map_err(to_python)?;
         let (sender, result) = sync_channel(1);
-        let (worker, request) = (control.clone(), self.request.clone());
-        let run = move || work(source, &request, &key, &worker);
+        let (worker, asked) = (control.clone(), self.asked.clone());
+        let run = move || work(source, &asked, &key, &worker);
         std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || send_outcome(&sender, run))
@@ -137,7 +183,7 @@ impl Job {
 }
 
 /// What a job does with its source.
-pub(crate) type Work<T> = fn(Source, &Request, &ReleaseKey, &Control) -> Result<T, Error>;
+pub(crate) type Work<T> = fn(Source, &Asked, &ReleaseKey, &Control) -> Result<T, Error>;
 
 type Outcome<T> = Result<T, Error>;
 

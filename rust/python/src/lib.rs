@@ -10,6 +10,7 @@ mod pairs;
 mod plan;
 mod producers;
 mod selection;
+mod topk;
 mod values;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
@@ -38,5 +39,10 @@ mod _core {
     use super::selection::{
         count_batches, count_files, count_pairs, count_stream, select_batches, select_files, select_pairs,
         select_stream,
+    };
+    #[pymodule_export]
+    use super::topk::{
+        calibrate_top_k, joint_by_matrix, top_k_batches, top_k_counts, top_k_files, top_k_loss, top_k_pairs,
+        top_k_stream,
     };
 }

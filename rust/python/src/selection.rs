@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use dpsel_core::control::Control;
 use dpsel_core::ingest::{FileFormat, Source};
+use dpsel_core::random::ReleaseKey;
 use dpsel_core::{Error, pipeline, release};
 use pyo3::prelude::*;
 
 use crate::error::to_python;
 use crate::export::Release;
-use crate::job::{Job, Work};
+use crate::job::{Asked, Job, Work};
 use crate::link;
 use crate::pairs::Pairs;
 use crate::producers::{Frames, Stream};
@@ -19,19 +21,19 @@ type UsersPerItem = Vec<(u32, u64)>;
 /// Select from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
 pub(crate) fn select_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    published(link::run(py, &mut Stream::new(stream)?, job, pipeline::select_partitions)?, job)
+    published(link::run(py, &mut Stream::new(stream)?, job, select)?, job)
 }
 
 /// Select from an iterator of such objects, all with the same columns.
 #[pyfunction]
 pub(crate) fn select_batches(py: Python<'_>, frames: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    published(link::run(py, &mut Frames::new(frames)?, job, pipeline::select_partitions)?, job)
+    published(link::run(py, &mut Frames::new(frames)?, job, select)?, job)
 }
 
 /// Select from an iterable of `(user, item)` or `(user, [items])`.
 #[pyfunction]
 pub(crate) fn select_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    published(link::run(py, &mut Pairs::new(pairs, job.columns())?, job, pipeline::select_partitions)?, job)
+    published(link::run(py, &mut Pairs::new(pairs, job.columns()?)?, job, select)?, job)
 }
 
 /// Select from files, or glob patterns of files, read in Rust.
@@ -43,25 +45,25 @@ pub(crate) fn select_files(
     file_format: Option<&str>,
     job: &Job,
 ) -> PyResult<Release> {
-    published(run_files(py, paths, file_format, job, pipeline::select_partitions)?, job)
+    published(run_files(py, paths, file_format, job, select)?, job)
 }
 
 /// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
 pub(crate) fn count_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
-    link::run(py, &mut Stream::new(stream)?, job, pipeline::users_per_item)
+    link::run(py, &mut Stream::new(stream)?, job, count)
 }
 
 /// Count in an iterator of such objects, all with the same columns.
 #[pyfunction]
 pub(crate) fn count_batches(py: Python<'_>, frames: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
-    link::run(py, &mut Frames::new(frames)?, job, pipeline::users_per_item)
+    link::run(py, &mut Frames::new(frames)?, job, count)
 }
 
 /// Count in an iterable of `(user, item)` or `(user, [items])`.
 #[pyfunction]
 pub(crate) fn count_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
-    link::run(py, &mut Pairs::new(pairs, job.columns())?, job, pipeline::users_per_item)
+    link::run(py, &mut Pairs::new(pairs, job.columns()?)?, job, count)
 }
 
 /// Count in files, or glob patterns of files, read in Rust.
@@ -73,7 +75,20 @@ pub(crate) fn count_files(
     file_format: Option<&str>,
     job: &Job,
 ) -> PyResult<UsersPerItem> {
-    run_files(py, paths, file_format, job, pipeline::users_per_item)
+    run_files(py, paths, file_format, job, count)
+}
+
+fn select(
+    source: Source,
+    asked: &Asked,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<release::Release, Error> {
+    pipeline::select_partitions(source, asked.selection()?, key, control)
+}
+
+fn count(source: Source, asked: &Asked, key: &ReleaseKey, control: &Control) -> Result<UsersPerItem, Error> {
+    pipeline::users_per_item(source, asked.selection()?, key, control)
 }
 
 fn published(mut release: release::Release, job: &Job) -> PyResult<Release> {
@@ -81,7 +96,7 @@ fn published(mut release: release::Release, job: &Job) -> PyResult<Release> {
     Release::new(release)
 }
 
-fn run_files<T: Send + 'static>(
+pub(crate) fn run_files<T: Send + 'static>(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,

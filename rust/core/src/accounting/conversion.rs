@@ -56,6 +56,20 @@ pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64) -> Result<Conversion> 
     Ok(Conversion { epsilon: epsilon_at(rho, log_d, alpha).hi().max(0.0), delta: target, alpha })
 }
 
+/// The largest rho (up to rounding) for which rho-zCDP implies (`epsilon`, `delta`)-DP, rounded down.
+///
+/// Every alpha > 1 allows rho = (epsilon + (ln delta - shape) / (alpha - 1)) / alpha, so the best one is taken and its
+/// lower bound returned; 0 if there is none.
+pub(crate) fn largest_rho(epsilon: f64, delta: f64) -> f64 {
+    let log_d = Interval::point(delta).ln();
+    let at = |alpha: f64| {
+        let (a, gap) = (Interval::point(alpha), Interval::point(alpha) - Interval::ONE);
+        (Interval::point(epsilon) + (log_d - shape(a, gap)) / gap) / a
+    };
+    let log_gap = minimise(|s| -at(order(s)).middle(), -30.0, 60.0, 180, 60);
+    at(order(log_gap)).lo().max(0.0)
+}
+
 /// alpha from ln(alpha - 1), always above 1 as a number.
 fn order(log_gap: f64) -> f64 {
     (1.0 + libm::exp(log_gap)).max(1.0_f64.next_up())
@@ -83,6 +97,15 @@ mod tests {
     use super::*;
 
     // The figures that the paper prints are in `tests/known_answers/test_dp_sips_tables.py`.
+
+    #[test]
+    fn the_largest_rho_is_valid_and_tight() {
+        for (epsilon, delta) in [(1.0, 1e-6), (0.01, 1e-12), (20.0, 1e-3), (1e-4, 1e-300)] {
+            let rho = largest_rho(epsilon, delta);
+            assert!(delta_of_zcdp(rho, f64::MIN_POSITIVE, epsilon).unwrap().delta <= delta * (1.0 + 1e-9));
+            assert!(delta_of_zcdp(rho * 1.001, f64::MIN_POSITIVE, epsilon).unwrap().delta > delta);
+        }
+    }
 
     #[test]
     fn both_directions_agree() {

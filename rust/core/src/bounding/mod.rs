@@ -79,6 +79,11 @@ impl BoundedContributions {
         &self.contributions.vocabulary
     }
 
+    /// What is known of each item, when the contributions are no longer needed.
+    pub(crate) fn into_vocabulary(self) -> Vocabulary {
+        self.contributions.vocabulary
+    }
+
     /// The digest of each user.
     pub(crate) fn user_digests(&self) -> &[Digest] {
         &self.contributions.users

@@ -19,6 +19,12 @@ pub enum Purpose {
     Noise = 5,
     /// The commitment to the key in the report.
     Commitment = 6,
+    /// The draws of a top-k mechanism.
+    TopK = 7,
+    /// Each item's noise in a top-k mechanism that has such.
+    TopKNoise = 8,
+    /// The noise of the counts that are published with a top-k.
+    TopKCounts = 9,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

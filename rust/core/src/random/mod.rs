@@ -3,10 +3,12 @@
 //! Nothing here has a state: the same key and the same names give the same bits on any thread, in any
 //! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
 
+mod coins;
 mod digest;
 mod key;
 mod words;
 
+pub use coins::{Bits, Coins, ItemBits};
 pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
 pub use key::{Purpose, ReleaseKey};
 pub use words::{PairWords, Words};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
+pub(crate) use report::checked_version;
 pub use report::{KeyStamp, Report};
 pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 
@@ -43,7 +44,8 @@ impl Release {
     }
 }
 
-fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch> {
+/// The batch with one more column.
+pub(crate) fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch> {
     let field = Field::new(name, column.data_type().clone(), false);
     let fields =
         batch.schema().fields().iter().map(|f| f.as_ref().clone()).chain([field]).collect::<Vec<_>>();

@@ -71,13 +71,7 @@ impl Report {
     /// [`Error::Report`] for a version of this library that this one does not know, otherwise as
     /// [`crate::mechanisms::Mechanism::calibrate`].
     pub fn check(&self) -> Result<CheckOutcome> {
-        let known = env!("CARGO_PKG_VERSION");
-        if self.version != known {
-            let told: String = self.version.chars().take(20).collect();
-            return Err(Error::Report(format!(
-                "it is of version {told:?}, this is version {known}; check it with that"
-            )));
-        }
+        checked_version(&self.version)?;
         let request = self.request.clone().validate()?;
         let again = request.calibrate()?;
         let mut differences = self.calibration.differences(&again);
@@ -87,6 +81,19 @@ impl Report {
         }
         Ok(CheckOutcome { differences })
     }
+}
+
+/// Refuse a report of another version.
+///
+/// # Errors
+/// [`Error::Report`] for a version of this library that this one does not know.
+pub(crate) fn checked_version(version: &str) -> Result<()> {
+    let known = env!("CARGO_PKG_VERSION");
+    if version == known {
+        return Ok(());
+    }
+    let told: String = version.chars().take(20).collect();
+    Err(Error::Report(format!("it is of version {told:?}, this is version {known}; check it with that")))
 }
 
 /// What [`Report::check`] found.

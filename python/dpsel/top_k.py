@@ -1,0 +1,312 @@
+"""``select_top_k`` and ``top_k_from_counts``: the k items that most users hold.
+
+Examples:
+    >>> import dpsel
+    >>> release = dpsel.top_k_from_counts(
+    ...     [900, 20, 700, 0], labels=["tea", "gin", "milk", "ink"], k=2, privacy=dpsel.PureDP(epsilon=1.0)
+    ... )
+    >>> release.items
+    ['tea', 'milk']
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from dpsel import _core, top_k_mechanisms
+from dpsel._arguments import as_int, type_name
+from dpsel._request import checked_privacy
+from dpsel.accounting import PureDP
+from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.selection import checked_test_key, columns_of, open_columns
+from dpsel.top_k_release import TopKRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.typing import FileFormat, IntoContributions, Progress
+
+__all__ = ["select_top_k", "top_k_from_counts"]
+
+_ENCODER: Final = json.JSONEncoder(allow_nan=False)
+
+PublishedCounts: TypeAlias = PureDP | Literal["free"] | None
+
+
+def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
+    data: IntoContributions,
+    *,
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    domain: Iterable[Any] | None = None,
+    ordered: bool = True,
+    counts: PublishedCounts = None,
+    max_items_per_user: int | None = None,
+    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: Progress | None = None,
+    insecure_test_key: bytes | None = None,
+    file_format: FileFormat | None = None,
+) -> TopKRelease:
+    """Return about the k items that most users hold.
+
+    Rows say that a user has an item; repeated rows count once. The items are drawn with exactly the
+    probabilities of the mechanism, from a fresh secret key.
+
+    Args:
+        data: As for :func:`~dpsel.select_partitions`.
+        user: Column that identifies the user, the unit of privacy.
+        item: Column of the item, or several columns that make up one.
+        k: Number of items.
+        privacy: The guarantee.
+        mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
+        domain: The items that can be picked, a public list; items of it that nobody holds have count 0,
+            and rows of other items do not matter. Without it the items of the data are secret, which
+            needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
+        ordered: Whether the order of the items is wanted. A set is far more accurate.
+        counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
+            ``"free"`` those that the mechanism has anyway.
+        max_items_per_user: If given, users with more items contribute a random choice of that many.
+        neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
+        threads: The most threads to use.
+        memory_limit: The most bytes to use.
+        progress: Called with ``(done, total)``.
+        insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
+        file_format: The format of files whose names do not say it.
+
+    Returns:
+        The items, best first (sorted by themselves if they have no order), with the report.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range or does not fit another one.
+        SchemaError: If a column is missing or has a type that cannot be a user or an item.
+        DataError: If the rows break a rule, such as a null user.
+        FileError: If a file cannot be read.
+        CalibrationError: If the budget is too small.
+
+    Examples:
+        >>> import dpsel
+        >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "gin")]
+        >>> dpsel.select_top_k(
+        ...     rows, k=2, privacy=dpsel.PureDP(epsilon=1.0), domain=["gin", "milk", "tea"], ordered=False
+        ... ).items
+        ['milk', 'tea']
+    """
+    columns = columns_of(user, item)
+    privacy = checked_privacy(privacy)
+    if isinstance(domain, int):
+        raise InvalidParameterError(
+            "domain must be a list of items, got a number; use top_k_from_counts for the size of a domain"
+        )
+    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    chosen, reason = top_k_mechanisms.resolve(
+        mechanism, privacy, known=domain is not None, ordered=bool(ordered), bounded=bound is not None
+    )
+    request = top_k_request(
+        k,
+        privacy,
+        chosen,
+        bound=bound,
+        neighbours=neighbours,
+        counts=counts,
+        domain={"kind": "unknown" if domain is None else "listed"},
+        columns={"user": columns[0], "items": columns[1:]},
+    )
+    job = _core.Job(
+        request,
+        test_key=checked_test_key(insecure_test_key),
+        threads=None if threads is None else as_int("threads", threads),
+        memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
+        progress=progress,
+        chosen=reason,
+        public_table=None if domain is None else [(0, label) for label in _as_list("domain", domain)],
+    )
+    opened = open_columns(data, user, item, file_format)
+    return TopKRelease.from_core(opened.top_k(job), opened.returns)
+
+
+def top_k_from_counts(
+    counts: Any,
+    *,
+    labels: Sequence[Any] | None = None,
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    domain: int | None = None,
+    ordered: bool = True,
+    publish_counts: PublishedCounts = None,
+    max_items_per_user: int | None = None,
+    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    insecure_test_key: bytes | None = None,
+) -> TopKRelease:
+    """Return about the k items with the largest counts.
+
+    One user may change any number of counts, each by at most 1. Unless the mechanism finds the domain itself,
+    the list of items is public and only the counts are secret.
+
+    Args:
+        counts: Whole numbers between -2^62 and 2^62: a numpy, Arrow, polars or pandas array, or a list.
+        labels: The item of each count, distinct and of one sortable type; by default the positions.
+        k: Number of items.
+        privacy: The guarantee.
+        mechanism: How to pick; ``"auto"`` decides by the other arguments alone.
+        domain: Number of items of the domain, if it has more than are listed: nobody holds the others.
+            One of these comes back as ``None``.
+        ordered: Whether the order of the items is wanted.
+        publish_counts: As ``counts`` of :func:`select_top_k`.
+        max_items_per_user: The most counts that one user changes, if that is known to be bounded.
+        neighbours: ``"add_remove"`` or ``"swap"``.
+        insecure_test_key: 32 bytes that replace the secret key, for tests.
+
+    Returns:
+        The items, best first (sorted by themselves if they have no order), with the report.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range or does not fit another one.
+        SchemaError: If the counts are not whole numbers, or labels repeat or do not fit.
+        DataError: If a count is out of range.
+        CalibrationError: If the budget is too small.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.top_k_from_counts([3, 900, 800], k=2, privacy=dpsel.PureDP(epsilon=1.0)).items
+        [1, 2]
+    """
+    privacy = checked_privacy(privacy)
+    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    finds = getattr(mechanism, "finds_domain", False)
+    chosen, reason = top_k_mechanisms.resolve(
+        mechanism, privacy, known=not finds, ordered=bool(ordered), bounded=bound is not None
+    )
+    if chosen.name == "discover":
+        raise InvalidParameterError(
+            "Discover selects partitions, for which rows are needed, not counts; "
+            "use select_top_k or LimitDomain"
+        )
+    request = top_k_request(
+        k,
+        privacy,
+        chosen,
+        bound=bound,
+        neighbours=neighbours,
+        counts=publish_counts,
+        domain=_domain_of_counts(domain, finds=finds),
+    )
+    numbers = _numbers(counts)
+    order = None if labels is None else _canonical_order(_as_list("labels", labels))
+    if order is not None:
+        values = _as_list("counts", numbers)
+        if len(values) != len(order):
+            raise SchemaError(f"there are {len(values)} counts but {len(order)} labels; give one for each")
+        numbers = [values[position] for position, _ in order]
+    positions, noisy, report = _core.top_k_counts(
+        numbers, request, test_key=checked_test_key(insecure_test_key), chosen=reason
+    )
+    names = {at: at if order is None else order[at][1] for at in positions if at is not None}
+    items = [None if at is None else names[at] for at in positions]
+    published = None if publish_counts is None else noisy
+    return TopKRelease.from_counts(items, published, report)
+
+
+def top_k_request(
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism,
+    *,
+    bound: int | None = None,
+    neighbours: str = "add_remove",
+    counts: object = None,
+    domain: dict[str, Any] | None = None,
+    columns: dict[str, Any] | None = None,
+) -> str:
+    """Return one call, apart from the data and the key, as JSON."""
+    if neighbours not in ("add_remove", "swap"):
+        raise InvalidParameterError(
+            f'neighbours must be "add_remove" or "swap", got {neighbours!r}; '
+            "most guarantees are stated for adding or removing a user"
+        )
+    number = as_int("k", k)
+    if not 1 <= number <= 10_000_000:  # noqa: PLR2004 - the limit of the core, whose type is unsigned
+        raise InvalidParameterError(
+            f"k must be between 1 and 10,000,000, got {number}; it is the number of items that you want"
+        )
+    if bound is not None:
+        _core.validate_bound(bound)
+    request = {
+        "k": number,
+        "privacy": privacy.to_json(),
+        "mechanism": top_k_mechanisms.to_json(mechanism),
+        "neighbours": neighbours,
+        "max_items_per_user": bound,
+        "domain": domain or {"kind": "unknown" if mechanism.finds_domain else "listed"},
+        "counts": _published(counts),
+    }
+    if columns is not None:
+        request["columns"] = columns
+    return _ENCODER.encode(request)
+
+
+def _published(counts: object) -> dict[str, Any]:
+    if counts is None:
+        return {"kind": "none"}
+    if isinstance(counts, str) and counts == "free":
+        return {"kind": "free"}
+    if isinstance(counts, PureDP):
+        return {"kind": "laplace", "epsilon": counts.epsilon}
+    raise InvalidParameterError(
+        f'counts must be None, "free" or PureDP(epsilon=...), got {type_name(counts)}; '
+        "noisy counts have a budget of their own"
+    )
+
+
+def _domain_of_counts(domain: object, *, finds: bool) -> dict[str, Any]:
+    if domain is None:
+        return {"kind": "unknown" if finds else "listed"}
+    if isinstance(domain, bool) or not hasattr(domain, "__index__"):
+        raise InvalidParameterError(
+            f"domain must be a number of items, got {type_name(domain)}; labels= names the items"
+        )
+    return {"kind": "sized", "items": max(0, as_int("domain", domain))}
+
+
+def _numbers(counts: Any) -> Any:
+    """Return an array that the core can read, or the values; with missing ones they are refused there."""
+    if not hasattr(counts, "to_numpy"):
+        return counts
+    if getattr(counts, "null_count", 0):
+        return _as_list("counts", counts)
+    return counts.to_numpy()
+
+
+def _as_list(name: str, values: Any) -> list[Any]:
+    """Return any array or iterable as a list of Python values."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(values, method):
+            converted: list[Any] = getattr(values, method)()
+            return converted
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise SchemaError(
+            f"{name} must be a list or an array, got {type_name(values)}; give one entry per item"
+        )
+    return list(values)
+
+
+def _canonical_order(labels: list[Any]) -> list[tuple[int, Any]]:
+    """Return positions and labels in order of the labels, so that the order they came in does not matter."""
+    try:
+        order = sorted(enumerate(labels), key=lambda pair: pair[1])
+    except TypeError:
+        raise SchemaError(
+            "labels must be of one sortable type; give all of them as texts, or as ints"
+        ) from None
+    if any(one[1] == next_one[1] for one, next_one in pairwise(order)):
+        raise SchemaError("labels must be distinct, but some repeat; add up the counts of equal labels first")
+    return order

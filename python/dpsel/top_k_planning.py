@@ -1,0 +1,141 @@
+"""Plans of a top-k: budgets per round and bounds of the loss, before any data is read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from dpsel import _core, top_k_mechanisms
+from dpsel._arguments import as_int, at_least_one, several
+from dpsel._request import checked_privacy
+from dpsel._tables import html_table, text_table
+from dpsel.top_k import top_k_request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+__all__ = ["TopKPlan", "plan_top_k"]
+
+_PROBABILITIES: Final = (0.5, 0.95)
+
+
+def plan_top_k(
+    *,
+    privacy: Privacy,
+    k: int | Sequence[int],
+    items: int,
+    mechanisms: TopKMechanism | Literal["auto"] | Sequence[TopKMechanism | Literal["auto"]] = "auto",
+    ordered: bool = True,
+    max_items_per_user: int | None = None,
+    neighbours: Literal["add_remove", "swap"] = "add_remove",
+) -> TopKPlan:
+    """Say what a guarantee buys for a top-k, without data.
+
+    Args:
+        privacy: The guarantee.
+        k: Number of items, or several to compare.
+        items: Number of items in the domain.
+        mechanisms: One or several; ``"auto"`` by default.
+        ordered: For ``"auto"``: whether the order of the items is wanted.
+        max_items_per_user: As for :func:`~dpsel.select_top_k`.
+        neighbours: As for :func:`~dpsel.select_top_k`.
+
+    Returns:
+        One row for each k and mechanism.
+
+    Raises:
+        InvalidParameterError: If an argument is out of range, or a mechanism has no such guarantee.
+        CalibrationError: If the budget is too small.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan_top_k(
+        ...     privacy=dpsel.PureDP(epsilon=1.0), k=[10, 100], items=10_000, mechanisms=dpsel.Joint()
+        ... )
+        >>> [row["rate"] for row in plan.rows]
+        [0.5, 0.5]
+        >>> plan.rows[0]["loss_95"] < plan.rows[1]["loss_95"]
+        True
+    """
+    privacy = checked_privacy(privacy)
+    number = at_least_one("items", items)
+    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    rows = []
+    for each in several(k):
+        for mechanism in several(mechanisms):
+            chosen, _ = top_k_mechanisms.resolve(
+                mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None
+            )
+            request = top_k_request(each, privacy, chosen, bound=bound, neighbours=neighbours)
+            rows.append(_row(chosen, at_least_one("k", each), request, number))
+    return TopKPlan(privacy=privacy, _rows=tuple(rows))
+
+
+def _row(mechanism: TopKMechanism, k: int, request: str, items: int) -> dict[str, Any]:
+    calibration = json.loads(_core.calibrate_top_k(request))
+    return {
+        "mechanism": repr(mechanism),
+        "k": k,
+        "items": items,
+        "rounds": calibration["rounds"],
+        "rate": calibration["rate"],
+        "threshold": calibration.get("threshold"),
+        **{f"loss_{p * 100:.0f}": _core.top_k_loss(request, items, p) for p in _PROBABILITIES},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TopKPlan:
+    """What :func:`plan_top_k` found: one row for each k and mechanism.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan_top_k(privacy=dpsel.PureDP(epsilon=1.0), k=10, items=1000)
+        >>> plan.rows[0]["mechanism"]
+        'Joint()'
+    """
+
+    privacy: Privacy
+    _rows: tuple[dict[str, Any], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per row.
+
+        ``rounds`` draws share the budget, in each of which ``rate`` is lost in the exponent per user. With
+        the probability in their name ``loss_50`` and ``loss_95`` bound by how many users the item at any
+        place falls short of the true one at that place (for a set: by how many the worst item falls short
+        of the best one left out); ``None`` where there is no such bound without data. ``threshold`` is how
+        far above the last candidate an item must come where the domain is unknown.
+        """
+        return [dict(row) for row in self._rows]
+
+    def to_json(self) -> str:
+        """Return the rows as JSON text."""
+        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
+
+    def __str__(self) -> str:
+        """Return a table for a person."""
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["mechanism", "k", "items", "rounds", "rate", "loss at 50%", "loss at 95%"]
+        body = [
+            [
+                row["mechanism"],
+                f"{row['k']:,}",
+                f"{row['items']:,}",
+                f"{row['rounds']:,}",
+                f"{row['rate']:.4g}",
+                *("-" if row[name] is None else f"{row[name]:,.0f}" for name in ("loss_50", "loss_95")),
+            ]
+            for row in self._rows
+        ]
+        return head, body

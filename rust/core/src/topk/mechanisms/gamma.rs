@@ -1,0 +1,60 @@
+//! `Gamma`: noise on every count with probability proportional to e^-(epsilon max |z|), and the k largest noisy counts.
+//!
+//! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the maximum-norm mechanism of Steinke and Ullman 2017, on
+//! integers). The noisy counts come at no further cost. Page: `docs/algorithms/gamma.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
+use crate::Result;
+use crate::mechanisms::Guarantee;
+use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::topk::noisy::{Radius, largest_noisy, within};
+use crate::topk::ranking::{Counts, Place};
+
+/// The maximum-norm mechanism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gamma {}
+
+impl TopKMechanism for Gamma {
+    /// Also under swaps every count changes by at most 1.
+    fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
+        TopKCalibration::new(parameters.pure_epsilon(), 1)
+    }
+
+    fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
+        Guarantee {
+            statement: "epsilon-DP by noise of probability proportional to e^-(epsilon max |z|) on all counts",
+            neighbours: neighbours.words(),
+            source: "Steinke and Ullman 2017, on integers",
+            proof: "docs/algorithms/gamma.md",
+        }
+    }
+
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
+        let radius = Radius { items: counts.items(), rate: calibration.rate }.draw(&mut Coins::new(
+            key,
+            Purpose::TopK,
+            0,
+        ));
+        let noisy = largest_noisy(counts.counts, counts.digests, k, key, |bits| within(radius, bits));
+        noisy.into_iter().map(|(position, noisy)| noisy_pick(position, noisy)).collect()
+    }
+
+    fn has_free_counts(&self, _parameters: &Parameters) -> bool {
+        true
+    }
+}
+
+/// A listed item with its noisy count, which is cut off at the ends of `i64`.
+pub(super) fn noisy_pick(position: usize, noisy: i128) -> Pick {
+    let end = if noisy < 0 { i64::MIN } else { i64::MAX };
+    Pick { place: Place::Listed(position), noisy: Some(i64::try_from(noisy).unwrap_or(end)) }
+}

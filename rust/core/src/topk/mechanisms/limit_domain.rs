@@ -1,0 +1,125 @@
+//! `LimitDomain`: exponential mechanisms among the largest counts, and a stop that competes with them.
+//!
+//! Theorem: after Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition"
+//! (2019), with the proof and constants of `docs/algorithms/limit_domain.md`. Nobody has to name the items.
+
+use serde::{Deserialize, Serialize};
+
+use super::gumbel_peel::{Conversion, per_pick};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
+use crate::accounting::Privacy;
+use crate::mechanisms::Guarantee;
+use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::rounding::Interval;
+use crate::topk::peel::{Pick as Draw, Picked, pick_horizon};
+use crate::topk::ranking::{Counts, Place, Ranking};
+use crate::{Error, Result};
+
+/// Top-k without a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitDomain {
+    /// How many of the largest counts are looked at; by default ten times k.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<u32>,
+}
+
+impl LimitDomain {
+    fn candidates(self, k: u32) -> Result<u32> {
+        let candidates = self.candidates.unwrap_or(k.saturating_mul(10));
+        if candidates < k {
+            let fix = "look at more counts than you ask for";
+            return Err(Error::parameter("candidates", "at least k", candidates, fix));
+        }
+        Ok(candidates)
+    }
+}
+
+impl TopKMechanism for LimitDomain {
+    fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
+        let Privacy::ApproxDp { epsilon, delta } = parameters.privacy else {
+            return Err(Error::Incompatible {
+                what: "LimitDomain finds items that nobody named; its guarantee is in epsilon and delta"
+                    .into(),
+                fix: "use ApproxDP(epsilon=..., delta=...)",
+            });
+        };
+        if parameters.neighbours == Neighbours::Swap {
+            return Err(Error::Incompatible {
+                what: "LimitDomain has no proof for neighbours=\"swap\"".into(),
+                fix: "use neighbours=\"add_remove\"",
+            });
+        }
+        let candidates = self.candidates(parameters.k)?;
+        let half = delta / 2.0;
+        let rate = per_pick(Privacy::ApproxDp { epsilon, delta: half }, parameters.k, Conversion::Tight);
+        let mut calibration = TopKCalibration::new(rate, parameters.k)?;
+        let reach = parameters.bound.map_or(candidates, |bound| bound.get().min(candidates));
+        // (1 + e^epsilon) times the chance that an item which only one of two neighbours has goes before the stop.
+        let missed = Interval::point(half) / (Interval::ONE + Interval::point(epsilon).exp());
+        let above = (Interval::integer(reach.into()) / missed).ln() / Interval::point(calibration.rate);
+        #[expect(clippy::cast_possible_truncation, reason = "saturates, and a larger threshold is safe")]
+        let threshold = above.hi().ceil() as i64;
+        calibration.candidates = Some(candidates);
+        calibration.threshold = Some(threshold.saturating_add(1).min(1 << 60));
+        Ok(calibration)
+    }
+
+    fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
+        Guarantee {
+            statement: "(epsilon, delta)-DP by exponential mechanisms among the largest counts, with a stop above the last",
+            neighbours: neighbours.words(),
+            source: "Durfee and Rogers 2019, with the proof of the page",
+            proof: "docs/algorithms/limit_domain.md",
+        }
+    }
+
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        calibration: &TopKCalibration,
+        key: &ReleaseKey,
+    ) -> Vec<Pick> {
+        let candidates = calibration.candidates.map_or(k, |n| usize::try_from(n).unwrap_or(k));
+        let held = counts.counts.iter().filter(|count| **count > 0).count();
+        let limited = candidates.min(held);
+        if limited == 0 {
+            return vec![];
+        }
+        // Items that nobody holds are not in the data; the last count is 0 then.
+        let whole = Ranking::new(counts, (candidates + 1).min(counts.counts.len()), 0);
+        let last = whole.top().get(candidates).copied().unwrap_or(0).max(0);
+        let stop = last.saturating_add(calibration.threshold.unwrap_or(i64::MAX));
+        let mut competing = whole.top()[..limited].to_vec();
+        competing.push(stop);
+        let ranks = draw_until_stop(&competing, k, calibration.rate, key);
+        let places = whole.places(&ranks);
+        places.into_iter().map(|place| Pick { place, noisy: None }).collect()
+    }
+
+    fn finds_domain(&self) -> bool {
+        true
+    }
+}
+
+/// Pick among the counts until the last one, the stop, is picked, or `k` times.
+fn draw_until_stop(counts: &[i64], k: usize, rate: f64, key: &ReleaseKey) -> Vec<u64> {
+    let items = counts.len();
+    let counts = Counts { counts, digests: None, unseen: 0 };
+    let ranking = Ranking::new(counts, items, pick_horizon(items as u64, rate));
+    let places = ranking.places(&(0..items as u64).collect::<Vec<_>>());
+    let mut coins = Coins::new(key, Purpose::TopK, 0);
+    let (mut picked, mut found) = (Picked::default(), vec![]);
+    while found.len() < k {
+        let rank = Draw::new(&ranking, &picked, rate).draw(&mut coins);
+        let place = usize::try_from(rank).ok().and_then(|rank| places.get(rank)).copied();
+        match place {
+            // The candidates stand in order of rank, so positions are ranks.
+            Some(Place::Listed(position)) if position + 1 < items => found.push(position as u64),
+            _ => break,
+        }
+        picked.push(rank);
+    }
+    found
+}

@@ -1,0 +1,246 @@
+//! A top-k from counts, and from rows that are counted by the same ingest as everywhere.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Int64Array, RecordBatch, UInt32Array};
+
+use super::mechanisms::Pick;
+use super::noisy::laplace;
+use super::ranking::{Counts, Place};
+use super::report::TopKReport;
+use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest, too_few};
+use crate::bounding::BoundedContributions;
+use crate::contributions::{Contributions, ItemCode, Vocabulary};
+use crate::control::Control;
+use crate::ingest::{self, Preference, Source, sorted};
+use crate::random::{Coins, Digest, Purpose, ReleaseKey};
+use crate::release::with_column;
+use crate::threshold::select_rounds;
+use crate::{Error, Result};
+
+/// What leaves the crate: the items, freshly built, and the report.
+#[derive(Debug, Clone)]
+pub struct TopKRelease {
+    /// The items in order of rank, or, without an order, of their own values.
+    pub items: RecordBatch,
+    /// Parameters and calibrated values; no data.
+    pub report: TopKReport,
+}
+
+/// Draw from counts: where each item is, and its noisy count if asked for.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for more items than there are; [`Error::Data`] for counts out of range.
+pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result<Vec<Pick>> {
+    let counts = counts.validate()?;
+    let (request, mechanism) = (&report.top_k, report.top_k.mechanism.as_mechanism());
+    if !mechanism.finds_domain() && u64::from(request.k) > counts.items() {
+        return Err(too_few(request.k));
+    }
+    let k = usize::try_from(request.k).map_err(|_| too_few(request.k))?;
+    let mut picks = mechanism.select(counts, k, &report.calibration, key);
+    match request.counts {
+        PublishedCounts::None => picks.iter_mut().for_each(|pick| pick.noisy = None),
+        PublishedCounts::Free => {}
+        PublishedCounts::Laplace { .. } => add_noise(&mut picks, counts, report, key),
+    }
+    Ok(picks)
+}
+
+/// Noise on the counts of the answer, in its order.
+fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) {
+    let mut coins = Coins::new(key, Purpose::TopKCounts, 0);
+    let Some(rate) = report.calibration.counts_rate else { return };
+    for pick in picks {
+        let count = match pick.place {
+            Place::Listed(position) => counts.counts[position],
+            Place::Unseen => 0,
+        };
+        let noisy = i128::from(count) + laplace(rate, &mut coins);
+        pick.noisy = Some(i64::try_from(noisy).unwrap_or(if noisy < 0 { i64::MIN } else { i64::MAX }));
+    }
+}
+
+/// The answer from a vector of counts, whose items are known by position; the others of a sized domain come as `None`.
+/// Without an order they are sorted by position.
+///
+/// # Errors
+/// As [`draw`].
+#[expect(clippy::type_complexity, reason = "a position and a noisy count for each item")]
+pub fn top_k_from_counts(
+    counts: &[i64],
+    request: &TopKRequest,
+    key: &ReleaseKey,
+) -> Result<(Vec<(Option<usize>, Option<i64>)>, TopKReport)> {
+    let report = TopKReport::new(request.clone(), key)?;
+    let unseen = match request.domain {
+        Domain::Sized { items } => items.checked_sub(counts.len() as u64).ok_or_else(|| {
+            let fix = "it counts all items, also those that nobody holds";
+            Error::parameter("domain", "at least the number of counts", items, fix)
+        })?,
+        Domain::Listed | Domain::Unknown => 0,
+    };
+    let picks = draw(Counts { counts, digests: None, unseen }, &report, key)?;
+    let mut items: Vec<(Option<usize>, Option<i64>)> = picks
+        .into_iter()
+        .map(|pick| match pick.place {
+            Place::Listed(position) => (Some(position), pick.noisy),
+            Place::Unseen => (None, pick.noisy),
+        })
+        .collect();
+    if !request.mechanism.as_mechanism().is_ordered() {
+        items.sort_unstable_by_key(|(position, noisy)| (position.is_none(), *position, *noisy));
+    }
+    Ok((items, report))
+}
+
+/// The answer from rows. `domain` has a row for each item of a public list; other items do not matter then.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub fn top_k_from_rows(
+    source: Source,
+    domain: Option<Source>,
+    request: &TopKRequest,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<TopKRelease> {
+    let report = TopKReport::new(request.clone(), key)?;
+    let Some(columns) = &request.columns else { return Err(Error::Internal("no columns were named")) };
+    if let Domain::Sized { .. } = request.domain {
+        return Err(Error::Incompatible {
+            what: "from rows, domain= cannot be a number".into(),
+            fix: "list the items, or count first and use top_k_from_counts",
+        });
+    }
+    let contributions = ingest::read(source, columns, Preference::Any, key, control)?;
+    if report.calibration.discovery.is_some() {
+        return discover(contributions, report, key, control);
+    }
+    let counted = Counted::new(contributions, &report, key, control)?;
+    let listed =
+        domain.map(|domain| ingest::read(domain, columns, Preference::Any, key, control)).transpose()?;
+    match listed {
+        None => counted.items(None).publish(&counted.vocabulary, report, key),
+        Some(listed) => {
+            let vocabulary = &listed.vocabulary;
+            counted.items(Some(&listed)).publish(vocabulary, report, key)
+        }
+    }
+}
+
+/// Partition selection, then a top-k of what it released.
+fn discover(
+    contributions: Contributions,
+    report: TopKReport,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<TopKRelease> {
+    let counts = count(&contributions);
+    let (Some(bound), Some(rounds)) = (report.top_k.max_items_per_user, &report.calibration.discovery) else {
+        return Err(Error::Internal("a discovery without a bound"));
+    };
+    let bounded = BoundedContributions::new(contributions, bound, key, control)?;
+    let selected = select_rounds(bounded, rounds, false, key, control)?;
+    let items: Vec<(ItemCode, i64)> =
+        selected.items.iter().map(|(item, _)| (*item, counts[item.index()])).collect();
+    Items::new(items, selected.vocabulary()).publish(selected.vocabulary(), report, key)
+}
+
+/// How many users hold each code.
+fn count(contributions: &Contributions) -> Vec<i64> {
+    let mut counts = vec![0_i64; contributions.vocabulary.code_bound()];
+    for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
+        for item in &contributions.items.as_slice()[*start..][..*len as usize] {
+            counts[*item as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// The rows, counted.
+struct Counted {
+    counts: Vec<i64>,
+    vocabulary: Vocabulary,
+}
+
+impl Counted {
+    fn new(
+        contributions: Contributions,
+        report: &TopKReport,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<Self> {
+        let Some(bound) = report.top_k.max_items_per_user else {
+            let counts = count(&contributions);
+            return Ok(Self { counts, vocabulary: contributions.vocabulary });
+        };
+        let bounded = BoundedContributions::new(contributions, bound, key, control)?;
+        let mut counts = vec![0_i64; bounded.vocabulary().code_bound()];
+        for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
+            counts[*item as usize] += 1;
+        }
+        Ok(Self { counts, vocabulary: bounded.into_vocabulary() })
+    }
+
+    /// The items that somebody holds, or those of a public list with the number of their holders.
+    fn items(&self, listed: Option<&Contributions>) -> Items {
+        let codes = |counts: &[i64]| {
+            let held = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            held.map(|(code, count)| (ItemCode::from_index(code), *count)).collect::<Vec<_>>()
+        };
+        let held = codes(&self.counts);
+        let Some(listed) = listed else { return Items::new(held, &self.vocabulary) };
+        let digests = self.vocabulary.digests();
+        let counts: HashMap<Digest, i64> =
+            held.iter().map(|(item, count)| (digests.get(*item), *count)).collect();
+        let digests = listed.vocabulary.digests();
+        let named = codes(&count(listed)).into_iter();
+        let items =
+            named.map(|(item, _)| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
+        Items::new(items, &listed.vocabulary)
+    }
+}
+
+/// Items with their counts, in an order that depends on timing; what is drawn does not.
+struct Items {
+    codes: Vec<ItemCode>,
+    counts: Vec<i64>,
+    digests: Vec<Digest>,
+}
+
+impl Items {
+    fn new(items: Vec<(ItemCode, i64)>, vocabulary: &Vocabulary) -> Self {
+        let digests = vocabulary.digests();
+        let digests = items.iter().map(|(item, _)| digests.get(*item)).collect();
+        let (codes, counts) = items.into_iter().unzip();
+        Self { codes, counts, digests }
+    }
+
+    /// Draw, and copy what was drawn into fresh columns.
+    fn publish(&self, vocabulary: &Vocabulary, report: TopKReport, key: &ReleaseKey) -> Result<TopKRelease> {
+        let counts = Counts { counts: &self.counts, digests: Some(&self.digests), unseen: 0 };
+        let picks = draw(counts, &report, key)?;
+        let places = picks.iter().filter_map(|pick| match pick.place {
+            Place::Listed(position) => Some(vocabulary.key(self.codes[position])),
+            Place::Unseen => None,
+        });
+        let mut items = vocabulary.schema().decode(places)?;
+        let mut noisy: Vec<Option<i64>> = picks.iter().map(|pick| pick.noisy).collect();
+        if report.top_k.mechanism.as_mechanism().is_ordered() {
+            let ranks =
+                UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
+            items = with_column(&items, RANK_COLUMN, Arc::new(ranks))?;
+        } else {
+            let (in_order, order) = sorted(&items)?;
+            items = in_order;
+            noisy = order.iter().map(|i| noisy[*i as usize]).collect();
+        }
+        if report.top_k.counts != PublishedCounts::None {
+            let counts = Int64Array::from_iter_values(noisy.into_iter().flatten());
+            items = with_column(&items, COUNT_COLUMN, Arc::new(counts))?;
+        }
+        Ok(TopKRelease { items, report })
+    }
+}

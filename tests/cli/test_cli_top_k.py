@@ -1,0 +1,77 @@
+"""``dpsel top-k`` on files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+KEY = bytes(range(32)).hex()
+
+
+@pytest.fixture
+def sales(folder):
+    rows = [(user, item) for user in range(300) for item in ("tea", "milk", "ale")[: 1 + user % 3]]
+    path = folder / "sales.csv"
+    path.write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in rows))
+    (folder / "menu.txt").write_text("ale\ngin\nmilk\ntea\n")
+    return path
+
+
+def arguments(path, *more):
+    return ("top-k", str(path), "--user", "user", "--item", "item", *more)
+
+
+def test_a_domain_needs_no_delta(dpsel_run, folder, sales) -> None:
+    report = folder / "report.json"
+    run = dpsel_run(
+        *arguments(sales, "--k", "2", "--epsilon", "1", "--domain", str(folder / "menu.txt")),
+        *("--counts-epsilon", "2", "--report", str(report), "--insecure-test-key", KEY),
+    )
+    assert run.code == 0, run.err
+    lines = list(csv.DictReader(io.StringIO(run.out)))
+    assert [line["item"] for line in lines] == ["tea", "milk"]
+    assert [line["rank"] for line in lines] == ["1", "2"]
+    assert abs(int(lines[0]["count"]) - 300) < 50
+    assert "picked by Joint()" in run.err
+    assert json.loads(report.read_text())["request"]["k"] == 2
+
+
+def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
+    report = folder / "report.json"
+    more = (
+        "--k",
+        "2",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--report",
+        str(report),
+        "-o",
+        str(folder / "top.parquet"),
+    )
+    assert dpsel_run(*arguments(sales, *more)).code == 0
+    run = dpsel_run("check", str(report))
+    assert run.code == 0, run.err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--k", "2", "--epsilon", "1"), "LimitDomain finds items"),
+        (("--k", "2"), "either --epsilon or --rho"),
+        (("--k", "2", "--rho", "1"), "--rho needs --delta"),
+        (("--k", "9", "--epsilon", "1", "--domain", "menu.txt"), "k must be at most"),
+        (
+            ("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--mechanism", "joint", "--unordered"),
+            "JointSet",
+        ),
+    ],
+)
+def test_refusals(dpsel_run, folder, sales, more, message) -> None:
+    run = dpsel_run(*arguments(sales, *(str(folder / each) if each == "menu.txt" else each for each in more)))
+    assert run.code != 0
+    assert message in run.err
