@@ -81,6 +81,7 @@ def rows() -> list[Row]:
         Row("Sips, curves", ours(curves, 100)),
         Row("Steered, limit 100", ours(dpsel.Steered(), 100)),
         Row("Steered", ours(dpsel.Steered(), 300)),
+        Row("Steered, 60 rounds", ours(dpsel.Steered(rounds=60), 1000)),
     ]
 
 
