@@ -462,10 +462,10 @@ class Mad:
 
     Users of 4 to 50 items give 1/k to each first; what an item has of this beyond the limit returns to its
     users. All of them add what is missing to 1/sqrt(k). Items are released by a curve, as with
-    ``WeightedGaussian(release="curve")``, and it releases slightly more where most users have few items.
-    Users do not have to come in order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam,
-    "Scalable private partition selection via adaptive weighting" (ICML 2025); the construction and its proof
-    are in ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
+    ``WeightedGaussian(release="curve")``, and about as many of them: 1 % more or less. Users
+    do not have to come in order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable
+    private partition selection via adaptive weighting" (ICML 2025); the construction and its proof are in
+    ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
 
     Args:
         alpha: How far above even odds the limit lies, in distances from there to odds of 27 : 5; at
