@@ -75,3 +75,14 @@ def test_refusals(dpsel_run, folder, sales, more, message) -> None:
     run = dpsel_run(*arguments(sales, *(str(folder / each) if each == "menu.txt" else each for each in more)))
     assert run.code != 0
     assert message in run.err
+
+
+def test_a_plan_has_a_row_for_every_k_and_mechanism(dpsel_run) -> None:
+    run = dpsel_run(
+        *("plan-top-k", "--epsilon", "1", "--k", "10,100", "--items", "5000", "--json"),
+        *("--mechanism", "joint", "--mechanism", "permute-flip-peel"),
+    )
+    rows = json.loads(run.out)["rows"]
+    assert [row["k"] for row in rows] == [10, 10, 100, 100]
+    assert rows[2]["loss_95"] < rows[3]["loss_95"]
+    assert "Joint()" in dpsel_run("plan-top-k", "--epsilon", "1", "--k", "10", "--items", "5000").out

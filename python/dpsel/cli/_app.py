@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel.cli import check, compare, completion, demo_data, plan, select, top_k
+from dpsel.cli import check, compare, completion, demo_data, plan, plan_top_k, select, top_k
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
@@ -26,6 +26,7 @@ COMMANDS = (
     select.command,
     top_k.command,
     plan.command,
+    plan_top_k.command,
     compare.command,
     check.command,
     demo_data.command,

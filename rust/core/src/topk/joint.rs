@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use num_bigint::BigUint;
 
 use super::levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use super::peel::threshold;
 use super::ranking::Ranking;
 use super::scaled::Scaled;
 use crate::random::{Bits, Coins};
@@ -54,8 +53,7 @@ impl<'a> Sequences<'a> {
 
     /// Each position from 0 with the number of items that are allowed there.
     fn allowed(&self, level: u128) -> impl Iterator<Item = (u64, u64)> {
-        let limits = self.ranking.top().iter().map(move |c| self.ranking.at_least(threshold(*c, level)));
-        (0..).zip(limits)
+        (0..).zip(self.ranking.at_least_below_top(level))
     }
 
     fn factors(&self, level: u128) -> impl Iterator<Item = u64> {

@@ -58,7 +58,7 @@ pub(super) fn half_life(rate: f64) -> u128 {
 /// The largest rate and the smallest: outside, levels would not be counted exactly or take for ever.
 pub(super) const RATES: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
 /// A block is cut while its bound exceeds its least mass by more than this power of two,
-const LOOSE: f64 = 3.0;
+const LOOSE: f64 = 4.0;
 /// and while it exceeds the largest block's least mass times this power of two.
 const NEGLIGIBLE: f64 = -20.0;
 /// Integer weights have about so many bits.

@@ -38,7 +38,12 @@ impl Counts<'_> {
     /// [`Error::Data`] for a count out of range, [`Error::InvalidParameter`] for too large a domain.
     pub fn validate(self) -> Result<Self> {
         let least = if self.unseen > 0 { 0 } else { -MAX_COUNT };
-        if let Some(position) = self.counts.iter().position(|c| !(least..=MAX_COUNT).contains(c)) {
+        // Whether the two highest bits of some count differ, or its sign is set where it must not be: no branches.
+        let suspect =
+            self.counts.iter().fold(0, |bits, c| bits | (c ^ (c << 1)) | if least == 0 { *c } else { 0 });
+        if suspect < 0
+            && let Some(position) = self.counts.iter().position(|c| !(least..=MAX_COUNT).contains(c))
+        {
             let what = if least == 0 {
                 format!("the count at position {position} is negative or above 2^62, and domain= is a size")
             } else {
@@ -121,6 +126,36 @@ impl<'a> Ranking<'a> {
     pub(super) fn at_least(&self, threshold: i128) -> u64 {
         let unseen = if threshold <= 0 { self.counts.unseen } else { 0 };
         self.listed_at_least(threshold) + unseen
+    }
+
+    /// For each of the largest counts, descending, how many items have a count of at least that less `level`.
+    ///
+    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest counts
+    /// serves those above the last of them, and the table nearly all others.
+    pub(super) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
+        let table = match &self.near {
+            Near::Dense(table) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {
+                table.as_slice()
+            }
+            _ => &[],
+        };
+        let ceiling = self.top.last().copied().unwrap_or(0);
+        let lowered = i64::try_from(level).unwrap_or(0);
+        let mut above = 0;
+        self.top.iter().map(move |count| {
+            // Counts and such levels are at most 2^62, so this stays within 64 bits; below the table it is looked up.
+            let threshold = if table.is_empty() { i64::MIN } else { count - lowered };
+            if threshold > ceiling {
+                while self.top[above] >= threshold {
+                    above += 1;
+                }
+                return above as u64;
+            }
+            let known = usize::try_from(ceiling.abs_diff(threshold)).ok().and_then(|below| table.get(below));
+            known.copied().unwrap_or_else(|| {
+                self.at_least(i128::from(*count).saturating_sub(i128::try_from(level).unwrap_or(i128::MAX)))
+            })
+        })
     }
 
     fn listed_at_least(&self, threshold: i128) -> u64 {
@@ -313,17 +348,21 @@ fn largest(counts: &[i64], keep: usize) -> (Vec<i64>, i64) {
 
 /// Item x: how many counts are at least `ceiling` - x, for x up to `window`.
 fn cumulative(counts: &[i64], ceiling: i64, window: usize) -> Vec<u64> {
-    let mut cumulative = vec![0_u64; window + 1];
     let floor = ceiling - i64::try_from(window).unwrap_or(0);
-    for &count in counts {
-        if count >= floor {
-            let below = ceiling.abs_diff(count.min(ceiling));
-            cumulative[usize::try_from(below).unwrap_or(0)] += 1;
+    // Most counts are often alike, and adding to one place again and again waits for itself: so there are two tables.
+    let mut tables = [vec![0_u64; window + 1], vec![0_u64; window + 1]];
+    for pair in counts.chunks(2) {
+        for (count, table) in pair.iter().zip(&mut tables) {
+            if *count >= floor {
+                let below = ceiling.abs_diff((*count).min(ceiling));
+                table[usize::try_from(below).unwrap_or(0)] += 1;
+            }
         }
     }
+    let [mut cumulative, other] = tables;
     let mut sum = 0;
-    for count in &mut cumulative {
-        sum += *count;
+    for (count, more) in cumulative.iter_mut().zip(other) {
+        sum += *count + more;
         *count = sum;
     }
     cumulative
@@ -356,6 +395,14 @@ mod tests {
                 let threshold = threshold * i128::from(scale);
                 let expected = all.iter().filter(|c| i128::from(**c) >= threshold).count() as u64;
                 prop_assert_eq!(ranking.at_least(threshold), expected);
+            }
+            for level in 0..45_u128 {
+                let level = level * u128::try_from(scale).unwrap();
+                let below: Vec<u64> = ranking.at_least_below_top(level).collect();
+                let level = i128::try_from(level).unwrap();
+                let expected: Vec<u64> =
+                    ranking.top().iter().map(|c| ranking.at_least(i128::from(*c) - level)).collect();
+                prop_assert_eq!(below, expected);
             }
             let ranks: Vec<u64> = (0..all.len() as u64).rev().collect();
             for (rank, place) in ranks.iter().zip(ranking.places(&ranks)) {
