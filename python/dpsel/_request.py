@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core, mechanisms
+from dpsel import _core
 from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms._every import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ def request_json(
         "columns": columns,
         "privacy": privacy.to_json(),
         "max_items_per_user": max_items_per_user,
-        "mechanism": mechanisms.to_json(mechanism),
+        "mechanism": to_json(mechanism),
         "with_weights": with_weights,
     }
     return _ENCODER.encode(request)

@@ -32,7 +32,8 @@ from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import ApproxDP
 from dpsel.exceptions import CalibrationError, InvalidParameterError
-from dpsel.mechanisms import Mechanism, every, resolve
+from dpsel.mechanisms._auto import resolve
+from dpsel.mechanisms._every import every
 from dpsel.selection import columns_of, ngrams_of, open_columns, select_partitions
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
     from dpsel.typing import FileFormat, IntoContributions
 
 __all__ = ["Comparison", "compare"]

@@ -22,7 +22,7 @@ from dpsel._arguments import as_int, at_least_one, several
 from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import Mechanism, resolve
+from dpsel.mechanisms._auto import resolve
 from dpsel.report import readable
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
 
 __all__ = ["Plan", "plan"]
 

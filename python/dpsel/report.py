@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dpsel import _core
 from dpsel.exceptions import FileError, MissingFileError, ReportError
-from dpsel.mechanisms import is_usual
+from dpsel.mechanisms._shared import is_usual
 
 __all__ = ["CheckResult", "Report", "check"]
 

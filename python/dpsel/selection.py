@@ -9,7 +9,8 @@ from dpsel._arguments import as_int, type_name
 from dpsel._ingest import open_data
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import Mechanism, ranked_prior, resolve
+from dpsel.mechanisms._auto import resolve
+from dpsel.mechanisms._greedy import ranked_prior
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from dpsel._ingest import Opened
     from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
     from dpsel.typing import FileFormat, IntoContributions, Progress
 
 __all__ = ["select_partitions"]

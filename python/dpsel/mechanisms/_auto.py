@@ -1,0 +1,80 @@
+"""What ``"auto"`` chooses, from public parameters only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from dpsel._arguments import type_name
+from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms._additive import (
+    CountGaussian,
+    CountLaplace,
+    OneItem,
+)
+from dpsel.mechanisms._every import CLASSES, Mechanism
+from dpsel.mechanisms._rounds import Sips, Steered
+
+if TYPE_CHECKING:
+    from dpsel.accounting import Privacy
+
+
+def resolve(
+    mechanism: Mechanism | Literal["auto"],
+    privacy: Privacy,
+    max_items_per_user: int,
+    *,
+    with_weights: bool = False,
+) -> tuple[Mechanism, str | None]:
+    """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
+
+    ``"auto"`` looks at public parameters only.
+    """
+    if isinstance(mechanism, CLASSES):
+        return mechanism, None
+    if not _is_auto(mechanism):
+        known = ", ".join(f"{cls.__name__}()" for cls in CLASSES)
+        raise InvalidParameterError(
+            f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
+        )
+    return _choose(privacy, max_items_per_user, with_weights=with_weights)
+
+
+def _is_auto(mechanism: object) -> bool:
+    return isinstance(mechanism, str) and mechanism == "auto"
+
+
+#: The limits from which on `Steered` goes before `Sips`, with release curves and with noise, and the least
+#: epsilon for which curves are quickly made. Decision note 0008 has the comparison behind them.
+_STEERED_BEFORE_CURVES: Final = 20
+_STEERED_BEFORE_NOISE: Final = 10
+_LEAST_CURVE_EPSILON: Final = 0.1
+
+
+def _choose(privacy: Privacy, max_items_per_user: int, *, with_weights: bool) -> tuple[Mechanism, str]:
+    from dpsel.accounting import ApproxDP
+
+    plain = isinstance(privacy, ApproxDP) and not with_weights
+    if max_items_per_user == 1:
+        if plain:
+            return OneItem(), "auto: with one item per user this is the best rule there is"
+        return _best_for_one_item(privacy)
+    curves = plain and isinstance(privacy, ApproxDP) and privacy.epsilon >= _LEAST_CURVE_EPSILON
+    if max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
+        return (
+            Steered(),
+            "auto: with this limit, weights that are steered to where they are needed release most",
+        )
+    reason = "auto: with so low a limit, rounds in which a user's next items move up release most"
+    return Sips(release="curve" if curves else "noise"), reason
+
+
+def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:
+    """With one item per user all weights are 1, so the lowest threshold is best."""
+    from dpsel._request import calibrate
+
+    # Laplace noise has no zCDP guarantee here.
+    both: tuple[Mechanism, ...] = (CountLaplace(), CountGaussian())
+    candidates = both[1:] if privacy.kind == "zcdp" else both
+    thresholds = [calibrate(privacy, 1, each)["rounds"][0]["threshold"] for each in candidates]
+    best = candidates[thresholds.index(min(thresholds))]
+    return best, "auto: with one item per user every weight is 1, and this noise has the lowest threshold"

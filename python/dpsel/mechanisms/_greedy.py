@@ -1,0 +1,141 @@
+"""Greedy: users, one after the other, fill the items that they prefer."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from dpsel._arguments import as_number, type_name
+from dpsel.exceptions import DpselWarning, InvalidParameterError
+from dpsel.mechanisms._shared import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyFrequency:
+    """Let users, one after the other, fill their items one by one up to a cutoff: those they have most first.
+
+    Each user has one unit of weight. A user's first item is the one of which it has the most rows, so here
+    repeated rows count; items with equally many come in an order that is the same for all users. With
+    ``prior`` the order is that of a public table instead, and repeated rows do not count. An item is released
+    with the largest probability for its weight (a release curve); there are no noisy weights.
+
+    The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
+    differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:
+    ``docs/algorithms/greedy_frequency.md`` has the counterexample, and the proof of the one used here.
+    Guarantees :class:`~dpsel.ApproxDP` for any number of items per user: where a user has more than
+    ``max_items_per_user``, the first ones in its order count. This step uses one thread.
+
+    Args:
+        prior: Public frequencies: a mapping of items to numbers, or pairs (item, number). It must not come
+            from the private data. With several item columns the items are tuples.
+        calibration: ``"curve"``; ``"published"`` reproduces the paper with Laplace noise, guarantees
+            **nothing** and warns.
+        alpha: How far above the threshold the cutoff lies, in scales of the noise; for
+            ``calibration="published"`` only, 3 if not given.
+
+    Raises:
+        InvalidParameterError: If an argument is no such thing or outside its range.
+
+    Warns:
+        DpselWarning: If the calibration is ``"published"``.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.GreedyFrequency()
+        GreedyFrequency()
+        >>> dpsel.GreedyFrequency(prior={"the": 60_000, "of": 33_000})
+        GreedyFrequency(prior=...)
+    """
+
+    name: ClassVar[str] = "greedy_frequency"
+    prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
+    calibration: Literal["curve", "published"] = "curve"
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        from dpsel import _core
+
+        object.__setattr__(self, "prior", _frequencies(self.prior))
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
+        if not isinstance(self.calibration, str):
+            raise InvalidParameterError(
+                f'calibration must be "curve" or "published", got {type_name(self.calibration)}; leave it out'
+            )
+        _core.validate_greedy_frequency(self.calibration, self.alpha)
+        if self.calibration == "published":
+            warnings.warn(
+                "no guarantee: the published calibration of GreedyFrequency is not differentially private; "
+                "leave calibration= out for a private release",
+                DpselWarning,
+                stacklevel=3,
+            )
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return written(self)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitGreedy:
+    """Let users, one after the other, give one whole unit to their first item that is not yet full.
+
+    As :class:`GreedyFrequency`, but only whole units move. So one user changes one item by one unit, and the
+    optimal release probability of :class:`OneItem` applies to users of any number of items. Guarantees
+    :class:`~dpsel.ApproxDP`. It has no noisy weights. This step uses one thread.
+
+    Args:
+        prior: As for :class:`GreedyFrequency`.
+
+    Raises:
+        InvalidParameterError: If the argument is no such thing.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.UnitGreedy()
+        UnitGreedy()
+    """
+
+    name: ClassVar[str] = "unit_greedy"
+    prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        object.__setattr__(self, "prior", _frequencies(self.prior))
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return written(self)
+
+
+def _frequencies(prior: Any) -> dict[Any, float] | None:
+    """Return public frequencies as a dict; messages never quote an item."""
+    if prior is None:
+        return None
+    try:
+        known = dict(prior)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"prior must map items to numbers, got {type_name(prior)}; give a dict, or pairs (item, number)"
+        ) from None
+    frequencies = {item: as_number("prior", number) for item, number in known.items()}
+    if any(math.isnan(number) for number in frequencies.values()):
+        raise InvalidParameterError("prior must map items to numbers, got NaN; leave such items out")
+    return frequencies
+
+
+def ranked_prior(mechanism: object) -> list[tuple[int, Any]] | None:
+    """Return (rank, item) of a mechanism with public frequencies, the most frequent items first."""
+    if not isinstance(mechanism, GreedyFrequency | UnitGreedy) or mechanism.prior is None:
+        return None
+    frequencies = dict(mechanism.prior)
+    ordered = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
+    levels = enumerate(list(items) for _, items in groupby(ordered, key=frequencies.__getitem__))
+    return [(rank, item) for rank, items in levels for item in items]

@@ -1,0 +1,94 @@
+"""Policies: users, one after the other, raise their items towards a cutoff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpsel._arguments import as_int, as_number
+from dpsel.mechanisms._shared import ReleaseStep, check_release, written
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLaplace:
+    """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
+
+    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
+    step uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
+    :class:`~dpsel.ApproxDP`.
+
+    Args:
+        alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
+        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+
+    Raises:
+        InvalidParameterError: If an argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PolicyLaplace(alpha=2)
+        PolicyLaplace(alpha=2.0, passes=1)
+    """
+
+    name: ClassVar[str] = "policy_laplace"
+    alpha: float = 5.0
+    passes: int = 1
+    release: ReleaseStep = "noise"
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_policy(self)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return written(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyGaussian:
+    """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
+
+    Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
+    uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
+    "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+
+    Args:
+        alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
+            With a curve: above even odds, in distances from there to odds of 27 : 5.
+        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+
+    Raises:
+        InvalidParameterError: If an argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PolicyGaussian()
+        PolicyGaussian(alpha=5.0, passes=1)
+    """
+
+    name: ClassVar[str] = "policy_gaussian"
+    alpha: float = 5.0
+    passes: int = 1
+    release: ReleaseStep = "noise"
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        _check_policy(self)
+
+    def __repr__(self) -> str:
+        """As it would be written."""
+        return written(self)
+
+
+def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
+    from dpsel import _core
+
+    object.__setattr__(policy, "alpha", as_number("alpha", policy.alpha))
+    object.__setattr__(policy, "passes", as_int("passes", policy.passes))
+    _core.validate_policy(policy.alpha, policy.passes)
+    check_release(policy.release)
