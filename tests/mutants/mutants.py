@@ -453,7 +453,7 @@ MUTANTS = [
         CORE + "weighting/policy_l1.rs",
         "UNIT / quantum.max(1) / u64::from(self.passes.max(1))",
         "UNIT / quantum.max(1)",
-        (CURVE_RELEASES,),
+        (CURVE_RELEASES, "cargo:descent_in_quanta"),
     ),
     Mutant(
         "policy: users in the order of the table",
@@ -474,7 +474,7 @@ MUTANTS = [
         CORE + "weighting/policy_l1.rs",
         "slot.weight += share + one_more;",
         "slot.weight += share + 2 * one_more;",
-        (CURVE_RELEASES,),
+        (CURVE_RELEASES, "cargo:one_division_places"),
     ),
     Mutant(
         "mad: all of what returns is put on items",
