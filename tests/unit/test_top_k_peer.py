@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from benches.top_k_numpy import joint
 from scipy.stats import chi2
 
-from benches.top_k_numpy import joint
 from dpsel import _core
 from false_alarm import ALPHA
 from reference import topk

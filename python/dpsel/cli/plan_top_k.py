@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import dpsel
@@ -50,11 +52,12 @@ def command(
 
     Reads no data, so it costs no privacy.
     """
+    chosen: list[Any] = [AUTO if name == AUTO else BY_NAME[name]() for name in mechanisms or (AUTO,)]
     planned = dpsel.plan_top_k(
         privacy=privacy_of(epsilon, rho, delta),
         k=list(k),
         items=items,
-        mechanisms=[AUTO if name == AUTO else BY_NAME[name]() for name in mechanisms or (AUTO,)],
+        mechanisms=chosen,
         ordered=not unordered,
         max_items_per_user=max_items_per_user,
     )
