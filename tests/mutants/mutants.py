@@ -18,6 +18,7 @@ LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
 NOISE = "tests/statistical/test_noise.py"
+TOP_K = "tests/conformance/test_top_k_laws.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 
 
@@ -482,5 +483,40 @@ MUTANTS = [
         "(0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)",
         "(0..=PARTS).rev().find(|part| fits(*part)).map_or(0, |_| PARTS)",
         ("cargo:the_part_that_is_put_on_items",),
+    ),
+    Mutant(
+        "a swap that costs no more than an addition",
+        CORE + "topk/mechanisms/mod.rs",
+        "Neighbours::Swap => rate / 2.0,",
+        "Neighbours::Swap => rate,",
+        (TOP_K,),
+    ),
+    Mutant(
+        "sequences at the full epsilon",
+        CORE + "topk/mechanisms/joint.rs",
+        "parameters.range_epsilon() / 2.0",
+        "parameters.range_epsilon()",
+        (TOP_K,),
+    ),
+    Mutant(
+        "the stop at the count of the last candidate",
+        CORE + "topk/mechanisms/limit_domain.rs",
+        "Some(threshold.saturating_add(1).min(1 << 60))",
+        "Some(threshold.min(1))",
+        (TOP_K,),
+    ),
+    Mutant(
+        "a place that does not leave out what was taken",
+        CORE + "topk/joint.rs",
+        "(place, allowed)| allowed - place)",
+        "(_, allowed)| allowed)",
+        ("cargo:topk", TOP_K),
+    ),
+    Mutant(
+        "the tail of the levels forgotten",
+        CORE + "topk/levels.rs",
+        "        blocks.push(Block { first: horizon + 1, last: None, bound });\n",
+        "        let _ = bound;\n",
+        ("cargo:topk",),
     ),
 ]

@@ -369,6 +369,7 @@ fn cumulative(counts: &[i64], ceiling: i64, window: usize) -> Vec<u64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "test arguments are in range")]
 mod tests {
     use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Every draw against the enumerated law of its mechanism, with and without the shortcuts.
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "test arguments are in range")]
 
 use std::collections::BTreeMap;
 
@@ -317,29 +318,29 @@ fn noise_within_a_radius() {
     }
 }
 
+fn assert_enclosed(law: &impl super::levels::LevelLaw, counted: &str) {
+    use num_traits::ToPrimitive;
+
+    let mut before = num_bigint::BigUint::default();
+    for level in [0, 1, 5, 37, 200, 1000, 1999, 99_999, 100_000] {
+        let exact = law.exact_size(level);
+        assert!(exact >= before, "{counted} {level}");
+        // The same power of two off both.
+        let by = exact.bits().saturating_sub(52);
+        let scaled = law.size(level).shifted(-i64::try_from(by).unwrap()).to_interval();
+        let mantissa = (&exact >> by).to_f64().unwrap();
+        assert!(scaled.lo() <= mantissa + 1.0 && mantissa <= scaled.hi(), "{counted} {level}");
+        assert!(scaled.hi() / scaled.lo() < 1.0 + 1e-9);
+        before = exact;
+    }
+}
+
 /// Sizes on counts too many to enumerate: bounds enclose the exact numbers, which never fall.
 #[test]
 fn bounds_enclose_exact_sizes() {
-    use num_traits::ToPrimitive;
-
-    use super::levels::LevelLaw;
     let counts: Vec<i64> = (1..3000).map(|rank| 100_000 / rank).collect();
     let ranking = ranking(&counts, 50, 1 << 20);
-    fn check(law: &impl LevelLaw, counted: &str) {
-        let mut before = num_bigint::BigUint::default();
-        for level in [0, 1, 5, 37, 200, 1000, 1999, 99_999, 100_000] {
-            let exact = law.exact_size(level);
-            assert!(exact >= before, "{counted} {level}");
-            // The same power of two off both.
-            let by = exact.bits().saturating_sub(52);
-            let scaled = law.size(level).shifted(-i64::try_from(by).unwrap()).to_interval();
-            let mantissa = (&exact >> by).to_f64().unwrap();
-            assert!(scaled.lo() <= mantissa + 1.0 && mantissa <= scaled.hi(), "{counted} {level}");
-            assert!(scaled.hi() / scaled.lo() < 1.0 + 1e-9);
-            before = exact;
-        }
-    }
-    check(&Sequences::new(&ranking, 0.5), "sequences");
-    check(&Sets::new(&ranking, 0.5), "sets");
-    check(&Radius { items: 300, rate: 0.1 }, "radius");
+    assert_enclosed(&Sequences::new(&ranking, 0.5), "sequences");
+    assert_enclosed(&Sets::new(&ranking, 0.5), "sets");
+    assert_enclosed(&Radius { items: 300, rate: 0.1 }, "radius");
 }
