@@ -75,6 +75,14 @@ fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prio
     Ok(Arc::new(Prior::new(batches)))
 }
 
+/// A fresh key, or the one that a test gives.
+pub(crate) fn release_key(test_key: Option<&[u8]>) -> PyResult<ReleaseKey> {
+    match test_key {
+        None => ReleaseKey::from_system().map_err(to_python),
+        Some(given) => key_bytes(given).map(ReleaseKey::insecure_test),
+    }
+}
+
 fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
     given.try_into().map_err(|_| {
         let rule = "exactly 32 bytes";
