@@ -111,7 +111,7 @@ def select_partitions(
     )
     job = _core.Job(
         request,
-        test_key=_test_key(insecure_test_key),
+        test_key=checked_key(insecure_test_key),
         threads=None if threads is None else as_int("threads", threads),
         memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
         progress=progress,
@@ -164,7 +164,8 @@ def ngrams_of(ngrams: object) -> tuple[int, int] | None:
     return max(0, min(fewest, limit)), max(0, min(most, limit))
 
 
-def _test_key(key: object) -> bytes | None:
+def checked_key(key: object) -> bytes | None:
+    """Refuse a key that is not bytes."""
     if key is None or isinstance(key, bytes):
         return key
     raise InvalidParameterError(

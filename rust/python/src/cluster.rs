@@ -18,6 +18,13 @@ use crate::error::{guarded, parse_request, to_python};
 use crate::export::Release;
 use crate::job::release_key;
 
+/// Check the parameters of a release on a cluster.
+#[pyfunction]
+pub(crate) fn validate_cluster(request_json: &str) -> PyResult<()> {
+    let request = parse_request(request_json)?;
+    guarded(|| Plan::calibrate(&request)).map(drop)
+}
+
 /// One release on a cluster. Its pickle holds the release key: it goes to the machines that work on it and nowhere else.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct ClusterPlan {

@@ -30,7 +30,7 @@ mod _core {
         validate_privacy, validate_sips, validate_steered,
     };
     #[pymodule_export]
-    use super::cluster::{ClusterPlan, ClusterTask};
+    use super::cluster::{ClusterPlan, ClusterTask, validate_cluster};
     #[pymodule_export]
     use super::export::{Release, write_text};
     #[pymodule_export]

@@ -38,7 +38,16 @@ impl Plan {
     /// As the local engine's for parameters and schema; [`Error::Incompatible`] for a mechanism whose users have to come
     /// one after the other.
     pub fn new(request: Request, schema: &Schema, key: ReleaseKey) -> Result<Self> {
-        request.preference()?;
+        let calibration = Self::calibrate(&request)?;
+        ingest::check_schema(schema, &request.columns)?;
+        Ok(Self::from_parts(request, calibration, key))
+    }
+
+    /// Check the parameters alone, and calibrate.
+    ///
+    /// # Errors
+    /// As [`Plan::new`], but for the schema.
+    pub fn calibrate(request: &Request) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
         if !calibration.rounds.iter().all(in_pieces) {
             return Err(Error::Incompatible {
@@ -47,8 +56,7 @@ impl Plan {
                       call dpsel.select_partitions on one machine",
             });
         }
-        ingest::check_schema(schema, &request.columns)?;
-        Ok(Self::from_parts(request, calibration, key))
+        Ok(calibration)
     }
 
     /// The same plan on another machine.

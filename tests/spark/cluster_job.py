@@ -1,0 +1,123 @@
+"""A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
+
+    python tests/spark/cluster_job.py
+
+Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once, contributions that are
+no longer cached. Run by test_failures.py as a process of its own, because a process has one Spark context.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import cloudpickle  # noqa: E402
+from conftest import session  # noqa: E402
+from spark_support import arguments, rows, table  # noqa: E402
+
+import dpsel  # noqa: E402
+import dpsel.spark  # noqa: E402
+from dpsel.spark import _tasks  # noqa: E402
+
+
+@dataclass
+class Dying:
+    """A task that kills its executor once: a worker's parent is its daemon, whose parent is the executor."""
+
+    task: Any
+    mark: str
+
+    def __call__(self, batches):
+        for batch in self.task(batches):
+            yield batch
+            if not Path(self.mark).exists():
+                Path(self.mark).touch()
+                daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()
+                os.kill(int(daemon[1]), signal.SIGKILL)
+                time.sleep(60)
+
+
+@dataclass
+class Slow:
+    """A task whose first attempt on one partition takes so long that Spark starts a second one."""
+
+    task: Any
+    mark: str
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context.partitionId() == 0 and context.attemptNumber() == 0:
+            time.sleep(8)
+        elif context.partitionId() == 0:
+            Path(self.mark).touch()
+        yield from self.task(batches)
+
+
+@dataclass
+class Uncached:
+    """Clears the cache on the driver, before the round's job is planned."""
+
+    task: Any
+    spark: Any
+
+    def wrapped(self):
+        self.spark.catalog.clearCache()
+        return self.task
+
+
+def select(spark, frame, mark: Path, scenario: str) -> dict:
+    plain = _tasks.Weigh
+
+    def weigh(*given):
+        task = plain(*given)
+        if scenario == "dying" and task.round == 1:
+            return Dying(task, str(mark))
+        if scenario == "slow" and task.round == 1:
+            return Slow(task, str(mark))
+        if scenario == "uncached":
+            return Uncached(task, spark).wrapped()
+        return task
+
+    _tasks.Weigh = weigh
+    try:
+        found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
+    finally:
+        _tasks.Weigh = plain
+    return {"items": found.to_local().to_pylist(), "happened": mark.exists(), "report": found.report.to_json()}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    cloudpickle.register_pickle_by_value(sys.modules["__main__"])
+    settings = {
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.speculation": "true",
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.minTaskRuntime": "1s",
+        "spark.local.dir": str(folder / "local"),
+    }
+    spark = session("local-cluster[2,1,1024]", **settings)
+    frame = spark.createDataFrame(table(rows())).repartition(6)
+    results = {
+        scenario: select(spark, frame, folder / scenario, scenario)
+        for scenario in ("plain", "dying", "slow", "uncached")
+    }
+    spark.stop()
+    print("RESULTS" + json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

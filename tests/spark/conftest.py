@@ -1,0 +1,48 @@
+"""Spark sessions for the tests: a small local one, and a real cluster of processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from importlib.util import find_spec
+
+import pytest
+
+#: `nox -s spark` installs PySpark; without it there is nothing to collect here, and `-m spark` fails.
+collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+
+
+def session(master: str, **settings: str):
+    """A session that is small and quiet; the interpreter of the tests runs the tasks."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName("dpsel-tests")
+    fixed = {
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    for name, value in (fixed | settings).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+@pytest.fixture(scope="session")
+def events(tmp_path_factory):
+    """The folder of the event log of the local session."""
+    return tmp_path_factory.mktemp("events")
+
+
+@pytest.fixture(scope="session")
+def spark(events):
+    """Two threads in one process."""
+    made = session("local[2]", **{"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()})
+    yield made
+    made.stop()
