@@ -94,7 +94,11 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
     finally:
         _tasks.Weigh = plain
-    return {"items": found.to_local().to_pylist(), "happened": mark.exists(), "report": found.report.to_json()}
+    return {
+        "items": found.to_local().to_pylist(),
+        "happened": mark.exists(),
+        "report": found.report.to_json(),
+    }
 
 
 def main() -> None:

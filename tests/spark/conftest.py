@@ -6,8 +6,12 @@ import os
 import sys
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+# Tests are imported without their folder on the path; the helpers beside them are wanted by name.
+sys.path.insert(0, str(Path(__file__).parent))
 
 #: `nox -s spark` installs PySpark; without it there is nothing to collect here, and `-m spark` fails.
 collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]

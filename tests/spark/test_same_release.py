@@ -29,7 +29,9 @@ def test_every_parallel_mechanism(frame, local, mechanism) -> None:
     assert 5 < same(frame, local, mechanism).num_rows < 2900
 
 
-@pytest.mark.parametrize("mechanism", [m for m in PARALLEL if getattr(m, "release", "noise") == "noise"], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism", [m for m in PARALLEL if getattr(m, "release", "noise") == "noise"], ids=repr
+)
 def test_noisy_weights_and_zcdp(frame, local, mechanism) -> None:
     if isinstance(mechanism, dpsel.OneItem):
         return
@@ -60,7 +62,9 @@ def test_no_rows(spark, local) -> None:
 
 
 def texts(users: int) -> list[tuple]:
-    return [(f"user {user:030}", "tea" if item % 3 else f"drink number {item} " * 7) for user, item in rows(users)]
+    return [
+        (f"user {user:030}", "tea" if item % 3 else f"drink number {item} " * 7) for user, item in rows(users)
+    ]
 
 
 def kinds():
@@ -70,7 +74,10 @@ def kinds():
     yield "null items", [(user, None if item % 3 == 0 else item) for user, item in some]
     yield "dates", [(day + dt.timedelta(user), day + dt.timedelta(item)) for user, item in some]
     yield "instants", [(user, second + dt.timedelta(seconds=item)) for user, item in some]
-    yield "local times", [(user, second.replace(tzinfo=None) + dt.timedelta(seconds=item)) for user, item in some]
+    yield (
+        "local times",
+        [(user, second.replace(tzinfo=None) + dt.timedelta(seconds=item)) for user, item in some],
+    )
     yield "binary", [(str(user).encode(), str(item).encode() * 9) for user, item in some]
     yield "booleans", [(user, item % 2 == 0) for user, item in some]
     yield "lists", [(user, [item, item + 1, None] if item else None) for user, item in some]
@@ -88,7 +95,9 @@ def test_several_item_columns(spark) -> None:
     data = [(user, item % 7, None if item == 3 else f"city {item % 9}") for user, item in rows(400, 60)]
     local = table(data, names=("user", "a number", "a.city`"))
     item = ["a.city`", "a number"]
-    found = same(spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), item=item, max_items_per_user=40)
+    found = same(
+        spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), item=item, max_items_per_user=40
+    )
     assert found.column_names == item
     assert found.num_rows > 5
 
@@ -97,7 +106,9 @@ def test_ngrams(spark) -> None:
     words = "the quick brown fox jumps over the lazy dog".split()
     data = [(user, " ".join(words[item % 7 :][:4])) for user, item in rows(300, 30)]
     local = table(data)
-    found = same(spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), ngrams=(1, 2), max_items_per_user=40)
+    found = same(
+        spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), ngrams=(1, 2), max_items_per_user=40
+    )
     assert found.num_rows > 5
 
 
@@ -132,7 +143,8 @@ def test_fresh_keys_differ(frame) -> None:
     from spark_support import arguments
 
     first, second = (
-        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), insecure_test_key=None)) for _ in range(2)
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), insecure_test_key=None))
+        for _ in range(2)
     )
     assert first.report["key"]["commitment"] != second.report["key"]["commitment"]
     assert not first.report.is_insecure

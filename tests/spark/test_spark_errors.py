@@ -58,7 +58,9 @@ def test_types(spark, local, no_jobs, kind, column) -> None:
     frame = spark.createDataFrame(local).selectExpr(
         *(f"cast(null as {kind}) as {name}" if name == column else name for name in ("user", "item"))
     )
-    with pytest.raises(SchemaError, match=f"^{column} column '{column}' of the input has type .*, which is not"):
+    with pytest.raises(
+        SchemaError, match=f"^{column} column '{column}' of the input has type .*, which is not"
+    ):
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
 
 
@@ -75,7 +77,9 @@ def test_types(spark, local, no_jobs, kind, column) -> None:
     ids=repr,
 )
 def test_mechanisms_that_need_an_order(spark, local, no_jobs, mechanism) -> None:
-    with pytest.raises(InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"):
+    with pytest.raises(
+        InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"
+    ):
         dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
 
 
@@ -92,7 +96,9 @@ def test_other_tables(local) -> None:
 
 def test_a_null_user(spark, local) -> None:
     frame = spark.createDataFrame(local).selectExpr("nullif(user, 7) as user", "item")
-    with pytest.raises(DataError, match=r"^the input: user column 'user' is null in row \d+; every row must name"):
+    with pytest.raises(
+        DataError, match=r"^the input: user column 'user' is null in row \d+; every row must name"
+    ):
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
 
 

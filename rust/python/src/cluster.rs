@@ -45,7 +45,12 @@ impl ClusterPlan {
 
     /// The plan from what `__reduce__` gave.
     #[staticmethod]
-    fn from_parts(request_json: &str, calibration_json: &str, key: &[u8], insecure_test: bool) -> PyResult<Self> {
+    fn from_parts(
+        request_json: &str,
+        calibration_json: &str,
+        key: &[u8],
+        insecure_test: bool,
+    ) -> PyResult<Self> {
         const DAMAGED: Error = Error::Internal("the pickled plan is damaged");
         let request = parse_request(request_json)?;
         let calibration = serde_json::from_str(calibration_json).map_err(|_| to_python(DAMAGED))?;

@@ -48,7 +48,8 @@ impl Name {
         };
         let vocabulary = &contributions.vocabulary;
         let all = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
-        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.unnamed.take(*item).is_some()).collect();
+        let found: Vec<(usize, Digest)> =
+            all.filter(|(_, item)| self.unnamed.take(*item).is_some()).collect();
         if found.is_empty() {
             return Ok(Vec::new());
         }

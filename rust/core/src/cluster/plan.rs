@@ -123,11 +123,17 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(&self, named: &[RecordBatch], mut released: Decisions, schema: &Schema) -> Result<Release> {
+    pub fn publish(
+        &self,
+        named: &[RecordBatch],
+        mut released: Decisions,
+        schema: &Schema,
+    ) -> Result<Release> {
         let report = Report::new((*self.request).clone(), (*self.calibration).clone(), &self.key);
         let mut units = Vec::with_capacity(released.len());
         let mut items = Vec::with_capacity(named.len() + 1);
-        items.push(RecordBatch::new_empty(ingest::item_schema(schema, &self.request.columns)?.arrow_schema()));
+        items
+            .push(RecordBatch::new_empty(ingest::item_schema(schema, &self.request.columns)?.arrow_schema()));
         for batch in named {
             for digest in digests(batch)? {
                 units.push(released.take(digest).ok_or(CHANGED)?);
@@ -156,7 +162,8 @@ fn changed() -> Error {
 }
 
 fn digests(named: &RecordBatch) -> Result<Vec<Digest>> {
-    let column = named.column_by_name(DIGEST).and_then(|column| column.as_binary_opt::<i32>()).ok_or(NAMES)?;
+    let column =
+        named.column_by_name(DIGEST).and_then(|column| column.as_binary_opt::<i32>()).ok_or(NAMES)?;
     let digest = |bytes: Option<&[u8]>| Some(Digest(u128::from_le_bytes(bytes?.try_into().ok()?)));
     column.iter().map(digest).collect::<Option<_>>().ok_or(NAMES)
 }
@@ -173,7 +180,11 @@ pub(super) fn control() -> Control {
 }
 
 /// Read batches as the local engine does; `None` if there are none.
-pub(super) fn read(batches: Vec<RecordBatch>, columns: &Columns, key: &ReleaseKey) -> Result<Option<Contributions>> {
+pub(super) fn read(
+    batches: Vec<RecordBatch>,
+    columns: &Columns,
+    key: &ReleaseKey,
+) -> Result<Option<Contributions>> {
     let Some(first) = batches.first() else {
         return Ok(None);
     };

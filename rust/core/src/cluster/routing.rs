@@ -30,7 +30,10 @@ impl Routes {
     }
 
     /// The route of a digest: a function of bits that no hash table of the engine starts from.
-    #[expect(clippy::cast_possible_truncation, reason = "32 bits are meant, and the product's upper half has them")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "32 bits are meant, and the product's upper half has them"
+    )]
     pub(super) fn of(self, digest: Digest) -> u32 {
         let bits = (digest.0 >> 64) as u32;
         ((u64::from(bits) * u64::from(self.0)) >> 32) as u32

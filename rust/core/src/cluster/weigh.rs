@@ -2,11 +2,11 @@
 
 use arrow_array::RecordBatch;
 
+use super::Stage;
 use super::decide::Decisions;
 use super::packing::{push_weight, unpack};
 use super::plan::{Plan, control};
 use super::routing::{Routed, Routes, unrouted};
-use super::Stage;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ContributionsBuilder, ItemCode, ItemOrder, Vocabulary};
 use crate::mechanisms::Round;
