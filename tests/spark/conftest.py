@@ -50,3 +50,11 @@ def spark(events):
     made = session("local[2]", **{"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()})
     yield made
     made.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Py4J leaves its sockets to the garbage collector, which pytest would report as errors of some later test."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

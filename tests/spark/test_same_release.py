@@ -103,7 +103,7 @@ def test_several_item_columns(spark) -> None:
 
 
 def test_ngrams(spark) -> None:
-    words = "the quick brown fox jumps over the lazy dog".split()
+    words = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog"]
     data = [(user, " ".join(words[item % 7 :][:4])) for user, item in rows(300, 30)]
     local = table(data)
     found = same(
@@ -115,8 +115,9 @@ def test_ngrams(spark) -> None:
 def test_collations_do_not_join_items(spark) -> None:
     local = table([(user, "tea" if user % 2 else "TEA") for user in range(400)])
     frame = spark.createDataFrame(local).selectExpr("user", "item collate UTF8_LCASE as item")
-    import dpsel.spark
     from spark_support import arguments
+
+    import dpsel.spark
 
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     assert found.to_local().to_pylist() == ["TEA", "tea"]
@@ -129,8 +130,9 @@ def test_one_large_user_and_one_item_of_everybody(spark) -> None:
 
 
 def test_the_items_are_a_frame_of_spark(frame, local) -> None:
-    import dpsel.spark
     from spark_support import arguments
+
+    import dpsel.spark
 
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
     assert found.items.toArrow().equals(released(found.to_local()).cast(found.items.toArrow().schema))
@@ -139,8 +141,9 @@ def test_the_items_are_a_frame_of_spark(frame, local) -> None:
 
 
 def test_fresh_keys_differ(frame) -> None:
-    import dpsel.spark
     from spark_support import arguments
+
+    import dpsel.spark
 
     first, second = (
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), insecure_test_key=None))

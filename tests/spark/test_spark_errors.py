@@ -26,6 +26,7 @@ def no_jobs(spark):
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
+@pytest.mark.usefixtures("no_jobs")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -43,7 +44,7 @@ def no_jobs(spark):
     ],
     ids=str,
 )
-def test_parameters_and_columns(spark, local, no_jobs, wrong) -> None:
+def test_parameters_and_columns(spark, local, wrong) -> None:
     given = arguments(dpsel.Sips()) | wrong
     with pytest.raises(dpsel.DpselError) as here:
         dpsel.select_partitions(local, **given)
@@ -52,9 +53,10 @@ def test_parameters_and_columns(spark, local, no_jobs, wrong) -> None:
     assert (type(there.value), str(there.value)) == (type(here.value), str(here.value))
 
 
+@pytest.mark.usefixtures("no_jobs")
 @pytest.mark.parametrize("kind", ["double", "decimal(9, 2)", "struct<a: int>", "map<int, int>"])
 @pytest.mark.parametrize("column", ["user", "item"])
-def test_types(spark, local, no_jobs, kind, column) -> None:
+def test_types(spark, local, kind, column) -> None:
     frame = spark.createDataFrame(local).selectExpr(
         *(f"cast(null as {kind}) as {name}" if name == column else name for name in ("user", "item"))
     )
@@ -64,6 +66,7 @@ def test_types(spark, local, no_jobs, kind, column) -> None:
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
 
 
+@pytest.mark.usefixtures("no_jobs")
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -76,15 +79,16 @@ def test_types(spark, local, no_jobs, kind, column) -> None:
     ],
     ids=repr,
 )
-def test_mechanisms_that_need_an_order(spark, local, no_jobs, mechanism) -> None:
+def test_mechanisms_that_need_an_order(spark, local, mechanism) -> None:
     with pytest.raises(
         InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"
     ):
         dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
 
 
+@pytest.mark.usefixtures("no_jobs")
 @pytest.mark.parametrize("routes", [0, -1, 2**31, True, 1.5])
-def test_routes(spark, local, no_jobs, routes) -> None:
+def test_routes(spark, local, routes) -> None:
     with pytest.raises(InvalidParameterError, match="routes must be"):
         dpsel.spark.select_partitions(spark.createDataFrame(local), routes=routes, **arguments(dpsel.Sips()))
 

@@ -25,17 +25,18 @@ def test_neither_key_nor_names_are_in_the_event_log(spark, events) -> None:
     found = dpsel.spark.select_partitions(spark.createDataFrame(table(data)), **arguments(dpsel.Sips()))
     assert len(found) > 0
     logged = b"".join(path.read_bytes() for path in events.rglob("*") if path.is_file())
-    assert b"MapInArrow" in logged and b"SparkListenerSQLExecutionStart" in logged
+    assert b"MapInArrow" in logged
+    assert b"SparkListenerSQLExecutionStart" in logged
     assert not [spelling for spelling in spellings(KEY) if spelling in logged]
     assert b"name of item" not in logged
 
 
 def test_functions_show_no_key() -> None:
+    import pyarrow as pa
+
     from dpsel import _core
     from dpsel._request import request_json
     from dpsel.spark import _tasks
-
-    import pyarrow as pa
 
     given = arguments(dpsel.Sips())
     request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
@@ -49,8 +50,6 @@ def test_functions_show_no_key() -> None:
 def test_what_stages_pass_on_holds_no_names() -> None:
     """What Spark shuffles, spills and keeps is what tasks return."""
     import pickle
-
-    import pyarrow as pa
 
     from dpsel import _core
     from dpsel._request import request_json
@@ -66,5 +65,6 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     assert [len(stage) > 0 for stage in (encoded, weighed, decided)] == [True] * 3
     for batch in encoded + weighed + decided:
         for packed in batch["packed"].to_pylist():
-            assert b"name " not in packed and b"person " not in packed
+            assert b"name " not in packed
+            assert b"person " not in packed
             assert not [spelling for spelling in spellings(KEY) if spelling in packed]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.spark import _tasks
 from dpsel.spark._errors import own_errors
-from dpsel.spark._schema import item_types, quoted
+from dpsel.spark._schema import exact_schema, item_types, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,9 +37,10 @@ class Dataflow:
         self._plan = plan
         self._routes = routes
 
-    def run(self, schema: Any, reason: str | None) -> _core.Release:
-        """Run all jobs; ``schema`` is the Arrow schema of the table, ``reason`` why the mechanism was chosen."""
+    def run(self, reason: str | None) -> _core.Release:
+        """Run all jobs; ``reason`` says why the mechanism was chosen."""
         with own_errors():
+            schema = exact_schema(self._data, self._columns)
             released = self._decisions()
             named = self._names(released) if released else []
         return self._plan.publish(named, released, schema, reason)

@@ -92,10 +92,9 @@ def select_partitions(
         raise SchemaError(
             f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.select_partitions instead"
         )
-    schema = arrow_schema(data, columns)
-    plan = _core.ClusterPlan(request, schema, test_key=key)
+    plan = _core.ClusterPlan(request, arrow_schema(data, columns), test_key=key)
     flow = Dataflow(data, columns, plan, _routes(data, routes))
-    return SparkRelease(Release(flow.run(schema, reason), "pyarrow"), data.sparkSession)
+    return SparkRelease(Release(flow.run(reason), "pyarrow"), data.sparkSession)
 
 
 def _routes(data: Any, routes: int | None) -> int:
