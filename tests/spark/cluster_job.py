@@ -2,8 +2,8 @@
 
     python tests/spark/cluster_job.py
 
-Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once, contributions that are
-no longer cached. Run by test_failures.py as a process of its own, because a process has one Spark context.
+Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once, contributions
+that are no longer cached. The classes of tasks stand in this file, which is the main module: so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import cloudpickle  # noqa: E402
 from conftest import session  # noqa: E402
 from spark_support import arguments, rows, table  # noqa: E402
 
@@ -64,18 +63,6 @@ class Slow:
         yield from self.task(batches)
 
 
-@dataclass
-class Uncached:
-    """Clears the cache on the driver, before the round's job is planned."""
-
-    task: Any
-    spark: Any
-
-    def wrapped(self):
-        self.spark.catalog.clearCache()
-        return self.task
-
-
 def select(spark, frame, mark: Path, scenario: str) -> dict:
     plain = _tasks.Weigh
 
@@ -86,7 +73,8 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         if scenario == "slow" and task.round == 1:
             return Slow(task, str(mark))
         if scenario == "uncached":
-            return Uncached(task, spark).wrapped()
+            # On the driver, before the round is planned.
+            spark.catalog.clearCache()
         return task
 
     _tasks.Weigh = weigh
@@ -103,7 +91,6 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    cloudpickle.register_pickle_by_value(sys.modules["__main__"])
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.speculation": "true",
@@ -111,6 +98,8 @@ def main() -> None:
         "spark.speculation.multiplier": "1.1",
         "spark.speculation.quantile": "0.1",
         "spark.speculation.minTaskRuntime": "1s",
+        # For stages of few tasks, which have no others to be compared with.
+        "spark.speculation.task.duration.threshold": "1s",
         "spark.local.dir": str(folder / "local"),
     }
     spark = session("local-cluster[2,1,1024]", **settings)

@@ -47,7 +47,8 @@ def events(tmp_path_factory):
 @pytest.fixture(scope="session")
 def spark(events):
     """Two threads in one process."""
-    made = session("local[2]", **{"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()})
+    settings = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
+    made = session("local[2]", **settings, **{"spark.eventLog.dir": events.as_uri()})
     yield made
     made.stop()
 

@@ -66,7 +66,7 @@ fn pack(contributions: &Contributions, routes: Routes) -> Routed {
     let mut order: Vec<(u32, usize)> = users.map(|(at, digest)| (routes.of(*digest), at)).collect();
     order.sort_unstable();
     let mut packer = Packer::new(contributions);
-    let mut routed = Routed::default();
+    let mut made = Routed::default();
     for group in order.chunk_by(|a, b| a.0 == b.0) {
         for &(route, user) in group {
             let items = &contributions.items.as_slice()[contributions.starts[user]..];
@@ -75,12 +75,12 @@ fn pack(contributions: &Contributions, routes: Routes) -> Routed {
                 packer.add_user(contributions.users[user], items);
             }
             if packer.bytes() >= PACKED_BYTES {
-                packer.take().into_iter().for_each(|packed| routed.push(route, packed));
+                packer.take().into_iter().for_each(|packed| made.push(route, packed));
             }
         }
-        packer.take().into_iter().for_each(|packed| routed.push(group[0].0, packed));
+        packer.take().into_iter().for_each(|packed| made.push(group[0].0, packed));
     }
-    routed
+    made
 }
 
 impl Stage for Encode {

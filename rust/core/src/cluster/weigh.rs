@@ -67,18 +67,18 @@ fn pack(histogram: &WeightHistogram, vocabulary: &Vocabulary, routes: Routes) ->
     let weighed = digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, weight)| *weight > 0);
     let mut order: Vec<(u32, Digest, u64)> = weighed.map(|(item, w)| (routes.of(item), item, w)).collect();
     order.sort_unstable_by_key(|(route, ..)| *route);
-    let mut routed = Routed::default();
+    let mut made = Routed::default();
     for group in order.chunk_by(|a, b| a.0 == b.0) {
         let mut packed = Vec::new();
         for &(route, item, weight) in group {
             push_weight(item, weight, &mut packed);
             if packed.len() >= PACKED_BYTES {
-                routed.push(route, std::mem::take(&mut packed));
+                made.push(route, std::mem::take(&mut packed));
             }
         }
-        routed.push(group[0].0, packed);
+        made.push(group[0].0, packed);
     }
-    routed
+    made
 }
 
 impl Decisions {
