@@ -2,8 +2,8 @@
 
     python -m benches.spark_scaling --users 50000 500000
 
-Each run is a process of its own with a session of `local[threads]`. Shuffled bytes are what map tasks wrote, from the
-event log, compressed as Spark does by default.
+Each run is a process of its own with a session of `local[threads]`. Shuffled bytes are what map tasks
+wrote, from the event log, compressed as Spark does by default.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
     python tests/spark/cluster_job.py
 
-Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once, contributions
-that are no longer cached. The classes of tasks stand in this file, which is the main module: so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
+Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once,
+contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
+so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark
+context.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from conftest import session  # noqa: E402
 from spark_support import arguments, rows, table  # noqa: E402
 
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
+from conftest import session  # noqa: E402
 from dpsel.spark import _tasks  # noqa: E402
 
 

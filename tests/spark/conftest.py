@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,7 +53,7 @@ def spark(events):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Py4J leaves its sockets to the garbage collector, which pytest would report as errors of some later test."""
+    """Py4J leaves its sockets to the garbage collector, which pytest would report in some later test."""
     for item in items:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))

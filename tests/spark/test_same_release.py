@@ -129,7 +129,7 @@ def test_one_large_user_and_one_item_of_everybody(spark) -> None:
     same(spark.createDataFrame(local).repartition(7), local, dpsel.Sips(), routes=5)
 
 
-def test_the_items_are_a_frame_of_spark(frame, local) -> None:
+def test_the_items_are_a_frame_of_spark(frame) -> None:
     from spark_support import arguments
 
     import dpsel.spark

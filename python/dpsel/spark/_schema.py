@@ -11,7 +11,7 @@ __all__ = ["arrow_schema", "exact_schema", "item_types", "quoted"]
 
 
 def arrow_schema(data: Any, columns: Sequence[str]) -> Any:
-    """Return the Arrow schema of a DataFrame, without a job: types of the needed columns, names of the others.
+    """Return the Arrow schema of a DataFrame without a job: types of needed columns, names of the others.
 
     Time zones may be other ones than tasks see.
     """

@@ -27,8 +27,8 @@ __all__ = ["select_partitions"]
 def select_partitions(
     data: Any,
     *,
-    user: str,
-    item: str | Sequence[str],
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
     mechanism: Mechanism | Literal["auto"] = "auto",

@@ -1,7 +1,7 @@
 """What runs on the executors: one task of a stage, batches in and batches out.
 
-The functions of tasks hold the release key. They travel as Spark's serialised functions, which are not part of
-plans, SQL text or event logs.
+The functions of tasks hold the release key. They travel as Spark's serialised functions, which are not part
+of plans, SQL text or event logs.
 """
 
 from __future__ import annotations
