@@ -92,6 +92,7 @@ def session(threads: int, events: str):
         .config("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", 1_000_000)
         .config("spark.eventLog.enabled", "true")
         .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.rolling.enabled", "false")
         .config("spark.eventLog.dir", Path(events).as_uri())
         .config("spark.log.level", "ERROR")
         .getOrCreate()
@@ -136,8 +137,8 @@ def with_one_machine(path: str, spark) -> int:  # noqa: ARG001 - the engines hav
 def stages(events: Path) -> dict:
     """Bytes that map tasks wrote, and seconds and bytes of each stage that took long."""
     shuffled, found = 0, []
-    for path in events.rglob("*"):
-        for line in path.read_text().splitlines() if path.is_file() else []:
+    for path in events.glob("local-*"):
+        for line in path.read_text().splitlines():
             event = json.loads(line)
             if event.get("Event") != "SparkListenerStageCompleted":
                 continue

@@ -50,8 +50,8 @@ def test_partitions_and_routes_do_not_matter(spark, local, partitions, routes) -
 
 
 def test_empty_partitions_and_repeated_rows(spark, local) -> None:
-    twice = spark.createDataFrame(local).union(spark.createDataFrame(local)).repartition(40)
-    few = twice.where("user < 200").repartition(300)
+    twice = spark.createDataFrame(local).union(spark.createDataFrame(local)).repartition(12)
+    few = twice.where("user < 200").repartition(40)
     same(twice, local, dpsel.Sips())
     same(few, local.filter(pa.compute.less(local["user"], 200)), dpsel.Sips())
 
