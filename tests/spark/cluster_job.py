@@ -1,6 +1,6 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py
+    python tests/spark/cluster_job.py FOLDER plain dying slow uncached
 
 Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once,
 contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
@@ -106,10 +106,7 @@ def main() -> None:
     }
     spark = session("local-cluster[2,1,1024]", **settings)
     frame = spark.createDataFrame(table(rows())).repartition(6)
-    results = {
-        scenario: select(spark, frame, folder / scenario, scenario)
-        for scenario in ("plain", "dying", "slow", "uncached")
-    }
+    results = {scenario: select(spark, frame, folder / scenario, scenario) for scenario in sys.argv[2:]}
     spark.stop()
     print("RESULTS" + json.dumps(results))
 

@@ -15,6 +15,7 @@ import dpsel
 
 pytestmark = pytest.mark.spark
 
+SCENARIOS = ["plain", "dying", "slow", "uncached"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -25,7 +26,7 @@ def results(tmp_path_factory):
 
     home = Path(pyspark.__file__).parent
     given = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [sys.executable, str(JOB), str(tmp_path_factory.mktemp("cluster"))]
+    command = [sys.executable, str(JOB), str(tmp_path_factory.mktemp("cluster")), *SCENARIOS]
     done = subprocess.run(
         command, env=os.environ | given, capture_output=True, text=True, timeout=400, check=False
     )
@@ -39,7 +40,7 @@ def expected():
     return [list(item) for item in here.to_pylist()], here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["plain", "dying", "slow", "uncached"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_release_is_the_local_one(results, expected, scenario) -> None:
     items, report = expected
     assert results[scenario]["items"] == items
