@@ -1,6 +1,6 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER plain dying slow uncached
+    python tests/spark/cluster_job.py FOLDER plain dying uncached
 
 Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once,
 contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
@@ -47,24 +47,6 @@ class Dying:
                 time.sleep(60)
 
 
-@dataclass
-class Slow:
-    """A task whose first attempt on one partition takes so long that Spark starts a second one."""
-
-    task: Any
-    mark: str
-
-    def __call__(self, batches):
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        if context.partitionId() == 0 and context.attemptNumber() == 0:
-            time.sleep(8)
-        elif context.partitionId() == 0:
-            Path(self.mark).touch()
-        yield from self.task(batches)
-
-
 def select(spark, frame, mark: Path, scenario: str) -> dict:
     plain = _tasks.Weigh
 
@@ -72,8 +54,6 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         task = plain(*given)
         if scenario == "dying" and task.round == 1:
             return Dying(task, str(mark))
-        if scenario == "slow" and task.round == 1:
-            return Slow(task, str(mark))
         if scenario == "uncached":
             # On the driver, before the round is planned.
             spark.catalog.clearCache()
@@ -95,13 +75,6 @@ def main() -> None:
     folder = Path(sys.argv[1])
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "spark.speculation": "true",
-        "spark.speculation.interval": "100ms",
-        "spark.speculation.multiplier": "1.1",
-        "spark.speculation.quantile": "0.1",
-        "spark.speculation.minTaskRuntime": "1s",
-        # For stages of few tasks, which have no others to be compared with.
-        "spark.speculation.task.duration.threshold": "1s",
         "spark.local.dir": str(folder / "local"),
     }
     spark = session("local-cluster[2,1,1024]", **settings)
