@@ -2,7 +2,7 @@
 
     python tests/spark/cluster_job.py FOLDER plain dying uncached
 
-Scenarios: nothing, an executor that dies in the middle of a round, tasks that run twice at once,
+Scenarios: nothing, an executor that dies in the middle of a round, and
 contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
 so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark
 context.
