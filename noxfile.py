@@ -88,7 +88,7 @@ def types(session: nox.Session) -> None:
 def pytest(session: nox.Session) -> None:
     """Run the Python tests that take seconds, and every example in code and documents."""
     build(session)
-    session.run("pytest", "-m", "not slow and not statistical", *session.posargs)
+    session.run("pytest", "-m", "not slow and not statistical and not spark", *session.posargs)
     if not session.posargs:
         session.run("pytest", "--doctest-modules", "python/dpsel")
 
@@ -97,7 +97,15 @@ def pytest(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the tests marked slow."""
     build(session)
-    session.run("pytest", "-m", "slow", *session.posargs)
+    session.run("pytest", "-m", "slow and not spark", *session.posargs)
+
+
+@nox.session
+def spark(session: nox.Session) -> None:
+    """Install PySpark and run the tests on Spark sessions and small clusters; needs Java 17."""
+    session.run("python", "-m", "pip", "install", "--quiet", "pyspark>=4.0")
+    build(session)
+    session.run("pytest", "-m", "spark", *session.posargs)
 
 
 @nox.session

@@ -26,19 +26,20 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in (
         "slow: takes more than a few seconds; not in the default run",
         "statistical: draws fresh keys; fails by chance at most once in 1 / FALSE_ALARM runs",
+        "spark: starts Spark sessions; not in the default run, nox -s spark installs PySpark and runs them",
         "shared_data: needs the real data sets, which do not ship with the repository",
     ):
         config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests out unless they are asked for by `-m`."""
+    """Leave slow tests and those of Spark out unless they are asked for by `-m`."""
     if config.getoption("-m"):
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    left_out = [item for item in items if item.get_closest_marker("slow") or item.get_closest_marker("spark")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(params=MECHANISMS, ids=str, scope="session")

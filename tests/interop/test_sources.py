@@ -290,7 +290,8 @@ def test_spark_is_recognised_before_the_arrow_protocol():
             raise AssertionError
 
     with pytest.raises(
-        SchemaError, match="^Spark DataFrames are not supported by this version; export to Parquet"
+        SchemaError,
+        match="^a Spark DataFrame is selected from where it is; call dpsel.spark.select_partitions instead$",
     ):
         select(DataFrame())
 

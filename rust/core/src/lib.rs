@@ -14,10 +14,12 @@
 //!
 //! [`accounting`] (privacy parameters and their cost) and [`random`] (the keyed PRF) stand beside the
 //! stages; [`mechanisms`] says which weighting, noise and threshold each published mechanism uses, and
-//! [`pipeline`] runs the stages in order. [`topk`] selects the items that most users hold.
+//! [`pipeline`] runs the stages in order; [`cluster`] runs them in pieces on many machines. [`topk`] selects the items
+//! that most users hold.
 
 pub mod accounting;
 pub mod bounding;
+pub mod cluster;
 pub mod contributions;
 pub mod control;
 pub mod error;

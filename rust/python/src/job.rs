@@ -116,6 +116,14 @@ fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> P
     Ok(Asked::TopK(request, domain))
 }
 
+/// A fresh key, or the one that a test gives.
+pub(crate) fn release_key(test_key: Option<&[u8]>) -> PyResult<ReleaseKey> {
+    match test_key {
+        None => ReleaseKey::from_system().map_err(to_python),
+        Some(given) => key_bytes(given).map(ReleaseKey::insecure_test),
+    }
+}
+
 pub(crate) fn key_bytes(given: &[u8]) -> PyResult<[u8; 32]> {
     given.try_into().map_err(|_| {
         let rule = "exactly 32 bytes";

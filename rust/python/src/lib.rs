@@ -1,6 +1,7 @@
 //! `dpsel._core`: the Rust core as a Python module. Translation only; the mathematics is in `dpsel-core`.
 
 mod accounting;
+mod cluster;
 mod error;
 mod export;
 mod job;
@@ -29,6 +30,8 @@ mod _core {
         calibrate, check_report, convert_zcdp, validate_bound, validate_greedy_frequency, validate_policy,
         validate_privacy, validate_sips, validate_steered,
     };
+    #[pymodule_export]
+    use super::cluster::{ClusterPlan, ClusterTask, validate_cluster};
     #[pymodule_export]
     use super::export::{Release, write_text};
     #[pymodule_export]

@@ -15,6 +15,8 @@ pub use builder::{Code, ContributionsBuilder, Side, Worker};
 pub use keys::{KeyLayout, KeyStore, Payload};
 pub use order::ItemOrder;
 
+use std::ops::Range;
+
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
 use shard::Shard;
@@ -141,6 +143,13 @@ impl Vocabulary {
                 *slot = Digest(known.next().copied().unwrap_or_default());
             }
         }
+    }
+
+    /// The digests of a range of codes from a multiple of [`Vocabulary::STRIDE`] on, in their order.
+    pub(crate) fn digests_from(&self, codes: Range<usize>) -> Vec<Digest> {
+        let mut digests = vec![Digest::default(); codes.len()];
+        self.gather_digests(codes.start, &mut digests);
+        digests
     }
 
     /// Where the key of an item is stored.

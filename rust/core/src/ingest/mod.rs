@@ -21,6 +21,7 @@ mod utf8;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
+use arrow_schema::Schema;
 
 pub use prior::Prior;
 pub use schema::{ItemSchema, sorted};
@@ -80,6 +81,22 @@ impl Preference<'_> {
             Self::Prior(prior) => ItemOrder::Ranks(prior.ranks(columns, plan, key)?),
         })
     }
+}
+
+/// Check the columns of a table without reading its rows.
+///
+/// # Errors
+/// As [`read`], for missing columns and types that are not supported.
+pub fn check_schema(schema: &Schema, columns: &Columns) -> Result<()> {
+    item_schema(schema, columns).map(drop)
+}
+
+/// The types of the released items of such a table.
+///
+/// # Errors
+/// As [`check_schema`].
+pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
+    plan::Plan::new(schema, columns, stream::NAME)?.0.item_schema()
 }
 
 /// Read everything, intern users and items, and group by user, each user's items in the order of the preference.

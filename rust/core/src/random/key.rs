@@ -53,6 +53,19 @@ impl ReleaseKey {
         Self { bytes, insecure_test: true }
     }
 
+    /// The key and whether a test gave it, for the machines that work on the release. Whoever sees it can undo the
+    /// release's privacy.
+    #[must_use]
+    pub fn shared(&self) -> ([u8; 32], bool) {
+        (self.bytes, self.insecure_test)
+    }
+
+    /// The key that another machine shares.
+    #[must_use]
+    pub fn from_shared(bytes: [u8; 32], insecure_test: bool) -> Self {
+        Self { bytes, insecure_test }
+    }
+
     /// Whether the key was given by a test instead of the system.
     #[must_use]
     pub fn is_insecure_test(&self) -> bool {

@@ -33,9 +33,15 @@ impl Release {
     pub(crate) fn publish(selected: &Selected, report: Report) -> Result<Self> {
         let vocabulary = selected.vocabulary();
         let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
-        let (items, order) = sorted(&vocabulary.schema().decode(keys)?)?;
+        let units: Vec<i64> = selected.items.iter().map(|&(_, units)| units).collect();
+        Self::sorted(&vocabulary.schema().decode(keys)?, &units, report)
+    }
+
+    /// The release of freshly built columns, with the noisy weight of each row in integer units.
+    pub(crate) fn sorted(items: &RecordBatch, units: &[i64], report: Report) -> Result<Self> {
+        let (items, order) = sorted(items)?;
         let items = if report.request.with_weights {
-            let weights = order.iter().map(|&i| selected.items[i as usize].1 as f64 / UNIT as f64);
+            let weights = order.iter().map(|&i| units[i as usize] as f64 / UNIT as f64);
             with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
         } else {
             items

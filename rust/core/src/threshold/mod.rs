@@ -10,6 +10,7 @@ mod steering;
 
 pub use evidence::{Cap, Evidence, Publish, SHARES};
 pub use rounds::{Selected, select_rounds};
+pub(crate) use rule::Decider;
 pub use rule::{Noisy, Rule};
 
 pub use crate::noise::Threshold;

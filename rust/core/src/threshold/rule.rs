@@ -102,7 +102,7 @@ impl Rule {
     ///
     /// # Errors
     /// As [`Curve::of`].
-    pub(super) fn decider(&self) -> Result<Decider> {
+    pub(crate) fn decider(&self) -> Result<Decider> {
         Ok(match self {
             Self::Noisy(Noisy { noise, threshold }) => {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
@@ -115,7 +115,7 @@ impl Rule {
 
 /// A rule with the tables it needs.
 #[derive(Debug)]
-pub(super) enum Decider {
+pub(crate) enum Decider {
     Noisy(Box<NoisyThreshold>),
     Curve(Arc<Curve>),
     /// Releases nothing: evidence is not decided item by item in a round of its own.
@@ -125,7 +125,7 @@ pub(super) enum Decider {
 impl Decider {
     /// Whether an item of this weight is released, given its pseudorandom word.
     #[inline]
-    pub(super) fn releases(&self, weight: u64, word: u128) -> bool {
+    pub(crate) fn releases(&self, weight: u64, word: u128) -> bool {
         match self {
             Self::Noisy(decision) => decision.releases(weight, word),
             Self::Curve(curve) => curve.releases(weight, word),
@@ -134,7 +134,7 @@ impl Decider {
     }
 
     /// The noisy weight of a released item, in integer units; 0 where there is no noise.
-    pub(super) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
+    pub(crate) fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
         match self {
             Self::Noisy(decision) => decision.noisy_weight(weight, word),
             Self::Curve(_) | Self::Nothing => 0,

@@ -1,0 +1,156 @@
+"""Sips on Spark: dpsel.spark against DP-SIPS in plain PySpark, in turns, and the local engine beside them.
+
+    python -m benches.spark_scaling --users 50000 500000
+
+Each run is a process of its own with a session of `local[threads]`. Shuffled bytes are what map tasks
+wrote, from the event log, compressed as Spark does by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benches import data, tables
+from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
+
+ENGINES = ("dpsel.spark", "plain PySpark", "local")
+
+
+def main() -> None:
+    args = arguments()
+    if args.child:
+        print("RESULT" + json.dumps(child(*args.child, args.threads)))
+        return
+    lines = []
+    for users in args.users:
+        path = data.ensure(data.Dataset(users, "int", args.order), args.data)
+        for _ in range(args.repeats):
+            for engine in args.engines:
+                found = run(engine, path, args.threads)
+                shuffled = f"{found['shuffled'] / 2**20:.0f}"
+                lines.append(
+                    [f"{users:,}", engine, f"{found['seconds']:.1f}", shuffled, f"{found['items']:,}"]
+                )
+                print(*lines[-1], found["stages"], flush=True)
+    print("\n" + tables.markdown(("users", "engine", "s", "MiB shuffled", "items"), lines))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--users", type=int, nargs="+", default=[10_000, 50_000, 500_000])
+    parser.add_argument("--order", choices=data.ORDERS, default="grouped")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--data", type=Path, default=data.default_folder())
+    parser.add_argument("--child", nargs=3, metavar=("ENGINE", "PATH", "EVENTS"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def run(engine: str, path: Path, threads: int) -> dict:
+    """One run in a process of its own, with what its event log says about stages."""
+    with tempfile.TemporaryDirectory() as events:
+        command = [sys.executable, "-m", "benches.spark_scaling", "--threads", str(threads)]
+        command += ["--child", engine, str(path), events]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout.rsplit("RESULT", 1)[1])
+        return found | stages(Path(events))
+
+
+def child(engine: str, path: str, events: str, threads: int) -> dict:
+    spark = None if engine == "local" else session(threads, events)
+    job = {"dpsel.spark": with_dpsel, "plain PySpark": with_pyspark, "local": with_one_machine}[engine]
+    start = time.perf_counter()
+    items = job(path, spark)
+    seconds = time.perf_counter() - start
+    if spark is not None:
+        spark.stop()
+    return {"seconds": seconds, "items": items}
+
+
+def session(threads: int, events: str):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = (
+        SparkSession.builder.master(f"local[{threads}]")
+        .config("spark.driver.memory", "4g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", 8 * threads)
+        .config("spark.sql.autoBroadcastJoinThreshold", -1)
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", 1_000_000)
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.rolling.enabled", "false")
+        .config("spark.eventLog.dir", Path(events).as_uri())
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    spark.range(1).count()  # the first job starts what is started lazily
+    return spark
+
+
+def settings() -> dict:
+    import dpsel
+
+    privacy = dpsel.ZCDP(rho=RHO, delta=DELTA)
+    mechanism = dpsel.Sips(rounds=ROUNDS, ratio=RATIO)
+    limit = MAX_ITEMS_PER_USER
+    return {
+        "user": "user",
+        "item": "item",
+        "privacy": privacy,
+        "max_items_per_user": limit,
+        "mechanism": mechanism,
+    }
+
+
+def with_dpsel(path: str, spark) -> int:
+    import dpsel.spark
+
+    return len(dpsel.spark.select_partitions(spark.read.parquet(path), **settings()))
+
+
+def with_pyspark(path: str, spark) -> int:
+    from benches.peers import spark_sips
+
+    return spark_sips.job(path, (spark, spark_sips.ArrayForm))
+
+
+def with_one_machine(path: str, spark) -> int:  # noqa: ARG001 - the engines have one form
+    import dpsel
+
+    return len(dpsel.select_partitions(path, **settings()))
+
+
+def stages(events: Path) -> dict:
+    """Bytes that map tasks wrote, and seconds and bytes of each stage that took long."""
+    shuffled, found = 0, []
+    for path in events.glob("local-*"):
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            if event.get("Event") != "SparkListenerStageCompleted":
+                continue
+            info = event["Stage Info"]
+            counters = {c["Name"]: c["Value"] for c in info["Accumulables"]}
+            wrote = int(counters.get("internal.metrics.shuffle.write.bytesWritten", 0))
+            seconds = (info["Completion Time"] - info["Submission Time"]) / 1000
+            shuffled += wrote
+            if seconds > 1:
+                found.append(f"{seconds:.1f} s/{wrote / 2**20:.0f} MiB")
+    return {"shuffled": shuffled, "stages": found}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""``select_partitions`` for Spark DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel import _core
+from dpsel._arguments import as_int, type_name
+from dpsel._ingest._libraries import library_of
+from dpsel._request import checked_privacy, request_json
+from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.mechanisms._auto import resolve
+from dpsel.release import Release
+from dpsel.selection import checked_test_key, columns_of, ngrams_of
+from dpsel.spark._dataflow import Dataflow
+from dpsel.spark._release import SparkRelease
+from dpsel.spark._schema import arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
+
+__all__ = ["select_partitions"]
+
+
+def select_partitions(
+    data: Any,
+    *,
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: Mechanism | Literal["auto"] = "auto",
+    with_weights: bool = False,
+    ngrams: tuple[int, int] | None = None,
+    routes: int | None = None,
+    insecure_test_key: bytes | None = None,
+) -> SparkRelease:
+    """Return the items of a Spark DataFrame that may be published, as many as the guarantee allows.
+
+    As :func:`dpsel.select_partitions`, with the same result for the same rows, parameters and key: neither
+    partitions nor retried or speculative tasks change it. It runs at once, and the release is final: looking
+    at it later draws nothing again.
+
+    Args:
+        data: A Spark DataFrame. It is read twice, so it should give the same rows both times.
+        user: Column that identifies the user, the unit of privacy. Null users are refused.
+        item: Column of the item, or several columns that make up one. Null items are dropped.
+        privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
+        max_items_per_user: The most distinct items that one user may contribute, a random choice of them
+            if there are more. Choose it without looking at the data.
+        mechanism: How to select: one whose users may be weighed in any order. ``"auto"`` decides by the
+            parameters alone, and the report says why.
+        with_weights: Also return the noisy weight of each released item, at no further cost.
+        ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        routes: Into how many parts users and items are divided. The parts of a task are worked on one after
+            the other, and one has to fit into memory; by default four for each shuffle partition.
+        insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
+            the report is stamped with it. For tests only.
+
+    Returns:
+        The released items and the report.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range or does not fit another one, or the mechanism
+            cannot be run on a cluster.
+        SchemaError: If a column is missing or has a type that cannot be a user or an item.
+        DataError: If the rows break a rule, such as a null user, or change between two reads.
+        CalibrationError: If no noise and threshold meet the guarantee.
+    """
+    privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
+    _core.validate_bound(limit)
+    columns = columns_of(user, item)
+    if user is None or item is None:
+        raise InvalidParameterError(
+            "user and item must name columns of the table, got none; write user='...', item='...'"
+        )
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights), on_cluster=True)
+    request = request_json(
+        privacy,
+        limit,
+        chosen,
+        user=columns[0],
+        items=columns[1:],
+        ngrams=ngrams_of(ngrams),
+        with_weights=bool(with_weights),
+    )
+    key = checked_test_key(insecure_test_key)
+    _core.validate_cluster(request)
+    if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
+        raise SchemaError(
+            f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.select_partitions instead"
+        )
+    plan = _core.ClusterPlan(request, arrow_schema(data, columns), test_key=key)
+    flow = Dataflow(data, columns, plan, _routes(data, routes))
+    return SparkRelease(Release(flow.run(reason), "pyarrow"), data.sparkSession)
+
+
+def _routes(data: Any, routes: int | None) -> int:
+    """Four for each shuffle partition: hashing routes to partitions then leaves few of them empty."""
+    if routes is None:
+        routes = 4 * int(data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    else:
+        routes = as_int("routes", routes)
+    largest = 2**31 - 1
+    if not 1 <= routes <= largest:
+        raise InvalidParameterError(
+            f"routes must be between 1 and {largest}, got {routes}; leave it out for four times "
+            "spark.sql.shuffle.partitions"
+        )
+    return routes

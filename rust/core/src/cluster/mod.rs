@@ -1,0 +1,49 @@
+//! The pipeline in pieces, for engines that move rows between machines.
+//!
+//! Everything random is a function of the release key and of digests, so the pipeline can be cut where only digests go
+//! on. Its stages are those of the local engine; what is new here is how they hand over:
+//!
+//! | stage | takes | makes | then |
+//! |---|---|---|---|
+//! | [`Encode`] | rows of the table | packed contributions, routed by user | all of a user's come together |
+//! | [`Weigh`] | packed contributions | packed weights, routed by item | all of an item's come together |
+//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round |
+//! | [`Name`] | rows of the table | digests and names of released items | [`Plan::publish`] |
+//!
+//! What goes between stages are rows of a route and a packed value: a few large rows instead of many small ones.
+//! A stage that runs twice on the same input makes the same decisions, so lost work may be repeated.
+
+mod decide;
+mod encode;
+mod name;
+mod packing;
+mod plan;
+mod routing;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use arrow_array::RecordBatch;
+
+pub use decide::{Decide, Decisions};
+pub use encode::Encode;
+pub use name::Name;
+pub use plan::Plan;
+pub use weigh::Weigh;
+
+use crate::Result;
+
+/// One task of a stage: takes the batches of its partition one after the other.
+pub trait Stage: Send {
+    /// Take a batch; returns what is ready.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>>;
+
+    /// There are no more batches; returns the rest.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    fn finish(&mut self) -> Result<Vec<RecordBatch>>;
+}

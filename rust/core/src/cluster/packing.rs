@@ -1,0 +1,221 @@
+//! Contributions and weights as bytes.
+//!
+//! Contributions are packed with a dictionary: the digest of an item stands once in a packed value, and its place in the
+//! dictionary with each user who has it. Frequent items come early and so have small places, which take one or two
+//! bytes. Layout, all little-endian:
+//!
+//! * `items: u32`, `users: u32`, then `items` digests of 16 bytes;
+//! * for each user its digest, the number of its items and their places as variable-length integers.
+//!
+//! Weights are packed as digest and variable-length integer, one after the other.
+
+use crate::contributions::{
+    Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
+};
+use crate::random::Digest;
+use crate::{Error, Result};
+
+const CORRUPT: Error = Error::Internal("a packed value is damaged");
+/// Bytes of a digest.
+const DIGEST: usize = size_of::<u128>();
+/// Rows handed to a builder at once.
+const ROWS: usize = 1 << 16;
+
+/// Packs users of one table.
+#[derive(Debug)]
+pub(super) struct Packer<'a> {
+    digests: Digests<'a>,
+    /// Place in the dictionary plus one of each item code.
+    places: Vec<u32>,
+    dictionary: Vec<u32>,
+    users: u32,
+    body: Vec<u8>,
+}
+
+impl<'a> Packer<'a> {
+    pub(super) fn new(contributions: &'a Contributions) -> Self {
+        let vocabulary = &contributions.vocabulary;
+        Self {
+            digests: vocabulary.digests(),
+            places: vec![0; vocabulary.code_bound()],
+            dictionary: Vec::new(),
+            users: 0,
+            body: Vec::new(),
+        }
+    }
+
+    /// Bytes of the packed value so far.
+    pub(super) fn bytes(&self) -> usize {
+        8 + self.dictionary.len() * DIGEST + self.body.len()
+    }
+
+    pub(super) fn add_user(&mut self, user: Digest, items: &[u32]) {
+        self.users += 1;
+        self.body.extend(user.0.to_le_bytes());
+        push_integer(items.len() as u64, &mut self.body);
+        for &item in items {
+            let place = &mut self.places[item as usize];
+            if *place == 0 {
+                self.dictionary.push(item);
+                *place = u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX);
+            }
+            push_integer((*place - 1).into(), &mut self.body);
+        }
+    }
+
+    /// The packed value of the users added since the last one; `None` if there are none.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        if self.users == 0 {
+            return None;
+        }
+        let mut packed = Vec::with_capacity(self.bytes());
+        packed.extend(u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
+        packed.extend(std::mem::take(&mut self.users).to_le_bytes());
+        for item in self.dictionary.drain(..) {
+            packed.extend(self.digests.get(ItemCode::new(item)).0.to_le_bytes());
+            self.places[item as usize] = 0;
+        }
+        packed.append(&mut self.body);
+        Some(packed)
+    }
+}
+
+/// Digests alone go on: names are looked up at the end.
+struct Nameless;
+
+impl Payload for Nameless {
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
+}
+
+/// Add packed contributions to a builder; returns the number of rows.
+pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<usize> {
+    let mut rest = packed;
+    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
+    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
+    let mut worker = builder.worker();
+    let mut codes: Vec<ItemCode> = Vec::with_capacity(dictionary.len());
+    worker.intern(&dictionary, &Nameless, &mut codes)?;
+    let mut rows = Rows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
+    for _ in 0..users {
+        let user = take_digest(&mut rest)?;
+        let mut left = take_integer(&mut rest)?;
+        while left > 0 {
+            let part = left.min(ROWS as u64);
+            rows.begin(user)?;
+            for _ in 0..part {
+                let place = usize::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
+                rows.items.push(*codes.get(place).ok_or(CORRUPT)?);
+            }
+            rows.lens.push(u32::try_from(part).map_err(|_| CORRUPT)?);
+            left -= part;
+        }
+    }
+    rows.flush()?;
+    if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
+}
+
+/// Rows on their way to a builder.
+struct Rows<'a> {
+    worker: Worker<'a>,
+    users: Vec<Digest>,
+    lens: Vec<u32>,
+    items: Vec<ItemCode>,
+    total: usize,
+}
+
+impl Rows<'_> {
+    fn begin(&mut self, user: Digest) -> Result<()> {
+        if self.items.len() >= ROWS {
+            self.flush()?;
+        }
+        self.users.push(user);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut codes: Vec<UserCode> = Vec::with_capacity(self.users.len());
+        self.worker.intern(&self.users, &Nameless, &mut codes)?;
+        self.worker.push(&codes, Some(&self.lens), &self.items)?;
+        self.total += self.items.len();
+        self.users.clear();
+        self.lens.clear();
+        self.items.clear();
+        Ok(())
+    }
+}
+
+/// Pack one weight behind others.
+pub(super) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
+    packed.extend(item.0.to_le_bytes());
+    push_integer(weight, packed);
+}
+
+/// Unpack all weights behind those of `weights`.
+pub(super) fn unpack_weights(mut packed: &[u8], weights: &mut Vec<(Digest, u64)>) -> Result<()> {
+    while !packed.is_empty() {
+        weights.push((take_digest(&mut packed)?, take_integer(&mut packed)?));
+    }
+    Ok(())
+}
+
+/// Seven bits to a byte, the lowest first; the top bit says that more follow.
+#[expect(clippy::cast_possible_truncation, reason = "the low byte is meant")]
+fn push_integer(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take_integer(rest: &mut &[u8]) -> Result<u64> {
+    let mut value = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, tail) = rest.split_first().ok_or(CORRUPT)?;
+        *rest = tail;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(CORRUPT)
+}
+
+fn take_u32(rest: &mut &[u8]) -> Result<u32> {
+    let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
+    *rest = tail;
+    Ok(u32::from_le_bytes(*word))
+}
+
+fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
+    let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
+    *rest = tail;
+    Ok(Digest(u128::from_le_bytes(*word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn weights_survive(weights in prop::collection::vec((any::<u128>(), any::<u64>()), 0..50)) {
+            let mut packed = Vec::new();
+            for (item, weight) in &weights {
+                push_weight(Digest(*item), *weight, &mut packed);
+            }
+            let mut found = Vec::new();
+            unpack_weights(&packed, &mut found).unwrap();
+            prop_assert_eq!(found, weights.iter().map(|(item, w)| (Digest(*item), *w)).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn damaged_values_are_refused(packed in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = unpack_weights(&packed, &mut Vec::new());
+            let control = crate::control::Control::default();
+            let _ = unpack(&packed, &ContributionsBuilder::new(crate::contributions::KeyLayout::Words, &control));
+        }
+    }
+}

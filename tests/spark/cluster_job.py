@@ -1,0 +1,88 @@
+"""A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
+
+    python tests/spark/cluster_job.py FOLDER plain dying uncached
+
+Scenarios: nothing, an executor that dies in the middle of a round, and
+contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
+so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark
+context.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from spark_support import arguments, rows, table  # noqa: E402
+
+import dpsel  # noqa: E402
+import dpsel.spark  # noqa: E402
+from conftest import session  # noqa: E402
+from dpsel.spark import _tasks  # noqa: E402
+
+
+@dataclass
+class Dying:
+    """A task that kills its executor once: a worker's parent is its daemon, whose parent is the executor."""
+
+    task: Any
+    mark: str
+
+    def __call__(self, batches):
+        for batch in self.task(batches):
+            yield batch
+            if not Path(self.mark).exists():
+                Path(self.mark).touch()
+                daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()
+                os.kill(int(daemon[1]), signal.SIGKILL)
+                time.sleep(60)
+
+
+def select(spark, frame, mark: Path, scenario: str) -> dict:
+    plain = _tasks.Weigh
+
+    def weigh(*given):
+        task = plain(*given)
+        if scenario == "dying" and task.round == 1:
+            return Dying(task, str(mark))
+        if scenario == "uncached":
+            # On the driver, before the round is planned.
+            spark.catalog.clearCache()
+        return task
+
+    _tasks.Weigh = weigh
+    try:
+        found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
+    finally:
+        _tasks.Weigh = plain
+    return {
+        "items": found.to_local().to_pylist(),
+        "happened": mark.exists(),
+        "report": found.report.to_json(),
+    }
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    settings = {
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.local.dir": str(folder / "local"),
+    }
+    spark = session("local-cluster[2,1,1024]", **settings)
+    frame = spark.createDataFrame(table(rows())).repartition(6)
+    results = {scenario: select(spark, frame, folder / scenario, scenario) for scenario in sys.argv[2:]}
+    spark.stop()
+    print("RESULTS" + json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Data for the tests of dpsel.spark, and the comparison with the local engine."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+
+import dpsel
+import dpsel.spark
+from support import KEY, released, report_of
+
+PRIVACY = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
+
+#: Every mechanism whose users may be weighed in any order.
+PARALLEL = [
+    dpsel.CountLaplace(),
+    dpsel.CountGaussian(),
+    dpsel.WeightedLaplace(),
+    dpsel.WeightedGaussian(),
+    dpsel.WeightedGaussian(release="curve"),
+    dpsel.Sips(),
+    dpsel.Sips(rounds=4, ratio=1.0),
+    dpsel.Sips(ratio=0.2, release="curve"),
+    dpsel.OneItem(),
+]
+
+
+def rows(users: int = 1500, items: int = 3000, seed: int = 1) -> list[tuple[int, int]]:
+    """Users with a few to many items, frequent and rare ones, some rows twice."""
+    draw = random.Random(seed)
+    made = [
+        (user, int(items * draw.random() ** 4))
+        for user in range(users)
+        for _ in range(1 + int(draw.paretovariate(0.8)) % 60)
+    ]
+    return made + made[::7]
+
+
+def table(data: list[tuple], *, names: tuple[str, ...] = ("user", "item")) -> pa.Table:
+    return pa.table([pa.array(column) for column in zip(*data, strict=True)], names=list(names))
+
+
+def arguments(mechanism: object, **more: object) -> dict:
+    limit = 1 if isinstance(mechanism, dpsel.OneItem) else 12
+    common = {"user": "user", "item": "item", "privacy": PRIVACY, "max_items_per_user": limit}
+    return common | {"mechanism": mechanism, "insecure_test_key": KEY} | more
+
+
+def same(frame: object, local: pa.Table, mechanism: object, **more: object) -> pa.Table:
+    """Select in both ways; the items, their order and types, and the reports are equal."""
+    given = arguments(mechanism, **more)
+    routes = given.pop("routes", None)
+    here = dpsel.select_partitions(local, **given)
+    there = dpsel.spark.select_partitions(frame, routes=routes, **given)
+    assert released(there.to_local()).equals(released(here))
+    assert report_of(there) == report_of(here)
+    assert there.to_local().report.to_json() == here.report.to_json()
+    return released(here)

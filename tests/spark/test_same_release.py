@@ -1,0 +1,167 @@
+"""The same release on Spark as on one machine, bit for bit, however the rows are spread."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+from spark_support import PARALLEL, rows, same, table
+
+import dpsel
+from support import released
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def local():
+    return table(rows())
+
+
+@pytest.fixture(scope="module")
+def frame(spark, local):
+    return spark.createDataFrame(local).repartition(3).persist()
+
+
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
+def test_every_parallel_mechanism(frame, local, mechanism) -> None:
+    assert 5 < same(frame, local, mechanism).num_rows < 2900
+
+
+@pytest.mark.parametrize(
+    "mechanism", [m for m in PARALLEL if getattr(m, "release", "noise") == "noise"], ids=repr
+)
+def test_noisy_weights_and_zcdp(frame, local, mechanism) -> None:
+    if isinstance(mechanism, dpsel.OneItem):
+        return
+    same(frame, local, mechanism, with_weights=True)
+    if isinstance(mechanism, dpsel.Sips | dpsel.WeightedGaussian | dpsel.CountGaussian):
+        same(frame, local, mechanism, with_weights=True, privacy=dpsel.ZCDP(rho=0.5, delta=1e-4))
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 16])
+@pytest.mark.parametrize("routes", [1, 7, 64])
+def test_partitions_and_routes_do_not_matter(spark, local, partitions, routes) -> None:
+    from pyspark.sql import functions as f
+
+    shuffled = spark.createDataFrame(local).orderBy(f.xxhash64("item", "user")).repartition(partitions)
+    same(shuffled, local, dpsel.Sips(), routes=routes)
+
+
+def test_empty_partitions_and_repeated_rows(spark, local) -> None:
+    twice = spark.createDataFrame(local).union(spark.createDataFrame(local)).repartition(12)
+    few = twice.where("user < 200").repartition(40)
+    same(twice, local, dpsel.Sips())
+    same(few, local.filter(pa.compute.less(local["user"], 200)), dpsel.Sips())
+
+
+def test_no_rows(spark, local) -> None:
+    nothing = spark.createDataFrame(local).where("user < 0")
+    assert same(nothing, local.slice(0, 0), dpsel.Sips()).num_rows == 0
+
+
+def texts(users: int) -> list[tuple]:
+    return [
+        (f"user {user:030}", "tea" if item % 3 else f"drink number {item} " * 7) for user, item in rows(users)
+    ]
+
+
+def kinds():
+    day, second = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    some = rows(400, 40)
+    yield "text", texts(400)
+    yield "null items", [(user, None if item % 3 == 0 else item) for user, item in some]
+    yield "dates", [(day + dt.timedelta(user), day + dt.timedelta(item)) for user, item in some]
+    yield "instants", [(user, second + dt.timedelta(seconds=item)) for user, item in some]
+    yield (
+        "local times",
+        [(user, second.replace(tzinfo=None) + dt.timedelta(seconds=item)) for user, item in some],
+    )
+    yield "binary", [(str(user).encode(), str(item).encode() * 9) for user, item in some]
+    yield "booleans", [(user, item % 2 == 0) for user, item in some]
+    yield "lists", [(user, [item, item + 1, None] if item else None) for user, item in some]
+
+
+@pytest.mark.parametrize("data", [pytest.param(data, id=name) for name, data in kinds()])
+def test_every_type(spark, data) -> None:
+    local = table(data)
+    frame = spark.createDataFrame(local).repartition(5)
+    found = same(frame, frame.toArrow(), dpsel.Sips(), max_items_per_user=40)
+    assert 0 < found.num_rows < len(set(map(str, data)))
+
+
+def test_several_item_columns(spark) -> None:
+    data = [(user, item % 7, None if item == 3 else f"city {item % 9}") for user, item in rows(400, 60)]
+    local = table(data, names=("user", "a number", "a.city`"))
+    item = ["a.city`", "a number"]
+    found = same(
+        spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), item=item, max_items_per_user=40
+    )
+    assert found.column_names == item
+    assert found.num_rows > 5
+
+
+def test_ngrams(spark) -> None:
+    words = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog"]
+    data = [(user, " ".join(words[item % 7 :][:4])) for user, item in rows(300, 30)]
+    local = table(data)
+    found = same(
+        spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), ngrams=(1, 2), max_items_per_user=40
+    )
+    assert found.num_rows > 5
+
+
+def test_collations_do_not_join_items(spark) -> None:
+    local = table([(user, "tea" if user % 2 else "TEA") for user in range(400)])
+    frame = spark.createDataFrame(local).selectExpr("user", "item collate UTF8_LCASE as item")
+    from spark_support import arguments
+
+    import dpsel.spark
+
+    found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
+    assert found.to_local().to_pylist() == ["TEA", "tea"]
+
+
+def test_one_large_user_and_one_item_of_everybody(spark) -> None:
+    data = [(0, item) for item in range(300_000)] + [(user, 0) for user in range(3000)]
+    local = table(data)
+    same(spark.createDataFrame(local).repartition(7), local, dpsel.Sips(), routes=5)
+
+
+def test_the_items_are_a_frame_of_spark(frame) -> None:
+    from spark_support import arguments
+
+    import dpsel.spark
+
+    found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
+    assert found.items.toArrow().equals(released(found.to_local()).cast(found.items.toArrow().schema))
+    assert found.items.count() == len(found)
+    assert repr(found).startswith("<dpsel.spark.SparkRelease: ")
+
+
+def test_fresh_keys_differ(frame) -> None:
+    from spark_support import arguments
+
+    import dpsel.spark
+
+    first, second = (
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), insecure_test_key=None))
+        for _ in range(2)
+    )
+    assert first.report["key"]["commitment"] != second.report["key"]["commitment"]
+    assert not first.report.is_insecure
+    assert released(first.to_local()) != released(second.to_local())
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("name", ["imdb", "git_messages"])
+@pytest.mark.parametrize("partitions", [1, 3, 16])
+def test_real_data(spark, shared_data, name, partitions) -> None:
+    path = str(shared_data / f"{name}.parquet")
+    frame = spark.read.parquet(path).repartition(partitions)
+    import pyarrow.parquet as pq
+
+    user, item = pq.read_schema(path).names[:2]
+    found = same(frame, path, dpsel.Sips(), user=user, item=item, max_items_per_user=100)
+    assert found.num_rows > 100

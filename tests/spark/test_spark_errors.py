@@ -1,0 +1,131 @@
+"""The same errors as locally, on the driver before a job starts where that is possible."""
+
+from __future__ import annotations
+
+import pytest
+from spark_support import arguments, rows, table
+
+import dpsel
+import dpsel.spark
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def local():
+    return table([(user, f"item {item}") for user, item in rows(300, 30)])
+
+
+@pytest.fixture
+def no_jobs(spark):
+    """No job has started at the end."""
+    spark.sparkContext.setJobGroup("errors", "no job is expected")
+    yield
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup("errors")
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+@pytest.mark.usefixtures("no_jobs")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"user": "nobody"},
+        {"item": "nothing"},
+        {"item": ["item", "item"]},
+        {"item": "user"},
+        {"max_items_per_user": 0},
+        {"privacy": dpsel.PureDP(epsilon=1.0)},
+        {"with_weights": True, "mechanism": dpsel.Sips(release="curve")},
+        {"insecure_test_key": b"short"},
+        {"ngrams": (2, 1)},
+        {"mechanism": "best"},
+        {"user": 3},
+    ],
+    ids=str,
+)
+def test_parameters_and_columns(spark, local, wrong) -> None:
+    given = arguments(dpsel.Sips()) | wrong
+    with pytest.raises(dpsel.DpselError) as here:
+        dpsel.select_partitions(local, **given)
+    with pytest.raises(dpsel.DpselError) as there:
+        dpsel.spark.select_partitions(spark.createDataFrame(local), **given)
+    assert (type(there.value), str(there.value)) == (type(here.value), str(here.value))
+
+
+@pytest.mark.usefixtures("no_jobs")
+@pytest.mark.parametrize("kind", ["double", "decimal(9, 2)", "struct<a: int>", "map<int, int>"])
+@pytest.mark.parametrize("column", ["user", "item"])
+def test_types(spark, local, kind, column) -> None:
+    frame = spark.createDataFrame(local).selectExpr(
+        *(f"cast(null as {kind}) as {name}" if name == column else name for name in ("user", "item"))
+    )
+    with pytest.raises(
+        SchemaError, match=f"^{column} column '{column}' of the input has type .*, which is not"
+    ):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
+
+
+@pytest.mark.usefixtures("no_jobs")
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dpsel.PolicyGaussian(),
+        dpsel.PolicyLaplace(),
+        dpsel.GreedyFrequency(),
+        dpsel.UnitGreedy(),
+        dpsel.UnitGreedy(prior={"tea": 1}),
+        dpsel.Steered(),
+    ],
+    ids=repr,
+)
+def test_mechanisms_that_need_an_order(spark, local, mechanism) -> None:
+    with pytest.raises(
+        InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"
+    ):
+        dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
+
+
+@pytest.mark.usefixtures("no_jobs")
+@pytest.mark.parametrize("routes", [0, -1, 2**31, True, 1.5])
+def test_routes(spark, local, routes) -> None:
+    with pytest.raises(InvalidParameterError, match="routes must be"):
+        dpsel.spark.select_partitions(spark.createDataFrame(local), routes=routes, **arguments(dpsel.Sips()))
+
+
+def test_other_tables(local) -> None:
+    with pytest.raises(SchemaError, match="no Spark DataFrame; pass it to dpsel.select_partitions instead"):
+        dpsel.spark.select_partitions(local, **arguments(dpsel.Sips()))
+
+
+def test_a_null_user(spark, local) -> None:
+    frame = spark.createDataFrame(local).selectExpr("nullif(user, 7) as user", "item")
+    with pytest.raises(
+        DataError, match=r"^the input: user column 'user' is null in row \d+; every row must name"
+    ):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
+
+
+def test_a_table_that_changes_between_reads(spark, tmp_path) -> None:
+    """Here: items that are other ones whenever they are read."""
+    mark = tmp_path / "read"
+
+    def changing(batches):
+        import pyarrow as pa
+
+        for batch in batches:
+            second = mark.exists()
+            items = pa.array([f"{item} {second}" for item in batch["item"].to_pylist()])
+            yield pa.record_batch([batch["user"], items], ["user", "item"])
+        mark.touch()
+
+    frame = spark.createDataFrame(table([(user, 1) for user in range(500)])).coalesce(1)
+    with pytest.raises(DataError, match="rows changed between the two; write the table out first"):
+        dpsel.spark.select_partitions(
+            frame.mapInArrow(changing, "user long, item string"), **arguments(dpsel.Sips())
+        )
+
+
+def test_the_local_function_points_here(spark, local) -> None:
+    with pytest.raises(SchemaError, match="call dpsel.spark.select_partitions instead"):
+        dpsel.select_partitions(spark.createDataFrame(local), **arguments(dpsel.Sips()))

@@ -1,0 +1,70 @@
+"""The release key stays in functions; what Spark logs and writes holds digests until items are released."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from spark_support import arguments, rows, table
+
+import dpsel
+import dpsel.spark
+from support import KEY
+
+pytestmark = pytest.mark.spark
+
+
+def spellings(secret: bytes) -> list[bytes]:
+    """A secret as it is, in hexadecimal, and in base 64 at each of the three places where it may start."""
+    coded = [base64.b64encode(b"\0" * lead + secret)[4 * (lead > 0) :][:36] for lead in range(3)]
+    return [secret, secret.hex().encode(), repr(secret).encode(), *coded]
+
+
+def test_neither_key_nor_names_are_in_the_event_log(spark, events) -> None:
+    data = [(user, f"name of item {item}") for user, item in rows(300, 40)]
+    found = dpsel.spark.select_partitions(spark.createDataFrame(table(data)), **arguments(dpsel.Sips()))
+    assert len(found) > 0
+    logged = b"".join(path.read_bytes() for path in events.rglob("*") if path.is_file())
+    assert b"MapInArrow" in logged
+    assert b"SparkListenerSQLExecutionStart" in logged
+    assert not [spelling for spelling in spellings(KEY) if spelling in logged]
+    assert b"name of item" not in logged
+
+
+def test_functions_show_no_key() -> None:
+    import pyarrow as pa
+
+    from dpsel import _core
+    from dpsel._request import request_json
+    from dpsel.spark import _tasks
+
+    given = arguments(dpsel.Sips())
+    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    schema = pa.schema([("user", pa.int64()), ("item", pa.int64())])
+    plan = _core.ClusterPlan(request, schema, test_key=KEY)
+    for shown in (plan, _tasks.Encode(plan, 3), _tasks.Weigh(plan, 3, 0, b"abc"), _tasks.Name(plan, b"abc")):
+        text = f"{shown!r} {shown}".encode()
+        assert not [spelling for spelling in spellings(KEY) if spelling in text]
+
+
+def test_what_stages_pass_on_holds_no_names() -> None:
+    """What Spark shuffles, spills and keeps is what tasks return."""
+    import pickle
+
+    from dpsel import _core
+    from dpsel._request import request_json
+    from dpsel.spark import _tasks
+
+    given = arguments(dpsel.Sips())
+    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    local = table([(f"person {user}", f"name {item}") for user, item in rows(300, 40)])
+    plan = pickle.loads(pickle.dumps(_core.ClusterPlan(request, local.schema, test_key=KEY)))
+    encoded = list(_tasks.Encode(plan, 4)(local.to_batches()))
+    weighed = list(_tasks.Weigh(plan, 4, 0, b"")(encoded))
+    decided = list(_tasks.Decide(plan, 0)(sorted(weighed, key=lambda batch: batch["route"][0].as_py())))
+    assert [len(stage) > 0 for stage in (encoded, weighed, decided)] == [True] * 3
+    for batch in encoded + weighed + decided:
+        for packed in batch["packed"].to_pylist():
+            assert b"name " not in packed
+            assert b"person " not in packed
+            assert not [spelling for spelling in spellings(KEY) if spelling in packed]
