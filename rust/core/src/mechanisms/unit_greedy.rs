@@ -58,7 +58,7 @@ mod tests {
     fn the_cutoff_is_whole_and_worth_its_weight() {
         let bound = L0Bound::new(1000).unwrap();
         for (epsilon, delta, units) in
-            [(1.7, 8.1142e-5, 8), (1.765, 4.96e-5, 8), (0.5, 1e-6, 32), (50.0, 0.1, 1)]
+            [(1.7, 8.1142e-5, 8), (1.765, 4.96e-5, 8), (0.5, 1e-6, 31), (50.0, 0.1, 2)]
         {
             let calibration =
                 UnitGreedy::default().calibrate(Privacy::ApproxDp { epsilon, delta }, bound).unwrap();
