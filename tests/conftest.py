@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 sys.path.insert(0, str(TESTS))
+# The programs under benches/ are tested where they claim something.
+sys.path.append(str(ROOT))
 
 from mechanisms import MECHANISMS  # noqa: E402
 

@@ -310,17 +310,17 @@ MUTANTS = [
     Mutant(
         "items in the order of the table",
         CORE + "release/mod.rs",
-        "let (items, order) = sorted(&vocabulary.schema().decode(keys)?)?;",
-        """let items = vocabulary.schema().decode(keys)?;
-        let unsorted = 0..items.num_rows() as u32;
-        let order: Vec<u32> = unsorted.chain(sorted(&items)?.1.into_iter().take(0)).collect();""",
+        "let (items, order) = sorted(items)?;",
+        """let unsorted = 0..items.num_rows() as u32;
+        let order: Vec<u32> = unsorted.chain(sorted(items)?.1.into_iter().take(0)).collect();
+        let items = items.clone();""",
         (LAW5, LAW1),
     ),
     Mutant(
         "weights beside the wrong items",
         CORE + "release/mod.rs",
-        "order.iter().map(|&i| selected.items[i as usize].1 as f64",
-        "(0..order.len()).map(|i| selected.items[i].1 as f64",
+        "order.iter().map(|&i| units[i as usize] as f64",
+        "(0..order.len()).map(|i| units[i] as f64",
         (REFERENCE,),
     ),
     Mutant(
