@@ -6,6 +6,7 @@ of plans, SQL text or event logs.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ __all__ = ["Decide", "Encode", "Name", "Weigh"]
 
 
 @dataclass(frozen=True)
-class _Task:
+class _Task(ABC):
     plan: _core.ClusterPlan = field(repr=False)
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -31,9 +32,9 @@ class _Task:
                 yield from map(pa.record_batch, task.push(batch))
         yield from map(pa.record_batch, task.finish())
 
+    @abstractmethod
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
