@@ -3,7 +3,7 @@
 //! It is here to be compared with: for the law, which is that of [`super::joint`] up to the rounding of `f64`, and for
 //! time. No release is made with it, because its decisions are those of floating-point numbers (law 4).
 
-use super::ranking::{Counts, MAX_COUNT};
+use super::counts::{Counts, MAX_COUNT};
 use crate::random::{Bits, Coins, Purpose, ReleaseKey};
 use crate::{Error, Result};
 

@@ -3,6 +3,7 @@
 //! The mechanisms take counts of users and draw ranks: which item has a rank is looked up at the end. What they share
 //! is an exact draw of an integer level, in [`levels`], whose weights are numbers of sequences, sets or items.
 
+mod counts;
 mod enclosure;
 mod flip;
 mod joint;
@@ -21,14 +22,15 @@ mod scaled;
 #[cfg(test)]
 mod tests;
 mod uniform;
+mod window;
 
+pub use counts::{Counts, MAX_COUNT, MAX_ITEMS, Place};
 pub use matrix::joint_by_matrix;
 pub use mechanisms::{
     Conversion, Discover, Gamma, GumbelPeel, Joint, JointSet, LaplaceTopK, LimitDomain, Neighbours,
     Parameters, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
 };
 pub use outlook::loss_bound;
-pub use ranking::{Counts, MAX_COUNT, MAX_ITEMS, Place};
 pub use report::TopKReport;
 pub use request::{Domain, PublishedCounts, TopKRequest};
 pub use rows::{TopKRelease, draw, top_k_from_counts, top_k_from_rows};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 
+use super::counts::{Counts, Place};
 use super::mechanisms::Pick;
 use super::noisy::laplace;
-use super::ranking::{Counts, Place};
 use super::report::TopKReport;
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest, too_few};
 use crate::bounding::BoundedContributions;

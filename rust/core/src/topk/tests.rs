@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::counts::Counts;
 use super::flip::flip_and_peel;
 use super::joint::{Sequences, joint_horizon};
 use super::joint_set::{Sets, set_horizon};
@@ -10,7 +11,7 @@ use super::levels::Levels;
 use super::matrix::joint_by_matrix;
 use super::noisy::{Radius, laplace, within};
 use super::peel::{peel, pick_horizon};
-use super::ranking::{Counts, Ranking};
+use super::ranking::Ranking;
 use super::uniform::tests::SLOW;
 use crate::random::{Coins, Purpose, ReleaseKey};
 

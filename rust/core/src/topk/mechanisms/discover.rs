@@ -10,7 +10,7 @@ use crate::accounting::Privacy;
 use crate::mechanisms::{Guarantee, Mechanism, Sips};
 use crate::random::ReleaseKey;
 use crate::rounding::{mul_down, sub_down};
-use crate::topk::ranking::Counts;
+use crate::topk::counts::Counts;
 use crate::{Error, Result};
 
 /// Selection, then top-k.

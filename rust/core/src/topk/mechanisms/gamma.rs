@@ -9,8 +9,8 @@ use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::topk::counts::{Counts, Place};
 use crate::topk::noisy::{Radius, largest_noisy, within};
-use crate::topk::ranking::{Counts, Place};
 
 /// The maximum-norm mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

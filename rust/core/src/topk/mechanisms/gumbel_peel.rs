@@ -11,8 +11,9 @@ use crate::accounting::{Privacy, conversion};
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::rounding::{Interval, div_down, mul_down, sqrt_down};
+use crate::topk::counts::Counts;
 use crate::topk::peel::{peel, pick_horizon};
-use crate::topk::ranking::{Counts, Ranking};
+use crate::topk::ranking::Ranking;
 
 /// Peeling with exponential mechanisms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

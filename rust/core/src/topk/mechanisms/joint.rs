@@ -10,8 +10,9 @@ use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks}
 use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::topk::counts::Counts;
 use crate::topk::joint::{Sequences, joint_horizon};
-use crate::topk::ranking::{Counts, Ranking};
+use crate::topk::ranking::Ranking;
 
 /// The exponential mechanism over sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::topk::counts::Counts;
 use crate::topk::joint_set::{Sets, set_horizon};
-use crate::topk::ranking::{Counts, Ranking};
+use crate::topk::ranking::Ranking;
 use crate::{Error, Result};
 
 /// The most items of a set: each evaluation of its sizes takes k^2 multiplications.

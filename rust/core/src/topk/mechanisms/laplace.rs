@@ -12,8 +12,8 @@ use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::ReleaseKey;
 use crate::rounding::div_down;
+use crate::topk::counts::Counts;
 use crate::topk::noisy::{laplace, largest_noisy};
-use crate::topk::ranking::Counts;
 
 /// Noisy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

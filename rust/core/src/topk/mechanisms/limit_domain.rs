@@ -11,8 +11,9 @@ use crate::accounting::Privacy;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::rounding::Interval;
+use crate::topk::counts::{Counts, Place};
 use crate::topk::peel::{Pick as Draw, Picked, pick_horizon};
-use crate::topk::ranking::{Counts, Place, Ranking};
+use crate::topk::ranking::Ranking;
 use crate::{Error, Result};
 
 /// Top-k without a domain.

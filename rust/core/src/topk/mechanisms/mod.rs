@@ -23,8 +23,9 @@ pub use laplace::LaplaceTopK;
 pub use limit_domain::LimitDomain;
 pub use permute_flip_peel::PermuteFlipPeel;
 
+use super::counts::{Counts, Place};
 use super::levels::RATES;
-use super::ranking::{Counts, Place, Ranking};
+use super::ranking::Ranking;
 use crate::accounting::{L0Bound, Privacy};
 use crate::mechanisms::{Calibration, Guarantee};
 use crate::random::ReleaseKey;

@@ -11,9 +11,10 @@ use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::rounding::div_down;
+use crate::topk::counts::Counts;
 use crate::topk::flip::flip_and_peel;
 use crate::topk::peel::pick_horizon;
-use crate::topk::ranking::{Counts, Ranking};
+use crate::topk::ranking::Ranking;
 
 /// Peeling with permute-and-flip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
