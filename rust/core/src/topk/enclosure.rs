@@ -20,6 +20,11 @@ impl Enclosure {
         Self { lo: n.clone(), hi: n, exponent: 0 }
     }
 
+    /// Between 0 and 2^`exponent`.
+    pub(super) fn at_most_power(exponent: i64) -> Self {
+        Self { lo: BigUint::zero(), hi: BigUint::one(), exponent }
+    }
+
     /// The product, to about `bits` bits.
     pub(super) fn mul(&self, other: &Self, bits: u64) -> Self {
         let exponent = self.exponent + other.exponent;

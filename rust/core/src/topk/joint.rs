@@ -51,6 +51,18 @@ impl<'a> Sequences<'a> {
         ranks
     }
 
+    /// By how much the worst place of a sequence falls short.
+    pub(super) fn loss(&self, ranks: &[u64]) -> u128 {
+        let gap = |(best, rank): (&i64, &u64)| best.saturating_sub(self.ranking.count_at(*rank));
+        let loss = self.ranking.top().iter().zip(ranks).map(gap).max().unwrap_or(0);
+        u128::try_from(loss).unwrap_or(0)
+    }
+
+    /// The loss of the worst sequence, or more.
+    pub(super) fn largest_loss(&self) -> u128 {
+        self.ranking.range()
+    }
+
     /// Each position from 0 with the number of items that are allowed there.
     fn allowed(&self, level: u128) -> impl Iterator<Item = (u64, u64)> {
         (0..).zip(self.ranking.at_least_below_top(level))

@@ -5,10 +5,13 @@
 
 mod counts;
 mod enclosure;
+mod exponential;
 mod flip;
+mod flip_joint;
 mod joint;
 mod joint_set;
 mod levels;
+mod mass;
 mod matrix;
 mod mechanisms;
 mod noisy;
@@ -28,7 +31,7 @@ pub use counts::{Counts, MAX_COUNT, MAX_ITEMS, Place};
 pub use matrix::joint_by_matrix;
 pub use mechanisms::{
     Conversion, Discover, Gamma, GumbelPeel, Joint, JointSet, LaplaceTopK, LimitDomain, Neighbours,
-    Parameters, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
+    Parameters, PermuteFlipJoint, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
 };
 pub use outlook::loss_bound;
 pub use report::TopKReport;

@@ -21,7 +21,9 @@ pub fn loss_bound(request: &TopKRequest, items: u64, probability: f64) -> Result
     let log = |n: u64| Interval::integer(n.max(1).into()).ln();
     let k = u64::from(request.k).min(items);
     let answers = match request.mechanism {
-        TopKSpec::Joint(_) => (0..k).map(|place| log(items - place)).fold(Interval::ZERO, |a, b| a + b),
+        TopKSpec::Joint(_) | TopKSpec::PermuteFlipJoint(_) => {
+            (0..k).map(|place| log(items - place)).fold(Interval::ZERO, |a, b| a + b)
+        }
         TopKSpec::JointSet(_) => {
             (0..k).map(|place| log(items - place) - log(place + 1)).fold(Interval::ZERO, |a, b| a + b)
         }

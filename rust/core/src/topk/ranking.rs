@@ -71,6 +71,12 @@ impl<'a> Ranking<'a> {
         self.counts.items()
     }
 
+    /// The difference between the largest count and the smallest.
+    pub(super) fn range(&self) -> u128 {
+        let least = if self.counts.unseen > 0 || self.counts.counts.is_empty() { 0 } else { self.least };
+        self.top.first().map_or(0, |most| most.abs_diff(least).into())
+    }
+
     /// The count at one of the ranks that were kept.
     pub(super) fn top(&self) -> &[i64] {
         &self.top

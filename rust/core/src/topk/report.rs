@@ -103,6 +103,7 @@ mod tests {
             (r#"{"name": "joint"}"#, "listed"),
             (r#"{"name": "joint_set"}"#, "listed"),
             (r#"{"name": "gumbel_peel"}"#, "listed"),
+            (r#"{"name": "permute_flip_joint"}"#, "listed"),
             (r#"{"name": "permute_flip_peel"}"#, "listed"),
             (r#"{"name": "gamma"}"#, "listed"),
             (r#"{"name": "laplace_top_k"}"#, "listed"),

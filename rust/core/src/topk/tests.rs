@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::counts::Counts;
 use super::flip::flip_and_peel;
+use super::flip_joint::flip_sequences;
 use super::joint::{Sequences, joint_horizon};
 use super::joint_set::{Sets, set_horizon};
 use super::levels::Levels;
@@ -151,6 +152,8 @@ fn assert_law(law: &Law, draws: u32, mut draw: impl FnMut() -> Vec<u64>) {
 
 /// Fewer draws where each one cuts its levels anew.
 const PEELS: u32 = 20_000;
+/// Fewer still where tiny instances need the whole sum of weights.
+const FLIPS: u32 = 4_000;
 
 /// The fast way on many draws, and everything in big integers on fewer.
 fn assert_both_ways(law: &Law, mut draw: impl FnMut() -> Vec<u64>) {
@@ -222,6 +225,43 @@ fn flipping_has_the_law_of_permute_and_flip() {
             let law = peel_law(counts, k, |left| permute_and_flip(left, rate));
             assert_law(&law, PEELS, || flip_and_peel(&ranking, k, rate, &mut coins));
             assert_slow(&law, || flip_and_peel(&ranking, k, rate, &mut coins));
+        }
+    }
+}
+
+/// Uniform among the sequences whose coins show heads.
+fn flip_joint_law(counts: &[i64], k: usize, rate: f64) -> Law {
+    let biases: Vec<(Vec<u64>, f64)> = joint_law(counts, k, rate).into_iter().collect();
+    let most = biases.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+    let probability = |sequence: &[u64]| {
+        // Item h: the probability that h of the other coins show heads.
+        let mut heads = vec![1.0];
+        for (_, weight) in biases.iter().filter(|(other, _)| other != sequence) {
+            let bias = weight / most;
+            heads.push(0.0);
+            for h in (0..heads.len()).rev() {
+                heads[h] = heads[h] * (1.0 - bias) + if h > 0 { heads[h - 1] * bias } else { 0.0 };
+            }
+        }
+        heads.iter().enumerate().map(|(h, p)| p / (h as f64 + 1.0)).sum::<f64>()
+    };
+    let law =
+        biases.iter().map(|(sequence, weight)| (sequence.clone(), weight / most * probability(sequence)));
+    let law: Law = law.collect();
+    assert!((law.values().sum::<f64>() - 1.0).abs() < 1e-9, "some coin always shows heads");
+    law
+}
+
+#[test]
+fn flipping_sequences_has_the_law_of_permute_and_flip() {
+    for (number, (counts, k)) in (100..).zip(INSTANCES) {
+        for rate in [0.5, 2.0] {
+            let mut coins = coins(number);
+            let ranking = ranking(counts, k, joint_horizon(counts.len() as u64, k, rate));
+            let sequences = Sequences::new(&ranking, rate);
+            let law = flip_joint_law(counts, k, rate);
+            assert_law(&law, FLIPS, || flip_sequences(&sequences, &mut coins));
+            assert_slow(&law, || flip_sequences(&sequences, &mut coins));
         }
     }
 }

@@ -76,6 +76,36 @@ impl Uniform {
         }
     }
 
+    /// A number with its first 64 digits.
+    pub(super) fn drawn(coins: &mut impl Bits) -> Self {
+        let mut number = Self::default();
+        number.extend(FIRST, coins);
+        number
+    }
+
+    /// Whether the number is below another one; both get more digits until they differ.
+    pub(super) fn is_less(&mut self, other: &mut Self, coins: &mut impl Bits) -> bool {
+        loop {
+            let length = self.length.max(other.length);
+            self.extend(length, coins);
+            other.extend(length, coins);
+            if self.digits != other.digits {
+                return self.digits < other.digits;
+            }
+            self.extend(length + FIRST, coins);
+        }
+    }
+
+    /// Bounds from the first digits, of which there are some.
+    pub(super) fn to_interval(&self) -> Interval {
+        let word = (&self.digits >> (self.length - FIRST)).iter_u64_digits().next().unwrap_or(0);
+        let unit = Interval::point(2.0_f64.powi(-64));
+        Interval::new(
+            (Interval::integer(word.into()) * unit).lo(),
+            (Interval::integer(i128::from(word) + 1) * unit).hi(),
+        )
+    }
+
     /// The digits, and how many there are.
     pub(super) fn digits(&self) -> (&BigUint, u64) {
         (&self.digits, self.length)

@@ -10,6 +10,7 @@ mod joint;
 mod joint_set;
 mod laplace;
 mod limit_domain;
+mod permute_flip_joint;
 mod permute_flip_peel;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ pub use joint::Joint;
 pub use joint_set::JointSet;
 pub use laplace::LaplaceTopK;
 pub use limit_domain::LimitDomain;
+pub use permute_flip_joint::PermuteFlipJoint;
 pub use permute_flip_peel::PermuteFlipPeel;
 
 use super::counts::{Counts, Place};
@@ -222,6 +224,8 @@ pub enum TopKSpec {
     JointSet(JointSet),
     /// [`GumbelPeel`]
     GumbelPeel(GumbelPeel),
+    /// [`PermuteFlipJoint`]
+    PermuteFlipJoint(PermuteFlipJoint),
     /// [`PermuteFlipPeel`]
     PermuteFlipPeel(PermuteFlipPeel),
     /// [`Gamma`]
@@ -242,6 +246,7 @@ impl TopKSpec {
             Self::Joint(m) => m,
             Self::JointSet(m) => m,
             Self::GumbelPeel(m) => m,
+            Self::PermuteFlipJoint(m) => m,
             Self::PermuteFlipPeel(m) => m,
             Self::Gamma(m) => m,
             Self::LaplaceTopK(m) => m,
