@@ -58,7 +58,7 @@ impl<'a> Ranking<'a> {
         let items = counts.counts.len() as u128;
         // longer ones if they take no more memory than the counts.
         let near = if window <= DENSE.min(SHORT * items).max(items / 2) {
-            Near::Dense(Window::new(counts.counts, ceiling, usize::try_from(window).unwrap_or(0)))
+            Near::Dense(Window::new(counts.counts, ceiling, least, usize::try_from(window).unwrap_or(0)))
         } else {
             let floor = i128::from(ceiling) - i128::try_from(window).unwrap_or(i128::MAX);
             Near::Sparse { entries: sorted(counts.counts, floor), floor }
@@ -224,22 +224,26 @@ fn largest(counts: &[i64], keep: usize) -> (Vec<Entry>, i64) {
     const BLOCK: usize = 32;
     let room = (2 * keep).max(1024);
     let mut top: Vec<Entry> = Vec::with_capacity(room.min(counts.len()));
-    let (mut bar, mut least) = (i64::MIN, counts.first().copied().unwrap_or(0));
+    let (mut bar, mut least) = (None, counts.first().copied().unwrap_or(0));
     for (block, start) in counts.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
-        least = block.iter().fold(least, |least, count| least.min(*count));
-        let most = block.iter().fold(i64::MIN, |most, count| most.max(*count));
-        if most <= bar && top.len() >= keep {
+        // Negative if some count is above the bar or below the least one: subtractions only, whose sign holds, or errs
+        // towards a closer look, for counts between -2^62 and 2^62.
+        let suspect = |bar: i64| {
+            block.iter().fold(0, |bits, count| bits | bar.wrapping_sub(*count) | count.wrapping_sub(least))
+        };
+        if bar.is_some_and(|bar| suspect(bar) >= 0) {
             continue;
         }
         for (count, position) in block.iter().zip(start..) {
-            if *count <= bar && top.len() >= keep {
+            least = least.min(*count);
+            if bar.is_some_and(|bar| *count <= bar) {
                 continue;
             }
             top.push((Reverse(*count), position));
             if top.len() == room {
                 top.select_nth_unstable(keep - 1);
                 top.truncate(keep);
-                bar = top[keep - 1].0.0;
+                bar = Some(top[keep - 1].0.0);
             }
         }
     }

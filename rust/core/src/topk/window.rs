@@ -7,45 +7,39 @@ const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };
 const SEGMENTS: usize = 1 << 10;
 /// Counts that are compared at once.
 const BLOCK: usize = 64;
+/// Counts that are sorted out at once.
+const KEPT: usize = 1 << 10;
 
-/// A table of the counts between a ceiling and a floor.
+/// A table of the counts from a ceiling downwards.
 #[derive(Debug)]
 pub(super) struct Window {
     ceiling: i64,
     segment: usize,
     columns: usize,
     /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 that of counts equal to
-    /// the ceiling less x, the last one that of all below the floor.
+    /// the ceiling less x, the last one that of all others.
     table: Vec<u32>,
     /// Item x: how many counts are at least the ceiling less x.
     cumulative: Vec<u64>,
 }
 
 impl Window {
-    /// The counts from `ceiling` down to `ceiling` - `depth`. Takes at most as much memory as the counts, or that of
-    /// some more than `depth` numbers.
-    pub(super) fn new(counts: &[i64], ceiling: i64, depth: usize) -> Self {
-        let columns = depth + 3;
+    /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below. Takes
+    /// at most as much memory as the counts, or that of some more than `depth` numbers.
+    pub(super) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
+        let reach = usize::try_from(ceiling.abs_diff(least)).unwrap_or(usize::MAX);
+        // What is in the last column is known by being left over: the smallest counts, often most of all.
+        let tabulated = reach.min(depth + 1);
+        let columns = tabulated + 2;
         // Half of the columns at least, so that the table is not larger than the counts.
         let segment = LEAST_SEGMENT.max(columns / 2).max(counts.len() / SEGMENTS).min(u32::MAX as usize);
         let mut table = vec![0; counts.len().div_ceil(segment) * columns];
-        let column = |count: i64| {
-            let below = usize::try_from(ceiling.abs_diff(count)).unwrap_or(usize::MAX);
-            if count > ceiling { 0 } else { below.min(depth + 1) + 1 }
-        };
-        // Most counts are often alike, and adding to one place again and again waits for itself: so two segments at once.
-        for (pair, rows) in counts.chunks(2 * segment).zip(table.chunks_mut(2 * columns)) {
-            let (one, other) = pair.split_at(segment.min(pair.len()));
-            let (row, other_row) = rows.split_at_mut(columns);
-            for (a, b) in one.iter().zip(other) {
-                row[column(*a)] += 1;
-                other_row[column(*b)] += 1;
-            }
-            for count in &one[other.len()..] {
-                row[column(*count)] += 1;
-            }
+        for (counts, row) in counts.chunks(segment).zip(table.chunks_mut(columns)) {
+            tabulate(counts, ceiling, row);
         }
-        let cumulative = cumulative(&table, columns);
+        let mut cumulative = cumulative(&table, columns);
+        // The last column has counts of one value only if that is the smallest one.
+        cumulative.truncate(if reach == tabulated { tabulated + 1 } else { tabulated });
         Self { ceiling, segment, columns, table, cumulative }
     }
 
@@ -88,16 +82,37 @@ impl Window {
     }
 }
 
-/// The running sums of the columns but for the last one, over all rows.
+/// Count the numbers of a segment in its row.
+///
+/// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without branches.
+fn tabulate(numbers: &[i64], ceiling: i64, row: &mut [u32]) {
+    let last = row.len() - 1;
+    let bottom = ceiling.saturating_sub(i64::try_from(last - 1).unwrap_or(i64::MAX));
+    let mut kept = [0; KEPT];
+    for block in numbers.chunks(KEPT) {
+        let mut len = 0;
+        for number in block {
+            // Never wraps: at most as many were kept before as there are in the block.
+            kept[len % KEPT] = *number;
+            len += usize::from(*number > bottom);
+        }
+        for number in &kept[..len] {
+            let below = usize::try_from(ceiling.abs_diff(*number)).unwrap_or(usize::MAX);
+            row[if *number > ceiling { 0 } else { below + 1 }] += 1;
+        }
+        row[last] += u32::try_from(block.len() - len).unwrap_or(u32::MAX);
+    }
+}
+
+/// The running sums of the columns over all rows, but for column 0 alone.
 fn cumulative(table: &[u32], columns: usize) -> Vec<u64> {
-    let mut sums = vec![0_u64; columns - 1];
+    let mut sums = vec![0_u64; columns];
     for row in table.chunks(columns) {
         for (sum, number) in sums.iter_mut().zip(row) {
             *sum += u64::from(*number);
         }
     }
-    let above = sums.remove(0);
-    let mut running = above;
+    let mut running = sums.remove(0);
     for sum in &mut sums {
         running += *sum;
         *sum = running;
