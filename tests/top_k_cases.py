@@ -38,6 +38,10 @@ CASES = [
     TopKCase(dpsel.JointSet(), lambda c, k, calibration: topk.joint_set(c, k, calibration["rate"])),
     TopKCase(dpsel.GumbelPeel(), lambda c, k, calibration: topk.gumbel_peel(c, k, calibration["rate"])),
     TopKCase(
+        dpsel.PermuteFlipJoint(),
+        lambda c, k, calibration: topk.permute_flip_joint(c, k, calibration["rate"]),
+    ),
+    TopKCase(
         dpsel.PermuteFlipPeel(), lambda c, k, calibration: topk.permute_flip_peel(c, k, calibration["rate"])
     ),
     TopKCase(dpsel.Gamma(), lambda c, k, calibration: topk.gamma(c, k, calibration["rate"], 20)),

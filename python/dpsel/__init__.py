@@ -41,6 +41,7 @@ from dpsel.top_k_mechanisms import (
     JointSet,
     LaplaceTopK,
     LimitDomain,
+    PermuteFlipJoint,
     PermuteFlipPeel,
 )
 from dpsel.top_k_planning import TopKPlan, plan_top_k
@@ -64,6 +65,7 @@ __all__ = [
     "LimitDomain",
     "Mad",
     "OneItem",
+    "PermuteFlipJoint",
     "PermuteFlipPeel",
     "Plan",
     "PolicyGaussian",

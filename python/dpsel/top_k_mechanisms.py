@@ -28,6 +28,7 @@ __all__ = [
     "JointSet",
     "LaplaceTopK",
     "LimitDomain",
+    "PermuteFlipJoint",
     "PermuteFlipPeel",
     "TopKMechanism",
 ]
@@ -97,6 +98,25 @@ class GumbelPeel:
                 f'conversion must be "tight" or "paper", got {type_name(self.conversion)}; '
                 '"tight" is at least as accurate for the same guarantee'
             )
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteFlipJoint:
+    """Permute-and-flip over sequences of k items (PNF-Joint), exactly and for every k.
+
+    Permute-and-flip of McKenna and Sheldon (NeurIPS 2020) with the loss of :class:`Joint`. Never worse than
+    that, and the same but for about the reciprocal of the number of good sequences: of use for few items.
+    Guarantees :class:`~dpsel.PureDP`.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PermuteFlipJoint()
+        PermuteFlipJoint()
+    """
+
+    name: ClassVar[str] = "permute_flip_joint"
+    ordered: ClassVar[bool] = True
+    finds_domain: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +228,15 @@ class Discover:
 
 
 TopKMechanism: TypeAlias = (
-    Joint | JointSet | GumbelPeel | PermuteFlipPeel | Gamma | LaplaceTopK | LimitDomain | Discover
+    Joint
+    | JointSet
+    | GumbelPeel
+    | PermuteFlipJoint
+    | PermuteFlipPeel
+    | Gamma
+    | LaplaceTopK
+    | LimitDomain
+    | Discover
 )
 """Every top-k mechanism."""
 
@@ -216,6 +244,7 @@ _CLASSES: Final = (
     Joint,
     JointSet,
     GumbelPeel,
+    PermuteFlipJoint,
     PermuteFlipPeel,
     Gamma,
     LaplaceTopK,

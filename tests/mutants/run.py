@@ -15,10 +15,12 @@ import argparse
 import datetime as dt
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -63,7 +65,22 @@ def copy_repository() -> Path:
             shutil.copytree(source, copy / name, ignore=ignored, copy_function=shutil.copy)
         elif source.exists():
             shutil.copy(source, copy / name)
+    rename_version(copy)
     return copy
+
+
+def rename_version(copy: Path) -> None:
+    """Give the packages of the copy a version of their own.
+
+    Cargo tells packages in one target folder apart by name and version, not by path: without this it would
+    take what was built from a mutant for the build of the repository.
+    """
+    manifest, lock = copy / "Cargo.toml", copy / "Cargo.lock"
+    version = tomllib.loads(manifest.read_text())["workspace"]["package"]["version"]
+    own = f'version = "{version}+planted"'
+    manifest.write_text(manifest.read_text().replace(f'version = "{version}"', own, 1))
+    ours = re.compile(rf'(name = "dpsel-[a-z]+"\n)version = "{re.escape(version)}"')
+    lock.write_text(ours.sub(rf"\g<1>{own}", lock.read_text()))
 
 
 def patched(folder: Path, mutant: Mutant) -> str:
@@ -88,7 +105,7 @@ def cargo_environment() -> dict[str, str]:
 def build(copy: Path) -> bool:
     """Build the extension and put it beside the copied Python package."""
     target = ROOT / "target"
-    command = ["cargo", "build", "--quiet", *PACKAGES]
+    command = ["cargo", "build", "--quiet", "--locked", *PACKAGES]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )

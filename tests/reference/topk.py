@@ -81,6 +81,20 @@ def permute_flip_peel(counts: list[int], k: int, rate: float) -> Law:
     return _peeled(counts, k, lambda left: permute_and_flip(left, rate))
 
 
+def permute_flip_joint(counts: list[int], k: int, rate: float) -> Law:
+    """Every sequence has a coin of bias e^-(rate loss); uniform among those that show heads."""
+    weights = joint(counts, k, rate)
+    bias = {sequence: weight / max(weights.values()) for sequence, weight in weights.items()}
+    law: Law = {}
+    for sequence, own in bias.items():
+        # Item h: the probability that h of the other coins show heads.
+        heads = [1.0]
+        for p in (p for other, p in bias.items() if other != sequence):
+            heads = [a * (1 - p) + b * p for a, b in zip([*heads, 0.0], [0.0, *heads], strict=True)]
+        law[sequence] = own * sum(chance / (h + 1) for h, chance in enumerate(heads))
+    return law
+
+
 def _largest_noisy(counts: list[int], k: int, noise: dict[tuple[int, ...], float]) -> Law:
     law: Law = {}
     for shift, probability in noise.items():

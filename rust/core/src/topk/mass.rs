@@ -12,7 +12,7 @@ use super::enclosure::{Enclosure, exact_parts};
 use super::levels::LevelLaw;
 
 /// Exponents beyond this stand for a decay between 0 and e to that power.
-const FAR: f64 = 1e15;
+const FAR: i64 = 1_000_000_000_000_000;
 
 /// Integers between which the total mass lies, times 2^-`bits`; they differ by at most a 2^-`narrow`-th of it, or by what
 /// so many bits leave open. No outcome has a loss above `last`.
@@ -40,8 +40,8 @@ pub(super) fn mass(law: &impl LevelLaw, last: u128, bits: u64, narrow: u64) -> (
 
 /// Integers between which e^-(rate `level`) lies, times 2^-`bits`.
 pub(super) fn decay(rate: f64, level: u128, bits: u64) -> Enclosure {
-    if level as f64 * rate > FAR {
-        return Enclosure::at_most_power(-FAR as i64);
+    if level as f64 * rate > FAR as f64 {
+        return Enclosure::at_most_power(-FAR);
     }
     let (mantissa, exponent) = exact_parts(rate);
     Enclosure::exp_neg(&(BigUint::from(mantissa) * level), exponent, bits)

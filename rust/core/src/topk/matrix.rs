@@ -3,6 +3,8 @@
 //! It is here to be compared with: for the law, which is that of [`super::joint`] up to the rounding of `f64`, and for
 //! time. No release is made with it, because its decisions are those of floating-point numbers (law 4).
 
+use std::f64::consts::LN_2;
+
 use super::counts::{Counts, MAX_COUNT};
 use crate::random::{Bits, Coins, Purpose, ReleaseKey};
 use crate::{Error, Result};
@@ -16,7 +18,7 @@ struct Layout {
     column_bits: u32,
 }
 
-/// Positions of the k items that the published sampler draws, in order. 8 bytes per cell.
+/// Positions of the k items that the published sampler draws, in order. At most 12 bytes per cell.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] if there are fewer than `k` items; [`Error::Incompatible`] if a difference, a row and a
@@ -60,7 +62,11 @@ impl Layout {
                 cells.push((((difference << self.row_bits) | row_from_last) << self.column_bits) | column);
             }
         }
-        cells.sort_unstable();
+        #[expect(
+            clippy::stable_sort_primitive,
+            reason = "finds that rows are sorted already, and merges them"
+        )]
+        cells.sort();
         cells
     }
 
@@ -95,9 +101,11 @@ impl Layout {
             let weight = others - epsilon / 2.0 * self.difference(*cell) as f64;
             if empty == 0 && LEAST - weight < best {
                 // The smallest of exponential variables of these rates is a draw with these weights.
-                let uniform = ((coins.half_word() >> 11) as f64 + 0.5) * 2.0_f64.powi(-53);
-                let race = libm::log(-libm::log(uniform)) - weight;
-                (best, chosen) = if race < best { (race, index) } else { (best, chosen) };
+                let uniform = coins.half_word() >> 11;
+                if least_race(uniform) - weight < best {
+                    let race = libm::log(-libm::log((uniform as f64 + 0.5) * 2.0_f64.powi(-53))) - weight;
+                    (best, chosen) = if race < best { (race, index) } else { (best, chosen) };
+                }
             }
         }
         let mut up_to = vec![0_u32; self.k];
@@ -106,6 +114,13 @@ impl Layout {
         }
         (cells[chosen], up_to)
     }
+}
+
+/// A bound of log(-log u), u = (`uniform` + 1/2) 2^-53, that needs no logarithm: -log u >= 1 - u.
+fn least_race(uniform: u64) -> f64 {
+    let complement = (1_u64 << 53) - 1 - uniform;
+    let power = complement.checked_ilog2().map_or(-54.0, |power| f64::from(power) - 53.0);
+    power * LN_2
 }
 
 /// The other places, each uniformly among what it allows and is left.

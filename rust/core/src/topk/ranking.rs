@@ -190,7 +190,9 @@ impl<'a> Ranking<'a> {
                 alike.push((digests[position], position));
             }
         }
-        alike.values_mut().for_each(|alike| alike.sort_unstable());
+        for alike in alike.values_mut() {
+            alike.sort_unstable();
+        }
         let place = |rank: &u64| {
             let count = self.count_at(*rank);
             let before = self.listed_at_least(i128::from(count) + 1);

@@ -323,6 +323,8 @@ fn golden_values() {
     assert!((best - 0.429_490_539_3).abs() < 1e-10);
     let ranking = ranking(&[10, 10, 5], 2, 100);
     let sequences = Sequences::new(&ranking, 0.5);
+    let flipped = flip_joint_law(&[10, 10, 5], 2, 0.5)[&vec![0, 1]];
+    assert!((2.0 * flipped - 0.8971).abs() < 5e-5, "{flipped}");
     let sizes: Vec<num_bigint::BigUint> = (0..8).map(|level| sequences.exact_size(level)).collect();
     assert_eq!(sizes, [2_u32, 2, 2, 2, 2, 6, 6, 6].map(num_bigint::BigUint::from));
     let sets = set_law(&[3, 2, 1], 2, 0.5);
