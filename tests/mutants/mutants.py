@@ -513,6 +513,20 @@ MUTANTS = [
         ("cargo:topk", TOP_K),
     ),
     Mutant(
+        "a refused sequence comes back",
+        CORE + "topk/flip_joint.rs",
+        "if out.contains(&ranks) {",
+        "if out.contains(&ranks) && level > 1 << 60 {",
+        ("cargo:flipping_sequences",),
+    ),
+    Mutant(
+        "an item found one segment too early",
+        CORE + "topk/window.rs",
+        "let start = number * self.segment;",
+        "let start = number.saturating_sub(1) * self.segment;",
+        ("cargo:topk::ranking",),
+    ),
+    Mutant(
         "the tail of the levels forgotten",
         CORE + "topk/levels.rs",
         "        blocks.push(Block { first: horizon + 1, last: None, bound });\n",
