@@ -104,7 +104,8 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     privacy = checked_privacy(privacy)
     if isinstance(domain, int):
         raise InvalidParameterError(
-            "domain must be a list of items, got a number; use top_k_from_counts for the size of a domain"
+            "domain must be a list of public items, got a number; the items found in rows are secret, and an "
+            "answer that names them but not the others would tell which they are"
         )
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
     chosen, reason = top_k_mechanisms.resolve(
@@ -158,8 +159,9 @@ def top_k_from_counts(
         k: Number of items.
         privacy: The guarantee.
         mechanism: How to pick; ``"auto"`` decides by the other arguments alone.
-        domain: Number of items of the domain, if it has more than are listed: nobody holds the others.
-            One of these comes back as ``None``.
+        domain: Number of items of the domain, if it has more than are listed, none of which anybody can hold.
+            One of these comes back as ``None``. The listed items must be public all the same: a list of those
+            found in the data would tell, by what can be named, who is missing.
         ordered: Whether the order of the items is wanted.
         publish_counts: As ``counts`` of :func:`select_top_k`.
         max_items_per_user: The most counts that one user changes, if that is known to be bounded.

@@ -174,7 +174,7 @@ REFUSED = [
     ({"domain": MENU, "counts": 1.0}, "counts must be", InvalidParameterError),
     ({"domain": MENU, "mechanism": "joint"}, "mechanism must be", InvalidParameterError),
     ({"domain": MENU, "k": 10_001, "ordered": False}, "10,000 for a set", InvalidParameterError),
-    ({"domain": 5}, "top_k_from_counts", InvalidParameterError),
+    ({"domain": 5}, "found in rows are secret", InvalidParameterError),
     ({"domain": "tea"}, "domain must be a list", SchemaError),
     ({"domain": MENU, "privacy": dpsel.PureDP(epsilon=1e-15)}, "top-k in which one user", CalibrationError),
     ({"domain": MENU, "max_items_per_user": 0}, "max_items_per_user", InvalidParameterError),

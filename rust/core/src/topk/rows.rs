@@ -111,7 +111,7 @@ pub fn top_k_from_rows(
     if let Domain::Sized { .. } = request.domain {
         return Err(Error::Incompatible {
             what: "from rows, domain= cannot be a number".into(),
-            fix: "list the items, or count first and use top_k_from_counts",
+            fix: "list the public items; those found in rows are secret",
         });
     }
     let contributions = ingest::read(source, columns, Preference::Any, key, control)?;
