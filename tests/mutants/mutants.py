@@ -517,7 +517,7 @@ MUTANTS = [
         CORE + "topk/flip_joint.rs",
         "if out.contains(&ranks) {",
         "if out.contains(&ranks) && level > 1 << 60 {",
-        ("cargo:flipping_sequences",),
+        ("cargo:a_refused_sequence",),
     ),
     Mutant(
         "an item found one segment too early",

@@ -18,7 +18,7 @@ struct Layout {
     column_bits: u32,
 }
 
-/// Positions of the k items that the published sampler draws, in order. At most 12 bytes per cell.
+/// Positions of the k items that the published sampler draws, in order. At most 16 bytes per cell.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] if there are fewer than `k` items; [`Error::Incompatible`] if a difference, a row and a
@@ -53,21 +53,56 @@ impl Layout {
         Ok(Self { k, row_bits, column_bits })
     }
 
+    /// All cells in order.
     fn cells(self, sorted: &[i64]) -> Vec<u64> {
-        let mut cells = Vec::with_capacity(self.k * sorted.len());
-        for (row_from_last, count) in (0_u64..).zip(sorted[..self.k].iter().rev()) {
-            for (column, other) in (0_u64..).zip(sorted) {
-                // Negative differences come before the first sequence, so only that they come first matters.
-                let difference = if other > count { 0 } else { count.abs_diff(*other) + 1 };
-                cells.push((((difference << self.row_bits) | row_from_last) << self.column_bits) | column);
+        let range = self.difference(self.cell(sorted, 0, sorted.len() - 1)) + 2;
+        match usize::try_from(range) {
+            Ok(range) if range <= self.k * sorted.len() => self.counted(sorted, range),
+            _ => {
+                let mut cells = Vec::with_capacity(self.k * sorted.len());
+                self.visit(sorted, |cell| cells.push(cell));
+                #[expect(
+                    clippy::stable_sort_primitive,
+                    reason = "finds that rows are sorted, and merges them"
+                )]
+                cells.sort();
+                cells
             }
         }
-        #[expect(
-            clippy::stable_sort_primitive,
-            reason = "finds that rows are sorted already, and merges them"
-        )]
-        cells.sort();
+    }
+
+    /// Sorted by counting how many cells have each difference; within one they come in order already.
+    fn counted(self, sorted: &[i64], range: usize) -> Vec<u64> {
+        let level = |cell: u64| usize::try_from(cell >> (self.row_bits + self.column_bits)).unwrap_or(0);
+        let mut next = vec![0_usize; range + 1];
+        self.visit(sorted, |cell| next[level(cell) + 1] += 1);
+        for index in 1..next.len() {
+            next[index] += next[index - 1];
+        }
+        let mut cells = vec![0; self.k * sorted.len()];
+        self.visit(sorted, |cell| {
+            let place = &mut next[level(cell)];
+            cells[*place] = cell;
+            *place += 1;
+        });
         cells
+    }
+
+    /// All cells, row by row from the last one.
+    fn visit(self, sorted: &[i64], mut visit: impl FnMut(u64)) {
+        for row in (0..self.k).rev() {
+            for column in 0..sorted.len() {
+                visit(self.cell(sorted, row, column));
+            }
+        }
+    }
+
+    fn cell(self, sorted: &[i64], row: usize, column: usize) -> u64 {
+        let (count, other) = (sorted[row], sorted[column]);
+        // Negative differences come before the first sequence, so only that they come first matters.
+        let difference = if other > count { 0 } else { count.abs_diff(other) + 1 };
+        let row_from_last = (self.k - 1 - row) as u64;
+        (((difference << self.row_bits) | row_from_last) << self.column_bits) | column as u64
     }
 
     fn column(self, cell: u64) -> usize {

@@ -266,6 +266,16 @@ fn flipping_sequences_has_the_law_of_permute_and_flip() {
     }
 }
 
+/// If it could, [0] would have a probability of 0.63 instead of 0.65.
+#[test]
+fn a_refused_sequence_never_comes_back() {
+    let (counts, rate) = ([1, 0], 0.35);
+    let mut coins = coins(120);
+    let ranking = ranking(&counts, 1, joint_horizon(2, 1, rate));
+    let sequences = Sequences::new(&ranking, rate);
+    assert_law(&flip_joint_law(&counts, 1, rate), 10 * FLIPS, || flip_sequences(&sequences, &mut coins));
+}
+
 /// Nothing lies within a horizon of one level, so that the tail and the sort of all counts are used.
 #[test]
 fn draws_beyond_the_horizon_have_the_same_law() {
