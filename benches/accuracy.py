@@ -77,6 +77,7 @@ def rows() -> list[Row]:
         Row("PolicyLaplace, curve", ours(dpsel.PolicyLaplace(release="curve"), 100)),
         Row("PolicyGaussian, curve", ours(dpsel.PolicyGaussian(release="curve"), 100)),
         Row("Mad", ours(dpsel.Mad(), 100)),
+        Row("Mad2R", ours(dpsel.Mad2R(), 100)),
         Row("Sips", ours(dpsel.Sips(), 100)),
         Row("Sips, curves", ours(curves, 100)),
         Row("Steered, limit 100", ours(dpsel.Steered(), 100)),

@@ -56,6 +56,7 @@ CURVES = [
     Case("unit_greedy", dpsel.UnitGreedy(), APPROX, "unit-greedy"),
     Case("unit_greedy", dpsel.UnitGreedy(prior=PRIOR), APPROX, "unit-greedy-prior"),
     Case("mad", dpsel.Mad(alpha=0.0), APPROX),
+    Case("mad2r", dpsel.Mad2R(alpha=0.5), APPROX),
     Case("weighted_laplace", dpsel.WeightedLaplace(release="curve"), APPROX, "weighted-laplace-curve"),
     Case("policy_laplace", dpsel.PolicyLaplace(alpha=0.5, release="curve"), APPROX, "policy-laplace-curve"),
     Case(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dpsel import _core
 from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.mechanisms._every import CLASSES
 from dpsel.mechanisms._shared import is_usual
 
 __all__ = ["CheckResult", "Report", "check"]
@@ -201,11 +202,16 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
 def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as its class would be written."""
     fields = dict(report["request"]["mechanism"])
-    name = "".join(part.capitalize() for part in fields.pop("name").split("_"))
+    name = _class_name(fields.pop("name"))
     if (order := fields.pop("order", None)) == "prior":
         fields["prior"] = order
     shown = [f"{key}={_short(key, value)}" for key, value in fields.items() if not is_usual(key, value)]
     return f"{name}({', '.join(shown)})"
+
+
+def _class_name(name: str) -> str:
+    known = {cls.name: cls.__name__ for cls in CLASSES}
+    return known.get(name) or "".join(part.capitalize() for part in name.split("_"))
 
 
 def _short(key: str, value: object) -> str:

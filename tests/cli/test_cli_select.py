@@ -162,7 +162,7 @@ REFUSED = {
     "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to policy-gaussian"),
     "alpha of sips": (
         ("--mechanism", "sips", "--alpha", "2"),
-        "belongs to greedy-frequency, mad, policy-gaussian",
+        "belongs to greedy-frequency, mad, mad2r, policy-gaussian",
     ),
     "prior of sips": (
         ("--mechanism", "sips", "--prior", os.devnull),

@@ -12,6 +12,7 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
+MAD2R = "tests/conformance/test_mad2r.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
@@ -480,9 +481,44 @@ MUTANTS = [
     Mutant(
         "mad: all of what returns is put on items",
         CORE + "weighting/mad.rs",
-        "(0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)",
-        "(0..=PARTS).rev().find(|part| fits(*part)).map_or(0, |_| PARTS)",
-        ("cargo:the_part_that_is_put_on_items",),
+        "3 * (4 * full).max(self.most.into())",
+        "(4 * full).max(self.most.into())",
+        ("cargo:parts_that_are_put_on_items", CURVE_RELEASES),
+    ),
+    Mutant(
+        "mad: weights return to users of any number of items",
+        CORE + "weighting/mad.rs",
+        "(1..=u64::from(self.most)).contains(&full)",
+        "full >= 1",
+        ("cargo:parts_that_are_put_on_items",),
+    ),
+    Mutant(
+        "mad: weights that are not the largest return",
+        CORE + "weighting/mad.rs",
+        "if loose && factor == FULL_FACTOR {",
+        "if loose {",
+        (CURVE_RELEASES, "cargo:adaptive_weights"),
+    ),
+    Mutant(
+        "mad2r: the curve takes what the look has spent",
+        CORE + "threshold/curve/calibration.rs",
+        "sub_down(1.0, look), norm)",
+        "sub_down(1.0, 0.0 * look), norm)",
+        (MAD2R,),
+    ),
+    Mutant(
+        "mad2r: half the noise of the look",
+        CORE + "mechanisms/mad2r.rs",
+        "noise: Noise::Gaussian { sigma },",
+        "noise: Noise::Gaussian { sigma: sigma / 2.0 },",
+        (MAD2R,),
+    ),
+    Mutant(
+        "mad2r: items that nobody kept are left out without noise",
+        CORE + "threshold/look.rs",
+        "*factor = self.factor(noise.noisy_weight(weight, *word));",
+        "*factor = if weight == 0 { 0 } else { self.factor(noise.noisy_weight(weight, *word)) };",
+        (CURVES + "::test_items_that_nobody_kept_have_noise_and_may_come_up",),
     ),
     Mutant(
         "a swap that costs no more than an addition",

@@ -76,6 +76,8 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.UnitGreedy(),
         dpsel.UnitGreedy(prior={"tea": 1}),
         dpsel.Steered(),
+        dpsel.Mad(),
+        dpsel.Mad2R(),
     ],
     ids=repr,
 )

@@ -81,7 +81,7 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     "--alpha",
     type=float,
     metavar="A",
-    help="Cutoff above the threshold, in noise scales, of a policy or the published calibration.",
+    help="Cutoff above the threshold, in noise scales, of a policy, mad, mad2r or the published calibration.",
 )
 @click.option(
     "--release",

@@ -23,13 +23,14 @@ from dpsel.mechanisms._additive import (
 from dpsel.mechanisms._every import Mechanism
 from dpsel.mechanisms._greedy import GreedyFrequency, UnitGreedy
 from dpsel.mechanisms._policies import PolicyGaussian, PolicyLaplace
-from dpsel.mechanisms._rounds import Sips, Steered
+from dpsel.mechanisms._rounds import Mad2R, Sips, Steered
 
 __all__ = [
     "CountGaussian",
     "CountLaplace",
     "GreedyFrequency",
     "Mad",
+    "Mad2R",
     "Mechanism",
     "OneItem",
     "PolicyGaussian",

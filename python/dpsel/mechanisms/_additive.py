@@ -134,14 +134,14 @@ class OneItem:
 
 @dataclass(frozen=True, slots=True)
 class Mad:
-    """Give back to users what items have beyond a limit; each puts it on all of its items.
+    """Give back to users what items have beyond a limit; each puts up to a third of it on its items.
 
-    Users of 4 to 50 items give 1/k to each first; what an item has of this beyond the limit returns to its
-    users. All of them add what is missing to 1/sqrt(k). Items are released by a curve, as with
-    ``WeightedGaussian(release="curve")``, and about as many of them: 1 % more or less. Users
-    do not have to come in order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable
-    private partition selection via adaptive weighting" (ICML 2025); the construction and its proof are in
-    ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
+    A user of k items gives 1/sqrt(k) to each. What an item has beyond the limit returns to those who gave it.
+    Items are released by a curve, as with ``WeightedGaussian(release="curve")``. Users do not have to come in
+    order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition
+    selection via adaptive weighting" (ICML 2025); the construction and its proof are in
+    ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Mad2R`
+    has two rounds.
 
     Args:
         alpha: How far above even odds the limit lies, in distances from there to odds of 27 : 5; at

@@ -15,7 +15,7 @@ from dpsel.mechanisms._additive import (
 )
 from dpsel.mechanisms._greedy import GreedyFrequency, UnitGreedy
 from dpsel.mechanisms._policies import PolicyGaussian, PolicyLaplace
-from dpsel.mechanisms._rounds import Sips, Steered
+from dpsel.mechanisms._rounds import Mad2R, Sips, Steered
 
 Mechanism: TypeAlias = (
     CountLaplace
@@ -30,6 +30,7 @@ Mechanism: TypeAlias = (
     | Steered
     | OneItem
     | Mad
+    | Mad2R
 )
 """Every mechanism."""
 
@@ -46,6 +47,7 @@ CLASSES: Final = (
     Steered,
     OneItem,
     Mad,
+    Mad2R,
 )
 
 

@@ -54,6 +54,40 @@ class Sips:
 
 
 @dataclass(frozen=True, slots=True)
+class Mad2R:
+    """Look at noisy weights of all items, then run :class:`Mad` on what they leave.
+
+    The first round takes a fifth of the budget and publishes nothing. After it users leave out items without
+    a chance and give less to items that have more than they need; the second round decides by a release
+    curve. What it costs does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
+    Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
+    (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
+    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` looks more often.
+
+    Args:
+        alpha: As for :class:`Mad`, in the second round.
+
+    Raises:
+        InvalidParameterError: If the argument is no number or outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.Mad2R()
+        Mad2R(alpha=2.0)
+    """
+
+    name: ClassVar[str] = "mad2r"
+    alpha: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check at once: a mechanism that exists is valid."""
+        from dpsel import _core
+
+        object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
+        _core.validate_policy(self.alpha, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Steered:
     """Look at noisy weights of all items in many rounds and steer every user's weight by them.
 

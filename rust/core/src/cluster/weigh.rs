@@ -55,7 +55,7 @@ impl Weigh {
         }
         let mut histogram = WeightHistogram::new(bounded.vocabulary().code_bound());
         let weights = (self.round.weighting, self.round.rule.quantum());
-        weigh_round(&mut histogram, &bounded, weights, key, &control)?;
+        weigh_round(&mut histogram, &bounded, weights, None, key, &control)?;
         pack(&histogram, bounded.vocabulary(), self.routes).into_batches()
     }
 }

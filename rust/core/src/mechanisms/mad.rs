@@ -12,11 +12,11 @@ use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
 use crate::threshold::Rule;
-use crate::threshold::curve::l2_continuous_curve;
+use crate::threshold::curve::{CurveSpec, l2_continuous_curve};
 use crate::weighting::{self, Weighting};
 
-/// The fewest and the most items that an adaptive user may have at most.
-const ADAPTIVE: (u32, u32) = (7, 50);
+/// Of users of more items nothing returns. The proof's terms for rounding grow with the root of this.
+const MOST: u32 = 400;
 
 /// Adaptive weights with a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -30,22 +30,26 @@ impl Mad {
     pub(super) fn validate(self) -> Result<()> {
         validate(self.alpha, 1)
     }
+
+    /// The weighting for the curve that decides.
+    pub(super) fn weighting(self, curve: CurveSpec, bound: L0Bound) -> Result<Weighting> {
+        let (limit, norm) = (curve_cutoff(curve, self.alpha)?, weighting::Mad::NORM);
+        Ok(Weighting::Mad(weighting::Mad { limit, most: bound.get().min(MOST), norm }))
+    }
 }
 
 impl Mechanism for Mad {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
-        let norm = weighting::Mad::NORM;
         let curve = match privacy.validate()? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("Mad")),
             Privacy::Zcdp { .. } => return Err(no_curve_zcdp("Mad")),
-            Privacy::ApproxDp { epsilon, delta } => l2_continuous_curve(epsilon, delta, norm)?,
+            Privacy::ApproxDp { epsilon, delta } => {
+                l2_continuous_curve(epsilon, delta, weighting::Mad::NORM)?
+            }
         };
-        let most = bound.get().clamp(ADAPTIVE.0, ADAPTIVE.1);
-        let weighting = weighting::Mad { limit: curve_cutoff(curve, self.alpha)?, most, norm };
-        Ok(Calibration {
-            rounds: vec![Round { weighting: Weighting::Mad(weighting), rule: Rule::Curve(curve) }],
-        })
+        let round = Round { weighting: self.weighting(curve, bound)?, rule: Rule::Curve(curve) };
+        Ok(Calibration { rounds: vec![round] })
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -8,6 +8,7 @@ mod count_laplace;
 mod greedy;
 mod greedy_frequency;
 mod mad;
+mod mad2r;
 mod one_item;
 pub mod outlook;
 mod policy;
@@ -27,6 +28,7 @@ pub use count_laplace::CountLaplace;
 pub use greedy::FillingOrder;
 pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use mad::Mad;
+pub use mad2r::Mad2R;
 pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
@@ -161,6 +163,9 @@ pub enum MechanismSpec {
     OneItem(OneItem),
     /// [`Mad`]
     Mad(Mad),
+    /// [`Mad2R`]
+    #[serde(rename = "mad2r")]
+    Mad2R(Mad2R),
     /// [`Steered`]
     Steered(Steered),
 }
@@ -181,6 +186,7 @@ impl MechanismSpec {
             Self::Sips(m) => m,
             Self::OneItem(m) => m,
             Self::Mad(m) => m,
+            Self::Mad2R(m) => m,
             Self::Steered(m) => m,
         }
     }
@@ -208,7 +214,7 @@ impl MechanismSpec {
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
             Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
-            Self::OneItem(_) | Self::UnitGreedy(_) | Self::Mad(_) => false,
+            Self::OneItem(_) | Self::UnitGreedy(_) | Self::Mad(_) | Self::Mad2R(_) => false,
             Self::WeightedLaplace(WeightedLaplace { release })
             | Self::WeightedGaussian(WeightedGaussian { release })
             | Self::PolicyLaplace(PolicyLaplace { release, .. })
@@ -224,6 +230,7 @@ impl MechanismSpec {
             Self::PolicyGaussian(m) => m.validate(),
             Self::GreedyFrequency(m) => m.validate(),
             Self::Mad(m) => m.validate(),
+            Self::Mad2R(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
             _ => Ok(()),

@@ -1,7 +1,9 @@
 //! What several mechanisms share: which guarantees they refuse, and the noise of approximate zCDP.
 
-use crate::Error;
-use crate::rounding::{div_up, mul_down, sqrt_down};
+use crate::accounting::L0Bound;
+use crate::rounding::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
+use crate::weighting::UNIT;
+use crate::{Error, Result};
 
 /// The neighbouring relation of every mechanism here.
 pub(super) const ADD_OR_REMOVE: &str = "add or remove one user with all its rows";
@@ -35,4 +37,33 @@ pub(super) fn no_curve_zcdp(mechanism: &str) -> Error {
 /// 1/sqrt(2 rho), rounded up: the noise of rho-zCDP for L2 sensitivity 1 (Bun and Steinke 2016, Proposition 1.6).
 pub(super) fn zcdp_sigma(rho: f64) -> f64 {
     div_up(1.0, sqrt_down(mul_down(2.0, rho)))
+}
+
+/// The part of delta kept back for the finite precision of noise that is looked at.
+const RESERVE: f64 = 1.0 / (1 << 20) as f64;
+
+/// What is left of delta without that.
+pub(super) fn without_reserve(delta: f64) -> f64 {
+    sub_down(delta, mul_up(delta, RESERVE))
+}
+
+/// What the finite precision of the noise of one round costs that is looked at as it is: each value of it is exact up to 2^-128, and one user
+/// changes the weights of at most `bound` items (`docs/algorithms/noise.md`).
+pub(super) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
+    let values = add_up(mul_up(mul_up(28.0, sigma), UNIT as f64), 4.0);
+    mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
+}
+
+/// Refuse a cost that is more than what was kept back.
+///
+/// # Errors
+/// [`Error::Calibration`].
+pub(super) fn within_reserve(cost: f64, delta: f64) -> Result<()> {
+    if cost <= mul_down(delta, RESERVE) {
+        return Ok(());
+    }
+    Err(Error::Calibration {
+        what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
+        fix: "raise delta, or lower epsilon, rounds or max_items_per_user",
+    })
 }

@@ -7,12 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::requirements::{
+    ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
+};
 use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{L0Bound, Privacy, minimise};
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
+use crate::rounding::{Interval, add_up, div_up, mul_down, mul_up, sqrt_down};
 use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
 use crate::threshold::{Cap, Evidence, Publish, Rule, SHARES};
 use crate::weighting::{UNIT, Weighting};
@@ -40,8 +42,6 @@ const GROWTH: f64 = 1.5;
 const MARGIN: f64 = 2.0;
 /// The cap of a user with all the items that it may have: so many times its equal weight, at most one unit.
 const EQUAL_WEIGHTS: f64 = 7.0;
-/// The part of delta kept back for the finite precision of the noise.
-const RESERVE: f64 = 1.0 / (1 << 20) as f64;
 /// Evidence and noise stay below this many units of weight, so that everything fits an `i64`.
 const LARGEST: f64 = (1_u64 << 31) as f64;
 
@@ -170,14 +170,10 @@ fn too_noisy() -> Error {
     }
 }
 
-/// What the finite precision of the noise costs: each value of it is exact up to 2^-128, and one user changes the
-/// weights of at most `bound` items in each round (`docs/algorithms/noise.md`).
-fn value_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
+/// What the finite precision of the noise of all rounds costs.
+fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
     let slack = |round: &Round| match &round.rule {
-        Rule::Evidence(Evidence { noise: Noise::Gaussian { sigma }, .. }) => {
-            let values = add_up(mul_up(mul_up(28.0, *sigma), UNIT as f64), 4.0);
-            mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
-        }
+        Rule::Evidence(Evidence { noise: Noise::Gaussian { sigma }, .. }) => value_slack(*sigma, bound),
         _ => f64::INFINITY,
     };
     calibration.rounds.iter().map(slack).fold(0.0, add_up)
@@ -186,24 +182,18 @@ fn value_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
 impl Mechanism for Steered {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
-        let keep = |delta: f64| sub_down(delta, mul_up(delta, RESERVE));
         let (calibration, factor, delta) = match privacy.validate()? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("Steered")),
             Privacy::ApproxDp { epsilon, delta } => {
                 let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
-                (self.approx_dp(bound, epsilon, keep(delta))?, factor, delta)
+                (self.approx_dp(bound, epsilon, without_reserve(delta))?, factor, delta)
             }
             Privacy::Zcdp { rho, delta } => {
                 let sigma = |share: f64| zcdp_sigma(mul_down(rho, share));
-                (self.rounds(bound, sigma, keep(delta))?, 1.0, delta)
+                (self.rounds(bound, sigma, without_reserve(delta))?, 1.0, delta)
             }
         };
-        if mul_up(value_slack(&calibration, bound), factor) > mul_down(delta, RESERVE) {
-            return Err(Error::Calibration {
-                what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
-                fix: "raise delta, or lower epsilon, rounds or max_items_per_user",
-            });
-        }
+        within_reserve(mul_up(total_slack(&calibration, bound), factor), delta)?;
         Ok(calibration)
     }
 

@@ -19,19 +19,22 @@ pub(super) fn factor(round: &Evidence, evidence: i64, exposure: u32, left: u32) 
     if evidence < round.abandon {
         return 0;
     }
-    let full = u128::from(FULL_FACTOR);
-    let chance = chance(round, evidence);
-    let worth = chance * chance * full / (ONE * ONE);
     let need = need(round.aim, evidence, exposure, left);
-    let wanted = (need * need * need).isqrt() * full / ONE.pow(3).isqrt();
+    let wanted = (need * need * need).isqrt() * u128::from(FULL_FACTOR) / ONE.pow(3).isqrt();
+    smaller(worth(round.abandon, round.course, evidence), wanted)
+}
+
+/// The smaller one of two limits, as the factor of an item that is not given up.
+pub(super) fn smaller(worth: u128, wanted: u128) -> u16 {
     u16::try_from(worth.min(wanted)).map_or(FULL_FACTOR, |factor| factor.clamp(1, FULL_FACTOR))
 }
 
-/// How far the evidence is on the way from where an item is given up to its course.
-fn chance(round: &Evidence, evidence: i64) -> u128 {
-    let way = round.course.abs_diff(round.abandon).max(1);
-    let covered = evidence.abs_diff(round.abandon).min(way);
-    u128::from(covered) * ONE / u128::from(way)
+/// What the chances of an item are worth: the square of how far it is on the way from where it is given up to its course.
+pub(super) fn worth(abandon: i64, course: i64, evidence: i64) -> u128 {
+    let way = course.abs_diff(abandon).max(1);
+    let covered = evidence.abs_diff(abandon).min(way);
+    let chance = u128::from(covered) * ONE / u128::from(way);
+    chance * chance * u128::from(FULL_FACTOR) / (ONE * ONE)
 }
 
 /// The weight that takes an item from here to its aim, as a part of the one that a full factor would give it.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::look::hopeless;
 use super::rule::Decider;
 use super::steering::select_by_evidence;
 use crate::Result;
@@ -37,6 +38,8 @@ impl Selected {
 
 /// Run the rounds: weigh, decide, take the released items out of every user's set, re-bound.
 ///
+/// A round that only looks takes hopeless items out, and its factors tilt the weights of the rounds after it.
+///
 /// # Errors
 /// Interruption.
 pub fn select_rounds(
@@ -50,30 +53,32 @@ pub fn select_rounds(
         return select_by_evidence(contributions, &rounds, publish, key, control);
     }
     let codes = contributions.vocabulary().code_bound();
-    let bytes = codes * 8 + contributions.rows() * 4;
+    let bytes = codes * (8 + 2) + contributions.rows() * 4;
     control.charge_memory(bytes as u64, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
-    let mut released = ItemSet::new(codes);
+    let mut gone = ItemSet::new(codes);
     let mut items = Vec::new();
+    let mut factors: Option<Vec<u16>> = None;
     for (index, round) in (0_u32..).zip(&calibration.rounds) {
         let weights = (round.weighting, round.rule.quantum());
-        weigh_round(&mut histogram, &contributions, weights, key, control)?;
-        let decision = Decision {
-            histogram: &histogram,
-            vocabulary: contributions.vocabulary(),
-            rule: round.rule.decider()?,
-            words: Words::new(key, Purpose::Noise, index),
-            with_weights,
+        weigh_round(&mut histogram, &contributions, weights, factors.as_deref(), key, control)?;
+        let (vocabulary, words) = (contributions.vocabulary(), Words::new(key, Purpose::Noise, index));
+        let out: Vec<ItemCode> = if let Some(look) = round.rule.look() {
+            hopeless(factors.insert(look.factors(&histogram, vocabulary, &words, control)))
+        } else {
+            let rule = round.rule.decider()?;
+            let decision = Decision { histogram: &histogram, vocabulary, rule, words, with_weights };
+            let found = decision.decide_all(control);
+            items.extend_from_slice(&found);
+            found.into_iter().map(|(item, _)| item).collect()
         };
-        let found = decision.decide_all(control);
         let last = index as usize + 1 == calibration.rounds.len();
-        if !last && !found.is_empty() {
-            for &(item, _) in &found {
-                released.insert(item);
+        if !last && !out.is_empty() {
+            for item in out {
+                gone.insert(item);
             }
-            contributions.remove(&released, control)?;
+            contributions.remove(&gone, control)?;
         }
-        items.extend(found);
     }
     Ok(Selected { items, contributions })
 }

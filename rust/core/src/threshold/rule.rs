@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::calibration::noise_tail;
 use super::curve::{Curve, CurveSpec};
 use super::evidence::Evidence;
+use super::look::Look;
 use crate::Result;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
 
@@ -20,6 +21,8 @@ pub enum Rule {
     Curve(CurveSpec),
     /// Evidence that steers.
     Evidence(Evidence),
+    /// A look that steers the next round.
+    Look(Look),
 }
 
 /// Released iff weight + noise >= threshold.
@@ -37,7 +40,7 @@ impl Rule {
     pub fn noisy(&self) -> Option<Noisy> {
         match self {
             Self::Noisy(noisy) => Some(*noisy),
-            Self::Curve(_) | Self::Evidence(_) => None,
+            Self::Curve(_) | Self::Evidence(_) | Self::Look(_) => None,
         }
     }
 
@@ -46,7 +49,7 @@ impl Rule {
     pub fn curve(&self) -> Option<CurveSpec> {
         match self {
             Self::Curve(spec) => Some(*spec),
-            Self::Noisy(_) | Self::Evidence(_) => None,
+            Self::Noisy(_) | Self::Evidence(_) | Self::Look(_) => None,
         }
     }
 
@@ -60,7 +63,15 @@ impl Rule {
     pub(crate) fn evidence(&self) -> Option<&Evidence> {
         match self {
             Self::Evidence(evidence) => Some(evidence),
-            Self::Noisy(_) | Self::Curve(_) => None,
+            Self::Noisy(_) | Self::Curve(_) | Self::Look(_) => None,
+        }
+    }
+
+    /// The look, if that is what the round is for.
+    pub(super) fn look(&self) -> Option<&Look> {
+        match self {
+            Self::Look(look) => Some(look),
+            Self::Noisy(_) | Self::Curve(_) | Self::Evidence(_) => None,
         }
     }
 
@@ -76,6 +87,7 @@ impl Rule {
                 Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
             Self::Evidence(evidence) => evidence.keep_probability(weight),
+            Self::Look(_) => 0.0,
         }
     }
 
@@ -84,6 +96,7 @@ impl Rule {
         let (got, want) = match (self, want) {
             (Self::Noisy(got), Self::Noisy(want)) => (got, want),
             (Self::Evidence(got), Self::Evidence(want)) => return got.differences(want),
+            (Self::Look(got), Self::Look(want)) => return got.differences(want),
             _ if self == want => return Vec::new(),
             _ => return vec![format!("{self:?} instead of {want:?}")],
         };
@@ -108,7 +121,7 @@ impl Rule {
                 Decider::Noisy(Box::new(NoisyThreshold::new(*noise, *threshold)))
             }
             Self::Curve(spec) => Decider::Curve(Curve::of(spec.curve, spec.quantum)?),
-            Self::Evidence(_) => Decider::Nothing,
+            Self::Evidence(_) | Self::Look(_) => Decider::Nothing,
         })
     }
 }
@@ -118,7 +131,7 @@ impl Rule {
 pub(crate) enum Decider {
     Noisy(Box<NoisyThreshold>),
     Curve(Arc<Curve>),
-    /// Releases nothing: evidence is not decided item by item in a round of its own.
+    /// Releases nothing: evidence and looks are not decided item by item in a round of their own.
     Nothing,
 }
 

@@ -1,34 +1,31 @@
-//! Adaptive weights: what items have beyond a limit goes back to the users who gave it, and from them to all of their items.
+//! Adaptive weights: what items have beyond a limit goes back to the users who gave it, and from them to their other items.
 //!
-//! Users of 4 to [`Mad::most`] items are *adaptive*. They first give 1/k to each of their k items; what an item has of this
-//! beyond the limit is cut off and returned to its givers in proportion; each puts a fixed part of what it gets back on its items.
-//! At last every user adds what is missing to 1/sqrt(k). Adding a user moves the weights by an L2 distance of at most one unit and the
-//! slack of rounding; the proof is in `docs/algorithms/mad.md`. Users do not come in order: each step is a sum.
+//! Users spread their unit of norm in proportion to public factors. Of items with a full factor everything beyond a limit is cut
+//! off and returned to the givers in proportion; each puts a fixed part of what it gets back on its items with a full factor.
+//! Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, whatever the factors are;
+//! the proof is in `docs/algorithms/mad.md`. Users do not come in order: each step is a sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::order::Visits;
-use super::{FRACTION_BITS, UNIT, WeightHistogram, Weighting};
+use super::tilted::{FULL_FACTOR, scale, tilted_weight};
+use super::{FRACTION_BITS, UNIT, WeightHistogram};
 use crate::{Result, parallel};
 
-/// Users with fewer items are not adaptive.
-pub(super) const FEWEST: u32 = 4;
-/// The part of what returns that is put on items is a multiple of 1 over this.
-const PARTS: u128 = 1 << 10;
 /// Bits of the fraction that is cut off an item.
 const CUT_BITS: u32 = 50;
-/// Bits of what returns to a user.
+/// Bits of what a user puts on an item.
 const RETURN_BITS: u32 = 60;
 
 /// Weights that return what items do not need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// What an item has of first weights beyond this returns, in integer units.
+    /// What an item has of the weights that can return beyond this returns, in integer units.
     pub limit: u64,
-    /// The most items of an adaptive user, at least 7.
+    /// The most items with a full factor of a user whose weights can return.
     pub most: u32,
     /// The most L2 norm by which adding a user moves the weights, in integer units.
     pub norm: u64,
@@ -38,98 +35,146 @@ impl Mad {
     /// One unit and 1e-4 of a unit: more than rounding can do with up to 2^32 users and items.
     pub const NORM: u64 = UNIT + UNIT / 10_000;
 
-    /// What a user gives to each of its items at first.
-    fn first_weight(self, items: u32) -> u64 {
-        if (FEWEST..=self.most).contains(&items) { UNIT / u64::from(items) } else { 0 }
-    }
-
-    /// The largest part lambda of what returns, in units of 1 / [`PARTS`], with lambda <= 1 - (1 + lambda^2) / (2 sqrt(most)).
-    fn part(self) -> u128 {
-        let fits = |part: u128| {
-            (PARTS * PARTS + part * part).pow(2)
-                <= 4 * u128::from(self.most) * (PARTS * (PARTS - part)).pow(2)
-        };
-        (0..=PARTS).rev().find(|part| fits(*part)).unwrap_or(0)
-    }
-
-    /// The weights of one round.
+    /// The weights of one round under these factors, one for each code; all of them are full if there are none.
     ///
     /// # Contract
-    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`].
-    pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
+    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the factor of an item does not depend on
+    /// the users.
+    pub(super) fn weigh(
+        self,
+        visits: Visits<'_>,
+        factors: Option<&[u16]>,
+        histogram: &mut WeightHistogram,
+    ) -> Result<()> {
         let charged = visits.charge(4 * size_of::<u64>())?;
-        let (contributions, control) = (visits.contributions, visits.control);
-        let codes = histogram.code_bound();
-        histogram.weigh_by(contributions, |k| self.first_weight(k), control)?;
-        let first: Vec<u64> = histogram.weights(0..codes).collect();
-        let back = Returned::new(codes);
-        let parts = contributions.user_ranges(control);
-        parallel::map(parts.len(), parts, |users| {
-            for user in users {
-                self.give_back(contributions.kept_items(user), &first, &back);
-            }
-        });
-        control.check()?;
-        histogram.weigh(contributions, Weighting::EqualL2, control)?;
-        let whole: Vec<u64> = histogram.weights(0..codes).collect();
-        let part = self.part();
-        histogram.set(first.iter().zip(&whole).zip(back.sums()).map(|((first, whole), back)| {
-            whole - first.saturating_sub(self.limit) + self.put_on(back, part)
-        }));
-        control.release_memory(charged);
+        let sums = Sums::new(histogram.code_bound());
+        let factor = |item: u32| factors.map_or(FULL_FACTOR, |factors| factors[item as usize]);
+        for_each_user(visits, |items| self.give(&User::new(items, factor), &sums));
+        visits.control.check()?;
+        for_each_user(visits, |items| self.give_back(&User::new(items, factor), &sums));
+        visits.control.check()?;
+        histogram.set(sums.codes().map(|(firm, loose, put)| firm + loose.min(self.limit) + in_units(put)));
+        visits.control.release_memory(charged);
         Ok(())
     }
 
-    /// Let one user get back what its items do not need.
-    #[expect(clippy::cast_possible_truncation, reason = "at most one unit returns to a user")]
-    fn give_back(self, items: &[u32], first: &[u64], back: &Returned) {
-        let weight = self.first_weight(u32::try_from(items.len()).unwrap_or(u32::MAX));
-        if weight == 0 {
+    /// Whether the weights of a user of so many items with a full factor can return.
+    fn adapts(self, full: u64) -> bool {
+        (1..=u64::from(self.most)).contains(&full)
+    }
+
+    /// Each of a user's so many items with a full factor gets 4 parts in this of what returns to the user: together at most
+    /// lambda = 1/3 of it, and none more than kappa = 4 / (3 most).
+    fn divisor(self, full: u64) -> u64 {
+        3 * (4 * full).max(self.most.into())
+    }
+
+    /// Let one user give its weights.
+    fn give<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
+        let loose = self.adapts(user.full);
+        for &item in user.items {
+            let factor = (user.factor)(item);
+            let sum = if loose && factor == FULL_FACTOR { &sums.loose } else { &sums.firm };
+            sum[item as usize].fetch_add(user.weight(factor), Ordering::Relaxed);
+        }
+    }
+
+    /// Let one user put on its items a part of what they do not need.
+    #[expect(clippy::cast_possible_truncation, reason = "at most a third of one unit")]
+    fn give_back<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
+        if !self.adapts(user.full) {
             return;
         }
-        let cut: u128 = items.iter().map(|item| u128::from(self.cut(first[*item as usize]))).sum();
-        let returned = ((u128::from(weight) * cut) >> (FRACTION_BITS + CUT_BITS - RETURN_BITS)) as u64;
-        if returned > 0 {
-            for &item in items {
-                back.add(item, returned);
-            }
+        let full = || user.items.iter().copied().filter(|item| (user.factor)(*item) == FULL_FACTOR);
+        let cut: u128 = full().map(|item| u128::from(self.cut(sums.loose(item)))).sum();
+        let back = u128::from(user.weight(FULL_FACTOR)) * cut;
+        let put = ((4 * back / u128::from(self.divisor(user.full)))
+            >> (FRACTION_BITS + CUT_BITS - RETURN_BITS)) as u64;
+        if put > 0 {
+            full().for_each(|item| sums.put(item, put));
         }
     }
 
-    /// The fraction that is cut off an item of this first weight, rounded down.
+    /// The fraction that is cut off an item, rounded down.
     #[expect(clippy::cast_possible_truncation, reason = "a fraction")]
-    fn cut(self, first: u64) -> u64 {
-        let beyond = u128::from(first.saturating_sub(self.limit)) << CUT_BITS;
-        beyond.checked_div(first.into()).unwrap_or(0) as u64
-    }
-
-    /// What an item gets whose holders got so much back in all, in integer units.
-    #[expect(clippy::cast_possible_truncation, reason = "less than all first weights together")]
-    fn put_on(self, returned: u128, part: u128) -> u64 {
-        ((returned * part / (PARTS * u128::from(self.most))) >> (RETURN_BITS - FRACTION_BITS)) as u64
+    fn cut(self, loose: u64) -> u64 {
+        let beyond = u128::from(loose.saturating_sub(self.limit)) << CUT_BITS;
+        beyond.checked_div(loose.into()).unwrap_or(0) as u64
     }
 }
 
-/// What returned to the holders of each item, in two halves, so that 2^32 of them can be added.
-struct Returned {
+/// Weight that was put on an item in integer units, rounded down.
+#[expect(clippy::cast_possible_truncation, reason = "2^32 users put less than 2^31 units on an item")]
+fn in_units(put: u128) -> u64 {
+    (put >> (RETURN_BITS - FRACTION_BITS)) as u64
+}
+
+/// Show the kept items of every user, in no order.
+fn for_each_user(visits: Visits<'_>, visit: impl Fn(&[u32]) + Sync) {
+    let parts = visits.contributions.user_ranges(visits.control);
+    parallel::map(parts.len(), parts, |users| {
+        users.for_each(|user| visit(visits.contributions.kept_items(user)));
+    });
+}
+
+/// A user's items and how it spreads its unit of norm over them.
+struct User<'a, F> {
+    items: &'a [u32],
+    factor: F,
+    /// The number of items with a full factor.
+    full: u64,
+    scale: u64,
+}
+
+impl<'a, F: Fn(u32) -> u16> User<'a, F> {
+    fn new(items: &'a [u32], factor: F) -> Self {
+        let factors = || items.iter().map(|item| u64::from(factor(*item)));
+        let full = factors().filter(|factor| *factor == u64::from(FULL_FACTOR)).count() as u64;
+        let scale = scale(factors().map(|factor| factor * factor).sum());
+        Self { items, factor, full, scale }
+    }
+
+    /// What it gives to an item of this factor. The squares of all that it gives sum to at most one.
+    fn weight(&self, factor: u16) -> u64 {
+        tilted_weight(factor.into(), self.scale, UNIT)
+    }
+}
+
+/// What each item code has.
+struct Sums {
+    /// Weights that never return.
+    firm: Vec<AtomicU64>,
+    /// Weights that return beyond the limit.
+    loose: Vec<AtomicU64>,
+    /// What was put on it, in two halves, so that 2^32 numbers can be added.
     high: Vec<AtomicU64>,
     low: Vec<AtomicU64>,
 }
 
-impl Returned {
+impl Sums {
     fn new(codes: usize) -> Self {
         let zeros = || (0..codes).map(|_| AtomicU64::new(0)).collect();
-        Self { high: zeros(), low: zeros() }
+        Self { firm: zeros(), loose: zeros(), high: zeros(), low: zeros() }
     }
 
-    fn add(&self, item: u32, returned: u64) {
-        self.high[item as usize].fetch_add(returned >> u32::BITS, Ordering::Relaxed);
-        self.low[item as usize].fetch_add(returned & u64::from(u32::MAX), Ordering::Relaxed);
+    fn loose(&self, item: u32) -> u64 {
+        self.loose[item as usize].load(Ordering::Relaxed)
     }
 
-    fn sums(&self) -> impl Iterator<Item = u128> + '_ {
-        let whole = |sum: &AtomicU64| u128::from(sum.load(Ordering::Relaxed));
-        self.high.iter().zip(&self.low).map(move |(high, low)| (whole(high) << u32::BITS) + whole(low))
+    fn put(&self, item: u32, weight: u64) {
+        self.high[item as usize].fetch_add(weight >> u32::BITS, Ordering::Relaxed);
+        self.low[item as usize].fetch_add(weight & u64::from(u32::MAX), Ordering::Relaxed);
+    }
+
+    /// What each code has of the three kinds.
+    fn codes(&self) -> impl Iterator<Item = (u64, u64, u128)> + '_ {
+        let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        let given = self.firm.iter().zip(&self.loose).map(move |(firm, loose)| (load(firm), load(loose)));
+        let whole = move |(high, low): (&AtomicU64, &AtomicU64)| {
+            (u128::from(load(high)) << u32::BITS) + u128::from(load(low))
+        };
+        let put = self.high.iter().zip(&self.low).map(whole);
+        given.zip(put).map(|((firm, loose), put)| (firm, loose, put))
     }
 }
 
@@ -138,15 +183,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_part_that_is_put_on_items_satisfies_the_proof() {
-        for most in 7..=200 {
-            let part = Mad { limit: UNIT, most, norm: Mad::NORM }.part() as f64 / PARTS as f64;
-            let bound = |part: f64| 1.0 - (1.0 + part * part) / (2.0 * f64::from(most).sqrt());
-            assert!(part <= bound(part) && part + 1.0 / 1024.0 > bound(part + 1.0 / 1024.0), "{most}");
-            // The other end of the proof's range.
-            assert!(0.75 >= (4.0 * part + part * part) / f64::from(most), "{most}");
+    fn parts_that_are_put_on_items_satisfy_the_proof() {
+        for most in 1..=200 {
+            let mad = Mad { limit: UNIT, most, norm: Mad::NORM };
+            let adaptive = || (0..1000).filter(|full| mad.adapts(*full));
+            let lambda =
+                adaptive().map(|full| 4.0 * full as f64 / mad.divisor(full) as f64).fold(0.0, f64::max);
+            let kappa = adaptive().map(|full| 4.0 / mad.divisor(full) as f64).fold(0.0, f64::max);
+            assert!(lambda > 0.3);
+            assert!(
+                adaptive().all(|full| 2.0 * lambda + lambda * kappa * full as f64 <= 1.0 + 1e-12),
+                "{most}"
+            );
         }
-        let part = Mad { limit: UNIT, most: 50, norm: Mad::NORM }.part();
-        assert!((880..=900).contains(&part), "{part}");
+    }
+
+    #[test]
+    fn rounding_stays_within_the_norm() {
+        // The proof's terms for 2^32 users and items and at most 400 items of an adaptive user.
+        let (users, most) = (2_f64.powi(32), 400.0_f64);
+        let (cut, put, last) =
+            (users * most.sqrt() / 3.0 / 2_f64.powi(50), users * most / 2_f64.powi(60), 2_f64.powi(-14));
+        assert!(1.0 + cut + put + last < Mad::NORM as f64 / UNIT as f64);
     }
 }

@@ -91,6 +91,8 @@ impl Weighting {
 
 /// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
+/// Only [`Mad`] takes `factors` of the items, one for each code, by which users tilt their weights.
+///
 /// # Contract
 /// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
 /// multiples of the quantum, but for weightings that move by real distances ([`PolicyL2`], [`Mad`]): with these the quantum is 1.
@@ -101,6 +103,7 @@ pub fn weigh_round(
     histogram: &mut WeightHistogram,
     contributions: &BoundedContributions,
     (weighting, quantum): (Weighting, u64),
+    factors: Option<&[u16]>,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<()> {
@@ -111,7 +114,7 @@ pub fn weigh_round(
         }
         Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
-        Weighting::Mad(mad) => mad.weigh(visits, histogram),
+        Weighting::Mad(mad) => mad.weigh(visits, factors, histogram),
         Weighting::Greedy(greedy) => {
             if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
                 return Err(Error::Internal("a cutoff that is no multiple of the quantum"));

@@ -12,6 +12,7 @@ use crate::contributions::testing::{contributions, item_digest, ordered};
 use crate::control::Control;
 use crate::random::{Digest, ReleaseKey};
 
+mod mad;
 mod sequential;
 
 type Rows = Vec<(u64, u64)>;
@@ -40,7 +41,7 @@ fn histogram_in_quanta(
 ) -> BTreeMap<Digest, u64> {
     let codes = bounded.vocabulary().code_bound();
     let mut histogram = WeightHistogram::new(codes);
-    weigh_round(&mut histogram, bounded, (weighting, quantum), &key(), &Control::default()).unwrap();
+    weigh_round(&mut histogram, bounded, (weighting, quantum), None, &key(), &Control::default()).unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0).collect()

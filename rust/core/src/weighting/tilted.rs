@@ -80,7 +80,7 @@ impl TiltedHistogram {
 }
 
 /// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared factors; 0 if that is 0.
-fn scale(squares: u64) -> u64 {
+pub(super) fn scale(squares: u64) -> u64 {
     let square = 1_u128 << (2 * (super::FRACTION_BITS + SCALE_BITS));
     let root = square.checked_div(squares.into()).unwrap_or(0).isqrt();
     u64::try_from(root).unwrap_or(0)
@@ -90,7 +90,7 @@ fn scale(squares: u64) -> u64 {
 ///
 /// # Contract
 /// The squares of a user's weights sum to at most 2^2s: each weight is at most 2^s factor / sqrt(`squares`).
-fn tilted_weight(factor: u64, scale: u64, cap: u64) -> u64 {
+pub(super) fn tilted_weight(factor: u64, scale: u64, cap: u64) -> u64 {
     ((factor * scale) >> SCALE_BITS).min(cap)
 }
 

@@ -3,7 +3,7 @@
 use super::{Curve, CurveKind, CurveSpec};
 use crate::accounting::gaussian::approximate_mu;
 use crate::accounting::{L0Bound, minimise};
-use crate::rounding::{Interval, mul_down};
+use crate::rounding::{Interval, div_up, mul_down, sqrt_up, sub_down};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 
@@ -91,13 +91,41 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
 pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveSpec> {
-    let half = approximate_half(epsilon, delta, 1.0);
+    Ok(continuous(epsilon, delta, 1.0, norm)?.1)
+}
+
+/// The standard deviation of noise on weights of L2 norm at most 1 that everybody may see, and a continuous curve for what
+/// depends on it, which together are (`epsilon`, `delta`)-DP. The noise takes the part `look`, below 1, of the divergence.
+///
+/// # Contract
+/// As [`l2_curves`]: the divergences, alpha / (2 sigma^2) of the noise and that of the curve, add up to at most what is
+/// converted. The noise has no approximation.
+///
+/// # Errors
+/// As [`l2_continuous_curve`].
+pub fn look_and_curve(epsilon: f64, delta: f64, look: f64, norm: u64) -> Result<(f64, CurveSpec)> {
+    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, look), norm)?;
+    let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, look))));
+    Ok((sigma, curve))
+}
+
+/// The order of a calibration and its divergence in all.
+struct Whole {
+    alpha: f64,
+    divergence: f64,
+}
+
+/// A continuous curve with this share of the divergence and all of the approximation.
+fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(Whole, CurveSpec)> {
+    let half = approximate_half(epsilon, delta, share);
     if half > FARTHEST_HALF {
         return Err(too_long());
     }
-    let Proposal { alpha, part } = best(epsilon, delta, 1.0, 1);
-    let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
-    with_half(CurveKind::L2Continuous { alpha, divergence, delta, norm }, continuous_quantum(half))
+    let Proposal { alpha, part } = best(epsilon, delta, share, 1);
+    let (whole, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
+    let kind = CurveKind::L2Continuous { alpha, divergence: mul_down(whole, share), delta, norm };
+    let curve = with_half(kind, continuous_quantum(half))?;
+    Ok((Whole { alpha, divergence: whole }, curve))
 }
 
 /// A quantum of an L1 curve that divides the least weight of a user nearly evenly. The table of an L1 curve is cheap.
