@@ -13,6 +13,7 @@ import dpsel
 MODULES = [
     "dpsel",
     "dpsel.accounting",
+    "dpsel.auditing",
     "dpsel.budget",
     "dpsel.exceptions",
     "dpsel.item_table",
