@@ -32,5 +32,30 @@ def test_the_patch_applies_once(mutant) -> None:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(MUTANTS) >= 20
+    assert len(MUTANTS) >= 90
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def _files(folder: str) -> set[str]:
+    """Files of mechanisms: those that calibrate something."""
+    found = (ROOT / folder).glob("*.rs")
+    return {
+        str(path.relative_to(ROOT))
+        for path in found
+        if "fn calibrate(" in path.read_text() and path.name != "mod.rs"
+    }
+
+
+def test_every_mechanism_has_one() -> None:
+    planted = {mutant.file for mutant in MUTANTS}
+    mechanisms = _files("rust/core/src/mechanisms") | _files("rust/core/src/topk/mechanisms")
+    assert len(mechanisms) == 20
+    assert mechanisms <= planted
+
+
+STAGES = "ingest contributions bounding weighting noise threshold release accounting random topk cluster"
+
+
+@pytest.mark.parametrize("stage", STAGES.split())
+def test_every_stage_has_one(stage) -> None:
+    assert any(mutant.file.startswith(f"rust/core/src/{stage}/") for mutant in MUTANTS)

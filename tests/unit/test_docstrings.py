@@ -22,6 +22,8 @@ MODULES = [
     "dpsel.release",
     "dpsel.report",
     "dpsel.selection",
+    "dpsel.testing._replay",
+    "dpsel.testing._strategies",
     "dpsel.typing",
 ]
 
