@@ -7,7 +7,7 @@ import random
 from collections import defaultdict
 
 #: What all of them claim, for users of at most so many items.
-EPSILON, DELTA, LIMIT = 2.0, 0.02, 4
+EPSILON, DELTA, LIMIT = 2.0, 0.02, 3
 
 #: Noise that does not change from run to run, so that a test fails always or never.
 _random = random.Random(20_261_122)
@@ -76,11 +76,11 @@ def no_limit(rows):
 
 
 def coarse_weights(rows):
-    """Weights 1/k rounded up to halves, four of which add up to 2."""
+    """Weights 1/k rounded up to whole numbers, three of which add up to 3."""
     weights: dict[int, float] = defaultdict(float)
     for items in sets_of(rows).values():
         for item in items:
-            weights[item] += math.ceil(2 / len(items)) / 2
+            weights[item] += math.ceil(1 / len(items))
     share = max(1 / k - math.log(2 * (1 - (1 - DELTA) ** (1 / k))) / EPSILON for k in range(1, LIMIT + 1))
     return noisy(weights, 1 / EPSILON, share)
 

@@ -38,7 +38,7 @@ def test_what_is_correct_stands_and_is_measured_closely() -> None:
 def test_our_own_selection_stands_as_a_callable() -> None:
     def select(rows):
         return dpsel.select_partitions(
-            rows, privacy=CLAIM, max_items_per_user=4, mechanism=dpsel.CountLaplace()
+            rows, privacy=CLAIM, max_items_per_user=3, mechanism=dpsel.CountLaplace()
         ).items
 
     assert dpsel.audit_callable(select, copies=10, **ARGUMENTS).ok

@@ -123,7 +123,7 @@ def _resized(tables: Neighbours, random: Random, _bound: int) -> Neighbours:
         return _regrouped(tables, random, _bound)
     place = random.randrange(len(groups))
     users, items = groups[place]
-    users = max(1, users + random.choice((-3, -2, -1, 1, 2, 3)))
+    users = max(1, random.choice((users - 3, users - 2, users - 1, users + 1, users + 2, 2 * users)))
     groups[place] = (users, items)
     return replace(tables, groups=tuple(groups))
 

@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from dpsel.auditing._cases import Case
     from dpsel.auditing._sampling import Sampler
 
-#: How hard to look: rows of a selection, draws of a top-k, calls of anything else.
+#: How hard to look: rows of a selection, draws of a top-k, outcomes of anything else.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=12_000, climbs=5, test=240_000, tested=2),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
-        "calls": Effort(screen=240, climbs=8, test=3_000, tested=2),
+        "calls": Effort(screen=300, climbs=8, test=12_000, tested=2),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
         "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
-        "calls": Effort(screen=2_000, climbs=60, test=40_000, tested=4),
+        "calls": Effort(screen=3_000, climbs=60, test=150_000, tested=4),
     },
 }
 #: The search proposes the same tables in every run; the samples are fresh.
 _SEED: Final = 1
 #: Numbers of users that a function of unknown threshold may need.
-_UNKNOWN_LEVELS: Final = [1, 3, 6, 10, 18, 40]
+_UNKNOWN_LEVELS: Final = [1, 3, 7, 16]
 
 
 def run(
@@ -120,13 +120,15 @@ def _audit_selection(
             wrong,
         )
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
-    if case.is_published:  # its counterexample is known and large
-        effort = replace(effort, climbs=0, tested=1)
-    most = effort.test // (80 if case.is_published else 200)
-    cutoff = cutoff_of(case.mechanism, loose, limit) or 0
+    tables = crafted(limit, _levels(case, loose, limit))
+    overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 80)
+    if (
+        case.is_published and overflowing
+    ):  # the counterexample is known; it is large, and seen by many samples
+        tables, effort = [], replace(effort, climbs=0, test=2 * effort.test, tested=1)
     shown = falsify(
         SelectSampler(case.mechanism, loose, limit),
-        [*crafted(limit, _levels(case, loose, limit)), *crowd(cutoff, most)],
+        [*tables, *overflowing],
         _claim(loose),
         effort,
         alpha=alpha,

@@ -80,15 +80,16 @@ def _masks(items: Iterable[int], width: int, copies: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class CallableSampler:
-    """Any function from rows to items; the cost is in calls."""
+    """Any function from rows to items; the cost is in outcomes."""
 
     function: Callable[[list[tuple[int, int]]], Iterable[Any]]
     copies: int = 1
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
-        """Call the function so many times on either table."""
+        """Call the function until there are so many outcomes on either table."""
+        calls = -(-cost // self.copies)
         return Samples(
-            self._outcomes(tables, cost, with_user=False), self._outcomes(tables, cost, with_user=True)
+            self._outcomes(tables, calls, with_user=False), self._outcomes(tables, calls, with_user=True)
         )
 
     def _outcomes(self, tables: Neighbours, calls: int, *, with_user: bool) -> Counter[int]:
