@@ -34,7 +34,7 @@ _ONE_OF_ITS_ITEMS: Final = {"greedy_frequency", "unit_greedy"}
 _NOT_COMPUTED: Final = {"steered"}
 
 _LEVELS: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999)
-_MOST_SIZES: Final = 12
+_MOST_SIZES: Final = 8
 
 #: delta as a function of epsilon.
 Curve: TypeAlias = Callable[[float], float]

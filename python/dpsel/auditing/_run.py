@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: How hard to look: rows of a selection, draws of a top-k, outcomes of anything else.
 _EFFORTS: Final = {
     "quick": {
-        "rows": Effort(screen=12_000, climbs=5, test=240_000, tested=2),
+        "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
         "calls": Effort(screen=300, climbs=8, test=12_000, tested=2),
@@ -121,11 +121,11 @@ def _audit_selection(
         )
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
     tables = crafted(limit, _levels(case, loose, limit))
-    overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 80)
+    overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
     if (
         case.is_published and overflowing
     ):  # the counterexample is known; it is large, and seen by many samples
-        tables, effort = [], replace(effort, climbs=0, test=2 * effort.test, tested=1)
+        tables, effort = [], replace(effort, climbs=0, test=5 * effort.test // 2, tested=1)
     shown = falsify(
         SelectSampler(case.mechanism, loose, limit),
         [*tables, *overflowing],

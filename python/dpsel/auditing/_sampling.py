@@ -45,6 +45,8 @@ class SelectSampler:
     privacy: Privacy
     max_items_per_user: int
     least_copies: int = 300
+    #: The rows of both tables that were made last: the same ones are drawn from several times.
+    _made: dict[bool, tuple[Neighbours, int, list[Any]]] = field(default_factory=dict, init=False)
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
         """Return as many outcomes as fit into ``cost`` rows, and at least some if the gadget is large."""
@@ -56,7 +58,7 @@ class SelectSampler:
     def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[int]:
         found: Counter[int] = Counter()
         at_once = min(copies, max(1, _ROWS_PER_CALL // tables.size))
-        users = tables.users(at_once, with_user=with_user)
+        users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)
             items = select_partitions(
@@ -68,6 +70,12 @@ class SelectSampler:
             found.update(_masks(items, tables.width, number))
             copies -= number
         return found
+
+    def _users(self, tables: Neighbours, copies: int, *, with_user: bool) -> list[Any]:
+        made = self._made.get(with_user)
+        if made is None or made[:2] != (tables, copies):
+            made = self._made[with_user] = (tables, copies, tables.users(copies, with_user=with_user))
+        return made[2]
 
 
 def _masks(items: Iterable[int], width: int, copies: int) -> list[int]:
