@@ -7,7 +7,7 @@ import random
 from collections import defaultdict
 
 #: What all of them claim, for users of at most so many items.
-EPSILON, DELTA, LIMIT = 2.0, 0.02, 3
+EPSILON, DELTA, LIMIT = 2.0, 0.02, 2
 
 #: Noise that does not change from run to run, so that a test fails always or never.
 _random = random.Random(20_261_122)
@@ -76,7 +76,7 @@ def no_limit(rows):
 
 
 def coarse_weights(rows):
-    """Weights 1/k rounded up to whole numbers, three of which add up to 3."""
+    """Weights 1/k rounded up to whole numbers, two of which add up to 2."""
     weights: dict[int, float] = defaultdict(float)
     for items in sets_of(rows).values():
         for item in items:

@@ -12,7 +12,7 @@ import dpsel
 from dpsel.auditing import _cases, _neighbours
 from dpsel.auditing._exact import worst_of_selection
 from dpsel.auditing._top_k import worst_of_top_k
-from false_alarm import FALSE_ALARM
+from false_alarm import ALPHA
 
 NAMES = [case.name for case in _cases.every_case() if not case.control]
 
@@ -20,19 +20,21 @@ NAMES = [case.name for case in _cases.every_case() if not case.control]
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_everything_that_ships_stands_and_the_control_falls() -> None:
-    report = dpsel.audit(false_alarm=FALSE_ALARM)
+    report = dpsel.audit(false_alarm=ALPHA)
     assert report.ok, str(report)
     assert {finding.subject for finding in report.findings} == {*NAMES, "greedy-frequency-published"}
     assert [finding.refuted for finding in report.findings if finding.control] == [True]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", ["count-laplace", "unit-greedy", "permute-flip-peel"])
 def test_a_few_stand_in_the_quick_run(name) -> None:
-    assert dpsel.audit(name, false_alarm=FALSE_ALARM).ok
+    assert dpsel.audit(name, false_alarm=ALPHA).ok
 
 
+@pytest.mark.statistical
 def test_the_published_calibration_is_refuted() -> None:
-    report = dpsel.audit("greedy-frequency-published", false_alarm=FALSE_ALARM)
+    report = dpsel.audit("greedy-frequency-published")
     sampled = report.findings[-1]
     assert not report.ok
     assert sampled.refuted

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 import dpsel
-from false_alarm import FALSE_ALARM
+from false_alarm import ALPHA
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import selections
 
+pytestmark = pytest.mark.statistical
+
 CLAIM = dpsel.ApproxDP(epsilon=selections.EPSILON, delta=selections.DELTA)
 #: All of these decide item by item, so copies in one call are independent.
-ARGUMENTS = {"privacy": CLAIM, "max_items_per_user": selections.LIMIT, "false_alarm": FALSE_ALARM}
+ARGUMENTS = {"privacy": CLAIM, "max_items_per_user": selections.LIMIT}
 
 
 @pytest.mark.parametrize("function", selections.BROKEN, ids=lambda function: function.__name__)
@@ -27,7 +29,7 @@ def test_what_is_broken_is_refuted(function) -> None:
 
 
 def test_what_is_correct_stands_and_is_measured_closely() -> None:
-    report = dpsel.audit_callable(selections.correct, copies=10, **ARGUMENTS)
+    report = dpsel.audit_callable(selections.correct, copies=10, false_alarm=ALPHA, **ARGUMENTS)
     (finding,) = report.findings
     assert report.ok
     assert finding.subject == "correct"
@@ -38,10 +40,10 @@ def test_what_is_correct_stands_and_is_measured_closely() -> None:
 def test_our_own_selection_stands_as_a_callable() -> None:
     def select(rows):
         return dpsel.select_partitions(
-            rows, privacy=CLAIM, max_items_per_user=3, mechanism=dpsel.CountLaplace()
+            rows, privacy=CLAIM, max_items_per_user=2, mechanism=dpsel.CountLaplace()
         ).items
 
-    assert dpsel.audit_callable(select, copies=10, **ARGUMENTS).ok
+    assert dpsel.audit_callable(select, copies=10, false_alarm=ALPHA, **ARGUMENTS).ok
 
 
 def test_items_that_nobody_has_are_an_outcome_too() -> None:
