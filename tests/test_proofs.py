@@ -1,4 +1,4 @@
-"""The index of proofs: every mechanism is in it, its links resolve, and every page has what a reader needs."""
+"""The index of proofs: every mechanism is in it, links resolve, and pages have what a reader needs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_links_of_the_index_resolve_and_reach_every_page() -> None:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_page_says_what_a_reader_needs(name) -> None:
-    """Statement, guarantee with its neighbours, proof or citation, what numbers do, and the place in the code."""
+    """Statement, guarantee with neighbours, proof or citation, what numbers do, the place in the code."""
     text = (PAGES / f"{MECHANISMS[name]}.md").read_text(encoding="utf-8")
     assert re.search(r"\*\*Statement[.*]", text) or "**Statement** (ours)" in text
     guarantee = re.search(r"\*\*Guarantee\.\*\*(.*?)\n\n", text, re.DOTALL)
