@@ -7,6 +7,7 @@ otherwise build the extension module again. `nox` alone runs everything but `mut
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
+    nox -s mutants_sample four of them, other ones for every commit
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ import nox
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["format", "ruff", "clippy", "rust", "types", "pytest", "slow", "statistical"]
+nox.options.sessions = [
+    "format",
+    "ruff",
+    "clippy",
+    "rust",
+    "types",
+    "pytest",
+    "slow",
+    "statistical",
+    "mutants_sample",
+]
 nox.options.stop_on_first_error = False
 
 # clippy and maturin look at the same interpreter and build PyO3 in the same way, so that it is built once.
@@ -120,6 +131,13 @@ def statistical(session: nox.Session) -> None:
 def mutants(session: nox.Session) -> None:
     """Plant each known bug and demand that the tests fail (builds the core once for each)."""
     session.run("python", "tests/mutants/run.py", *session.posargs)
+
+
+@nox.session
+def mutants_sample(session: nox.Session) -> None:
+    """Plant four of them, chosen by the commit; one needs the core to be built."""
+    build(session)
+    session.run("python", "tests/mutants/run.py", "--sample", "4")
 
 
 @nox.session

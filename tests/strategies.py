@@ -1,4 +1,4 @@
-"""Hypothesis strategies: tables, neighbouring tables, privacy parameters; and the column types."""
+"""Hypothesis strategies: those of ``dpsel.testing`` by short names; and the column types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from hypothesis import strategies as st
 
-import dpsel
+from dpsel import testing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
-
-Rows = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -63,25 +61,9 @@ KEY_TYPES = [
 ]
 
 
-@st.composite
-def rows(draw: st.DrawFn, *, users: int = 25, items: int = 14, max_size: int = 120) -> Rows:
-    """Rows with a few popular items and many rare ones, with duplicates."""
-    popular = st.integers(0, 2)
-    anything = st.integers(0, items - 1)
-    row = st.tuples(st.integers(0, users - 1), popular | anything)
-    return draw(st.lists(row, max_size=max_size))
-
-
-@st.composite
-def neighbours(draw: st.DrawFn, **sizes: int) -> tuple[Rows, Rows]:
-    """A table, and the same with one more user, who may hold items of others and novel ones."""
-    base = draw(rows(**sizes))
-    added = draw(st.sets(st.integers(0, 20), min_size=1, max_size=12))
-    return base, base + [(1000, item) for item in sorted(added)]
-
-
 max_items = st.integers(1, 6)
-keys = st.binary(min_size=32, max_size=32)
-#: Large enough that tables of a hundred rows release something, small enough that not all is released.
-approx_dp = st.builds(dpsel.ApproxDP, epsilon=st.floats(0.5, 8.0), delta=st.floats(1e-4, 0.2))
-zcdp = st.builds(dpsel.ZCDP, rho=st.floats(0.05, 8.0), delta=st.floats(1e-4, 0.2))
+keys = testing.release_keys()
+rows = testing.contributions
+neighbours = testing.neighbours
+approx_dp = testing.approx_dp()
+zcdp = testing.zcdp()

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 import dpsel
+from dpsel.testing import TEST_KEY, weight_units
 from reference.mechanisms import Round
-from reference.noise import UNIT
 from reference.steered import EvidenceRound
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-#: A key known to the tests: releases under it are reproducible, hence not private.
-KEY = bytes(range(32))
+KEY = TEST_KEY
+#: Released item -> noisy weight in integer units.
+units_of = weight_units
 
 
 def table(rows, *, user_type: pa.DataType | None = None, item_type: pa.DataType | None = None) -> pa.Table:
@@ -47,12 +48,6 @@ def items_of(release) -> list[Hashable]:
     columns = [name for name in released(release).column_names if name != "weight"]
     values = [released(release)[name].to_pylist() for name in columns]
     return values[0] if len(values) == 1 else list(zip(*values, strict=True))
-
-
-def units_of(release) -> dict[Hashable, int]:
-    """Released item -> noisy weight in integer units."""
-    weights = released(release)["weight"].to_pylist()
-    return {item: int(w * UNIT) for item, w in zip(items_of(release), weights, strict=True)}
 
 
 def report_of(release) -> dict:

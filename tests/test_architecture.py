@@ -139,5 +139,6 @@ def test_importing_the_package_imports_no_table_library() -> None:
 def test_no_random_generator_in_python() -> None:
     package = ROOT / "python" / "dpsel"
     for path in package.rglob("*.py"):
-        if "demo_data" not in path.parts:
+        # The audit chooses tables at random, never a release.
+        if not {"demo_data", "auditing"} & set(path.parts):
             assert not imports(path) & {"random", "secrets", "numpy"}, path

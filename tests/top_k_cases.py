@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import dpsel
-from reference import topk
+from dpsel.auditing._laws import LAWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dpsel.auditing._laws import Law
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class TopKCase:
     """A mechanism, its guarantee in the tests, and its law from counts, k and a calibration."""
 
     mechanism: object
-    law: Callable[[list[int], int, dict], topk.Law]
+    law: Callable[[list[int], int, dict], Law]
     privacy: object = dpsel.PureDP(epsilon=1.0)
 
     def __str__(self) -> str:
@@ -27,28 +29,25 @@ class TopKCase:
 APPROX = dpsel.ApproxDP(epsilon=1.0, delta=1e-3)
 
 
-def _limit_domain(counts: list[int], k: int, calibration: dict) -> topk.Law:
-    return topk.limit_domain(
-        counts, k, calibration["rate"], calibration["candidates"], calibration["threshold"]
-    )
+#: Noise on all counts is cut off here when it is enumerated.
+REACH = 20
+
+
+def case(mechanism: object, **privacy: object) -> TopKCase:
+    """A mechanism with its enumerated law."""
+    law = LAWS[mechanism.name]
+    return TopKCase(mechanism, lambda counts, k, calibration: law(counts, k, calibration, REACH), **privacy)
 
 
 CASES = [
-    TopKCase(dpsel.Joint(), lambda c, k, calibration: topk.joint(c, k, calibration["rate"])),
-    TopKCase(dpsel.JointSet(), lambda c, k, calibration: topk.joint_set(c, k, calibration["rate"])),
-    TopKCase(dpsel.GumbelPeel(), lambda c, k, calibration: topk.gumbel_peel(c, k, calibration["rate"])),
-    TopKCase(
-        dpsel.PermuteFlipJoint(),
-        lambda c, k, calibration: topk.permute_flip_joint(c, k, calibration["rate"]),
-    ),
-    TopKCase(
-        dpsel.PermuteFlipPeel(), lambda c, k, calibration: topk.permute_flip_peel(c, k, calibration["rate"])
-    ),
-    TopKCase(dpsel.Gamma(), lambda c, k, calibration: topk.gamma(c, k, calibration["rate"], 20)),
-    TopKCase(
-        dpsel.LaplaceTopK(), lambda c, k, calibration: topk.laplace_top_k(c, k, calibration["rate"], 20)
-    ),
-    TopKCase(dpsel.LimitDomain(candidates=3), _limit_domain, APPROX),
+    case(dpsel.Joint()),
+    case(dpsel.JointSet()),
+    case(dpsel.GumbelPeel()),
+    case(dpsel.PermuteFlipJoint()),
+    case(dpsel.PermuteFlipPeel()),
+    case(dpsel.Gamma()),
+    case(dpsel.LaplaceTopK()),
+    case(dpsel.LimitDomain(candidates=3), privacy=APPROX),
 ]
 
 #: The cases whose noise is enumerated, which bounds the number of items.

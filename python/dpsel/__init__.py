@@ -13,6 +13,7 @@ Examples:
 from dpsel import exceptions, mechanisms, release
 from dpsel._core import __version__
 from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
+from dpsel.auditing import AuditReport, audit, audit_callable
 from dpsel.comparison import Comparison, compare
 from dpsel.exceptions import DpselError
 from dpsel.mechanisms import (
@@ -51,6 +52,7 @@ from dpsel.top_k_release import TopKRelease
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "AuditReport",
     "Budget",
     "Comparison",
     "CountGaussian",
@@ -83,6 +85,8 @@ __all__ = [
     "WeightedGaussian",
     "WeightedLaplace",
     "__version__",
+    "audit",
+    "audit_callable",
     "check",
     "compare",
     "exceptions",

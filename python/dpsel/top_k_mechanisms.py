@@ -240,7 +240,7 @@ TopKMechanism: TypeAlias = (
 )
 """Every top-k mechanism."""
 
-_CLASSES: Final = (
+CLASSES: Final = (
     Joint,
     JointSet,
     GumbelPeel,
@@ -255,7 +255,7 @@ _CLASSES: Final = (
 
 def every() -> list[TopKMechanism]:
     """Return each mechanism with its default parameters."""
-    return [cls() for cls in _CLASSES]
+    return [cls() for cls in CLASSES]
 
 
 def to_json(mechanism: TopKMechanism) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def resolve(
     bounded: bool,
 ) -> tuple[TopKMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason; public facts decide, never counts."""
-    if isinstance(mechanism, _CLASSES):
+    if isinstance(mechanism, CLASSES):
         if not ordered and mechanism.ordered:
             raise InvalidParameterError(
                 f"ordered=False asks for a set, but {type(mechanism).__name__} makes a sequence; "
@@ -285,7 +285,7 @@ def resolve(
             )
         return mechanism, None
     if not _is_auto(mechanism):
-        names = ", ".join(f"{cls.__name__}()" for cls in _CLASSES)
+        names = ", ".join(f"{cls.__name__}()" for cls in CLASSES)
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a top-k mechanism, got {type_name(mechanism)}; use one of {names}"
         )

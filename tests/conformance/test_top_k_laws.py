@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import dpsel
+from dpsel.auditing import _laws as laws
 from false_alarm import ALPHA
 from reference import topk
 from top_k_cases import CASES, NOISY
@@ -81,7 +82,7 @@ def test_the_log_ratio_of_all_neighbours_is_at_most_epsilon(case, neighbours, k)
 def test_the_log_ratio_of_noisy_mechanisms(name, neighbours) -> None:
     case = next(case for case in CASES if case.mechanism.name == name)
     calibration = draw(case, [2, 1], 2, 0, neighbours=neighbours).report["calibration"]
-    law = {"gamma": topk.gamma, "laplace_top_k": topk.laplace_top_k}[name]
+    law = {"gamma": laws.gamma, "laplace_top_k": laws.laplace_top_k}[name]
     steps = [(0, 1), (-1, 0, 1)][neighbours == "swap"]
     worst = 0.0
     for counts in product(range(3), repeat=2):
@@ -103,11 +104,11 @@ def test_limit_domain_holds_epsilon_and_delta_on_all_neighbours(k, bound) -> Non
     numbers = calibration["rate"], calibration["candidates"], calibration["threshold"]
     worst = 0.0
     for counts in product((0, 1, 2, 9, 12), repeat=3):
-        here = topk.limit_domain(list(counts), k, *numbers)
+        here = laws.limit_domain(list(counts), k, *numbers)
         for change in product((0, 1), repeat=3):
             if bound is not None and sum(change) > bound:
                 continue
-            there = topk.limit_domain([c + d for c, d in zip(counts, change, strict=True)], k, *numbers)
+            there = laws.limit_domain([c + d for c, d in zip(counts, change, strict=True)], k, *numbers)
             for one, other in ((here, there), (there, here)):
                 excess = sum(max(0.0, p - exp(1.0) * other.get(o, 0.0)) for o, p in one.items())
                 worst = max(worst, excess)
@@ -118,7 +119,7 @@ def test_the_level_law_in_fractions_gives_the_law_of_sequences() -> None:
     """The identity behind the sampler: a level, then a uniform sequence within it."""
     counts, k, q = [5, 4, 4, 1], 2, Fraction(3, 5)
     levels = topk.level_law(counts, k, q)
-    weights = topk.joint(counts, k, -log(3 / 5))
+    weights = laws.joint(counts, k, -log(3 / 5))
     best = sorted(counts, reverse=True)
     for sequence, probability in weights.items():
         loss = max(best[place] - counts[item] for place, item in enumerate(sequence))

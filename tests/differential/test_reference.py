@@ -120,6 +120,6 @@ def test_commitment_is_the_documented_one() -> None:
 
 
 @pytest.mark.slow
-@given(rows=rows(users=200, items=60, max_size=1500), bound=st.integers(1, 20), key=keys)
+@given(rows=rows(users=200, items=60, max_rows=1500), bound=st.integers(1, 20), key=keys)
 def test_larger_tables(case, rows, bound, key) -> None:
     agrees(case, table(rows), rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-3), bound=bound, key=key)

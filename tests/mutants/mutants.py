@@ -21,6 +21,8 @@ DUPLICATES = "tests/counterexamples/test_duplicates.py"
 NOISE = "tests/statistical/test_noise.py"
 TOP_K = "tests/conformance/test_top_k_laws.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
+EXACT = "tests/auditing/test_exact_laws.py"
+BUDGET = "tests/unit/test_budget.py"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Mutant:
     find: str
     replace: str
     tests: tuple[str, ...]
+
+    @property
+    def in_python(self) -> bool:
+        """Whether nothing has to be built for it."""
+        return self.file.startswith("python/")
 
 
 CORE = "rust/core/src/"
@@ -568,5 +575,180 @@ MUTANTS = [
         "        blocks.push(Block { first: horizon + 1, last: None, bound });\n",
         "        let _ = bound;\n",
         ("cargo:topk",),
+    ),
+    Mutant(
+        "counts with the noise of one item",
+        CORE + "mechanisms/count_gaussian.rs",
+        "mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get())))",
+        "mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get().min(1))))",
+        (LAW4,),
+    ),
+    Mutant(
+        "weighted Laplace with half the noise",
+        CORE + "mechanisms/weighted_laplace.rs",
+        "Noise::Laplace { scale: div_up(1.0, epsilon) }",
+        "Noise::Laplace { scale: div_up(1.0, 2.0 * epsilon) }",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
+    ),
+    Mutant(
+        "policy Laplace with half the noise",
+        CORE + "mechanisms/policy_laplace.rs",
+        "Noise::Laplace { scale: div_up(1.0, epsilon) }",
+        "Noise::Laplace { scale: div_up(1.0, 2.0 * epsilon) }",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims", LAW4),
+    ),
+    Mutant(
+        "zCDP for weighted Gaussian at twice the price",
+        CORE + "mechanisms/weighted_gaussian.rs",
+        "Noise::Gaussian { sigma: zcdp_sigma(rho) }",
+        "Noise::Gaussian { sigma: zcdp_sigma(2.0 * rho) }",
+        (LAW4,),
+    ),
+    Mutant(
+        "one item with twice delta",
+        CORE + "mechanisms/one_item.rs",
+        "Rule::Curve(l1_curve(epsilon, delta, UNIT)?)",
+        "Rule::Curve(l1_curve(epsilon, delta * 2.0, UNIT)?)",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
+    ),
+    Mutant(
+        "a greedy curve for twice epsilon",
+        CORE + "mechanisms/greedy_frequency.rs",
+        "let curve = l1_curve(epsilon, delta, QUANTUM)?;",
+        "let curve = l1_curve(epsilon * 2.0, delta, QUANTUM)?;",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
+    ),
+    Mutant(
+        "mad: the curve of another norm",
+        CORE + "mechanisms/mad.rs",
+        "l2_continuous_curve(epsilon, delta, norm)?",
+        "l2_continuous_curve(epsilon, delta, norm / 2)?",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims", "cargo:mad"),
+    ),
+    Mutant(
+        "one round certified for the largest user only",
+        CORE + "threshold/calibration/single_round.rs",
+        "if rectangle.is_empty() || context.certifies(rectangle) {",
+        "if rectangle.is_empty() || context.certifies(rectangle) || rectangle.items.0 < d0 {",
+        ("cargo:single_round", LAW4),
+    ),
+    Mutant(
+        "sets at the full epsilon",
+        CORE + "topk/mechanisms/joint_set.rs",
+        "parameters.range_epsilon() / 2.0",
+        "parameters.range_epsilon() * 2.0",
+        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+    ),
+    Mutant(
+        "every pick gets all of epsilon",
+        CORE + "topk/mechanisms/gumbel_peel.rs",
+        "Privacy::PureDp { epsilon } => div_down(epsilon, k),",
+        "Privacy::PureDp { epsilon } => div_down(epsilon, k.min(1.0)),",
+        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+    ),
+    Mutant(
+        "every flip gets all of epsilon",
+        CORE + "topk/mechanisms/permute_flip_peel.rs",
+        "div_down(parameters.pure_epsilon(), parameters.k.into())",
+        "div_down(parameters.pure_epsilon(), f64::from(parameters.k.min(1)))",
+        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+    ),
+    Mutant(
+        "gamma for changes of a half",
+        CORE + "topk/mechanisms/gamma.rs",
+        "TopKCalibration::new(parameters.pure_epsilon(), 1)",
+        "TopKCalibration::new(2.0 * parameters.pure_epsilon(), 1)",
+        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+    ),
+    Mutant(
+        "noisy counts as if a user had one item",
+        CORE + "topk/mechanisms/laplace.rs",
+        "parameters.bound.map_or(parameters.k, |bound| bound.get().min(parameters.k))",
+        "parameters.bound.map_or(1, |bound| bound.get().min(parameters.k))",
+        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+    ),
+    Mutant(
+        "discovery and ranking both at the full epsilon",
+        CORE + "topk/mechanisms/discover.rs",
+        "let rest = sub_down(epsilon, first);",
+        "let rest = sub_down(epsilon, first * 0.0);",
+        (EXACT + "::test_discover_divides_its_epsilon",),
+    ),
+    Mutant(
+        "executors decide the parts of a weight one by one",
+        CORE + "cluster/decide.rs",
+        "self.weights.chunk_by(|a, b| a.0 == b.0)",
+        "self.weights.chunk_by(|_, _| false)",
+        ("cargo:cluster",),
+    ),
+    Mutant(
+        "a confidence bound that is an estimate",
+        "python/dpsel/auditing/_bounds.py",
+        "low, high = 0.0, hits / trials",
+        "low, high = hits / trials, hits / trials",
+        ("tests/auditing/test_bounds.py",),
+    ),
+    Mutant(
+        "an audit that forgets what only one user has",
+        "python/dpsel/auditing/_exact.py",
+        "forwards = shown + math.fsum(",
+        "forwards = math.fsum(",
+        ("tests/auditing/test_audit.py::test_thresholds_are_as_low_as_their_deltas_allow",),
+    ),
+    Mutant(
+        "the others change their numbers when a user comes",
+        "python/dpsel/auditing/_neighbours.py",
+        "start = int(self.first and not with_user)",
+        "start = int(not with_user)",
+        ("tests/auditing/test_audit.py::test_neighbours_differ_in_the_rows_of_one_user",),
+    ),
+    Mutant(
+        "a budget that may be overspent once",
+        "python/dpsel/budget.py",
+        "if amount > left[name]:",
+        "if left[name] <= 0:",
+        (BUDGET,),
+    ),
+    Mutant(
+        "deltas of zCDP are not composed",
+        "python/dpsel/budget.py",
+        "self._spent[name] = self._composed(name, self._spent[name], amount)",
+        "self._spent[name] = max(self._spent[name], amount)",
+        (BUDGET,),
+    ),
+    Mutant(
+        "swaps are treated as additions",
+        "python/dpsel/top_k.py",
+        '"neighbours": neighbours,',
+        '"neighbours": "add_remove",',
+        (TOP_K, "tests/unit/test_top_k.py"),
+    ),
+    Mutant(
+        "the limit of a top-k is dropped on the way",
+        "python/dpsel/top_k.py",
+        '"max_items_per_user": bound,',
+        '"max_items_per_user": None,',
+        ("tests/unit/test_top_k.py", EXACT),
+    ),
+    Mutant(
+        "distances of rounded weights",
+        "python/dpsel/testing/_replay.py",
+        "return weight if isinstance(weight, int) else Fraction(weight)",
+        "return weight if isinstance(weight, int) else Fraction(round(weight, 12))",
+        ("tests/unit/test_testing.py",),
+    ),
+    Mutant(
+        "public frequencies read backwards",
+        "python/dpsel/mechanisms/_greedy.py",
+        "key=frequencies.__getitem__, reverse=True)",
+        "key=frequencies.__getitem__)",
+        (GREEDY,),
+    ),
+    Mutant(
+        "the text of an unforeseen error is shown",
+        "python/dpsel/cli/_exit.py",
+        'return f"unexpected {type(error).__name__};',
+        'return f"unexpected {error};',
+        ("tests/cli/test_cli_failures.py",),
     ),
 ]

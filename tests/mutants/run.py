@@ -1,11 +1,12 @@
 """Plant each bug in a copy of the repository, build it, and demand that a test fails.
 
     python tests/mutants/run.py                 all mutants, a table at the end
-    python tests/mutants/run.py --sample 3      a few of them, other ones every day
+    python tests/mutants/run.py --sample 4      a few of them, other ones for every commit
     python tests/mutants/run.py "bound off"     those whose name contains the text
     python tests/mutants/run.py --check         only that every patch still applies; builds nothing
 
-The copy lives in `target/mutants`; dependencies are built once and shared between mutants.
+The copy lives in `target/mutants`; dependencies are built once and shared between mutants. Mutants of the
+Python package need no build, so a sample has one that does and is filled up with others.
 Exit code 1 if a mutant survives, 2 if a patch no longer applies or the unpatched copy fails.
 """
 
@@ -102,6 +103,18 @@ def cargo_environment() -> dict[str, str]:
     }
 
 
+def built_module(folder: Path) -> Path:
+    """Where the extension lies beside the Python package."""
+    return folder / "python" / "dpsel" / ("_core.pyd" if os.name == "nt" else "_core.abi3.so")
+
+
+def take_built(copy: Path) -> None:
+    """Use the extension of the repository, which is unpatched."""
+    if not built_module(ROOT).exists():
+        raise BrokenRunError("the extension module is not built; run maturin develop first")
+    shutil.copy2(built_module(ROOT), built_module(copy))
+
+
 def build(copy: Path) -> bool:
     """Build the extension and put it beside the copied Python package."""
     target = ROOT / "target"
@@ -117,8 +130,7 @@ def build(copy: Path) -> bool:
         for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
         if p.exists()
     )
-    name = "_core.pyd" if built.suffix == ".dll" else "_core.abi3.so"
-    shutil.copy2(built, copy / "python" / "dpsel" / name)
+    shutil.copy2(built, built_module(copy))
     return True
 
 
@@ -165,7 +177,7 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     original = path.read_text()
     path.write_text(patched(copy, mutant))
     try:
-        if not build(copy):
+        if not mutant.in_python and not build(copy):
             raise BrokenRunError(f"{mutant.name}: does not compile")
         return tests_fail(copy, mutant.tests)
     finally:
@@ -174,18 +186,34 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
 
 def chosen(arguments: argparse.Namespace) -> list[Mutant]:
     mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower()]
-    if arguments.sample:
-        # Another sample every day, the same for everybody on one day.
-        mutants = random.Random(dt.datetime.now(tz=dt.UTC).date().toordinal()).sample(
-            mutants, min(arguments.sample, len(mutants))
-        )
-    return mutants
+    # Those of Python come first, while the extension in the copy is the unpatched one.
+    return sorted(sampled(mutants, arguments.sample), key=lambda m: not m.in_python)
+
+
+def sampled(mutants: list[Mutant], number: int) -> list[Mutant]:
+    """So many, or all for 0: the same ones for everybody at one commit, and one of the core among them."""
+    if not number:
+        return mutants
+    shuffled = random.Random(seed()).sample(mutants, len(mutants))
+    core = [mutant for mutant in shuffled if not mutant.in_python][:1]
+    cheap = [mutant for mutant in shuffled if mutant.in_python]
+    return (core + cheap)[:number]
+
+
+def seed() -> str:
+    """The commit, or the date where there is none."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return dt.datetime.now(tz=dt.UTC).date().isoformat()
+    return done.stdout.strip()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Plant bugs and demand that the tests notice.")
     parser.add_argument("name", nargs="?", default="", help="only mutants whose name contains this")
-    parser.add_argument("--sample", type=int, default=0, help="only so many, chosen by the date")
+    parser.add_argument("--sample", type=int, default=0, help="only so many, chosen by the commit")
     parser.add_argument("--check", action="store_true", help="only check that the patches apply")
     arguments = parser.parse_args()
     mutants = chosen(arguments)
@@ -201,7 +229,9 @@ def main() -> int:
 def run(mutants: list[Mutant]) -> int:
     """Build the unpatched copy, whose tests must pass, then each mutant."""
     copy = copy_repository()
-    if not build(copy):
+    if all(mutant.in_python for mutant in mutants):
+        take_built(copy)
+    elif not build(copy):
         raise BrokenRunError("the unpatched copy does not compile")
     every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
     test = tests_fail(copy, every_test)

@@ -12,15 +12,15 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 
 
-def _load():
-    spec = importlib.util.spec_from_file_location("planted", FOLDER / "mutants.py")
+def _load(name: str):
+    spec = importlib.util.spec_from_file_location(f"planted_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.MUTANTS
+    return module
 
 
-MUTANTS = _load()
+MUTANTS = _load("mutants").MUTANTS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -32,5 +32,46 @@ def test_the_patch_applies_once(mutant) -> None:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(MUTANTS) >= 20
+    assert len(MUTANTS) >= 90
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def _files(folder: str) -> set[str]:
+    """Files of mechanisms: those that calibrate something."""
+    found = (ROOT / folder).glob("*.rs")
+    return {
+        str(path.relative_to(ROOT))
+        for path in found
+        if "fn calibrate(" in path.read_text() and path.name != "mod.rs"
+    }
+
+
+def test_every_mechanism_has_one() -> None:
+    planted = {mutant.file for mutant in MUTANTS}
+    mechanisms = _files("rust/core/src/mechanisms") | _files("rust/core/src/topk/mechanisms")
+    assert len(mechanisms) == 20
+    assert mechanisms <= planted
+
+
+STAGES = "ingest contributions bounding weighting noise threshold release accounting random topk cluster"
+
+
+@pytest.mark.parametrize("stage", STAGES.split())
+def test_every_stage_has_one(stage) -> None:
+    assert any(mutant.file.startswith(f"rust/core/src/{stage}/") for mutant in MUTANTS)
+
+
+def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch) -> None:
+    runner = _load("run")
+    seen = set()
+    for commit in map(str, range(300)):
+        monkeypatch.setattr(runner, "seed", lambda commit=commit: commit)
+        sample = runner.sampled(MUTANTS, 4)
+        assert sample == runner.sampled(MUTANTS, 4)
+        assert [mutant.in_python for mutant in sample] == [False, True, True, True]
+        seen |= {mutant.name for mutant in sample}
+    assert len(seen) > 0.9 * len(MUTANTS)
+
+
+def test_the_seed_is_the_commit() -> None:
+    assert len(_load("run").seed()) >= len("2026-11-22")

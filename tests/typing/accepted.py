@@ -39,3 +39,10 @@ assert_type(
     dpsel.plan(privacy=privacy, max_items_per_user=[1, 10], mechanisms=["auto", dpsel.Sips()]), dpsel.Plan
 )
 assert_type(dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=1e-4), dpsel.ApproxDP)
+
+assert_type(dpsel.audit("sips", dpsel.Joint(), effort="thorough"), dpsel.AuditReport)
+assert_type(dpsel.audit(privacy=privacy, max_items_per_user=3, progress=print).ok, bool)
+assert_type(
+    dpsel.audit_callable(lambda rows: [item for _, item in rows], privacy=privacy, max_items_per_user=3),
+    dpsel.AuditReport,
+)

@@ -13,6 +13,7 @@ import dpsel
 MODULES = [
     "dpsel",
     "dpsel.accounting",
+    "dpsel.auditing",
     "dpsel.budget",
     "dpsel.exceptions",
     "dpsel.item_table",
@@ -21,6 +22,8 @@ MODULES = [
     "dpsel.release",
     "dpsel.report",
     "dpsel.selection",
+    "dpsel.testing._replay",
+    "dpsel.testing._strategies",
     "dpsel.typing",
 ]
 

@@ -10,8 +10,8 @@ from benches.top_k_numpy import joint
 from scipy.stats import chi2
 
 from dpsel import _core
+from dpsel.auditing import _laws as laws
 from false_alarm import ALPHA
-from reference import topk
 
 DRAWS = 3000
 
@@ -27,7 +27,7 @@ def by_matrix(counts: list[int], k: int, number: int) -> tuple[int, ...]:
 @pytest.mark.parametrize("sampler", [in_numpy, by_matrix])
 @pytest.mark.parametrize(("counts", "k"), [([10, 10, 5], 2), ([4, 3, 3, 1], 3), ([2, 9], 1)])
 def test_published_samplers_have_the_law_of_joint(sampler, counts, k) -> None:
-    law = topk.joint(counts, k, 0.5)
+    law = laws.joint(counts, k, 0.5)
     seen = Counter(sampler(counts, k, number) for number in range(DRAWS))
     assert set(seen) <= set(law)
     cells = [(seen[outcome], p * DRAWS) for outcome, p in law.items() if p * DRAWS >= 5]

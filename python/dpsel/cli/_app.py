@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel.cli import check, compare, completion, demo_data, plan, plan_top_k, select, top_k
+from dpsel.cli import audit, check, compare, completion, demo_data, plan, plan_top_k, select, top_k
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
@@ -29,6 +29,7 @@ COMMANDS = (
     plan_top_k.command,
     compare.command,
     check.command,
+    audit.command,
     demo_data.command,
     completion.command,
 )

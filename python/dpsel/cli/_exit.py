@@ -27,8 +27,8 @@ class ExitCode(IntEnum):
 
 EXIT_CODES_HELP = """\
 Exit codes: 0 success; 1 internal error or no system entropy; 2 wrong options or parameters; 3 a problem
-with the data, a file or memory; 4 `check` found a report that does not hold; 130 interrupted (Ctrl-C);
-141 the reader of standard output went away; 143 terminated.
+with the data, a file or memory; 4 `check` found a report that does not hold, or `audit` refuted a claim;
+130 interrupted (Ctrl-C); 141 the reader of standard output went away; 143 terminated.
 """
 
 _USAGE = (exceptions.InvalidParameterError, exceptions.CalibrationError, exceptions.BudgetExceededError)

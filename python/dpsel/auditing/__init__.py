@@ -1,0 +1,130 @@
+"""A falsifier: lower bounds of the epsilon and delta that a mechanism needs, against what it claims.
+
+:func:`audit` runs what ships with dpsel, :func:`audit_callable` any function from rows to items. A claim that
+stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works is in
+``docs/guide/audit.md``.
+
+Examples:
+    >>> import dpsel
+    >>> report = dpsel.audit("count-laplace")
+    >>> report.ok
+    True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel.auditing._findings import AuditReport, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+__all__ = ["AuditReport", "Finding", "audit", "audit_callable"]
+
+#: The chance that a report calls a true claim refuted.
+FALSE_ALARM = 1e-6
+
+
+def audit(
+    *mechanisms: Mechanism | TopKMechanism | str,
+    privacy: Privacy | None = None,
+    max_items_per_user: int | None = None,
+    effort: Literal["quick", "thorough"] = "quick",
+    false_alarm: float = FALSE_ALARM,
+    progress: Callable[[str], None] | None = None,
+) -> AuditReport:
+    """Try to refute the guarantee of mechanisms that ship with dpsel.
+
+    Laws that can be computed are computed, from the thresholds, curves and rates that releases use. All
+    mechanisms are sampled on the worst tables of a family and of a search. No data of yours is involved.
+
+    Args:
+        *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control
+            the published calibration of :class:`~dpsel.GreedyFrequency`, which has to be refuted.
+        privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
+            which samples can see, for the others.
+        max_items_per_user: The limit; by default one that fits.
+        effort: ``"quick"`` takes a second or two for each mechanism, ``"thorough"`` some minutes.
+        false_alarm: The chance that this report calls a true claim refuted.
+        progress: Called with the name of each mechanism before it is audited.
+
+    Returns:
+        The findings; ``ok`` says whether all claims stand.
+
+    Raises:
+        InvalidParameterError: If a name is not known or a parameter is out of range.
+
+    Examples:
+        >>> import dpsel
+        >>> report = dpsel.audit("greedy-frequency-published")
+        >>> report.ok
+        False
+    """
+    from dpsel.auditing._run import run
+
+    return run(
+        mechanisms,
+        privacy=privacy,
+        max_items_per_user=max_items_per_user,
+        effort=effort,
+        false_alarm=false_alarm,
+        progress=progress,
+    )
+
+
+def audit_callable(
+    function: Callable[[list[tuple[int, int]]], Iterable[Any]],
+    *,
+    privacy: Privacy,
+    max_items_per_user: int,
+    effort: Literal["quick", "thorough"] = "quick",
+    copies: int = 1,
+    false_alarm: float = FALSE_ALARM,
+    name: str | None = None,
+) -> AuditReport:
+    """Try to refute the guarantee of any function that selects items, of any library.
+
+    The function is called some tens of thousands of times with small tables. So few samples cannot see a
+    small delta: claim a large one, such as 0.02. Thresholds, scales and bounding are mostly wrong at every
+    delta or at none.
+
+    Args:
+        function: Takes rows, a list of pairs (user, item) of whole numbers, and returns the released items.
+        privacy: What the function claims, :class:`~dpsel.ApproxDP` or :class:`~dpsel.PureDP`.
+        max_items_per_user: The limit that the function enforces; users of the tables have more at times.
+        effort: ``"quick"`` or ``"thorough"``, ten times as many calls.
+        copies: So many disjoint copies of the tables go into one call and count as so many samples. More
+            than 1 is right only for functions that decide about an item by the users connected with it.
+        false_alarm: The chance that a true claim is called refuted.
+        name: What to call the function in the report.
+
+    Returns:
+        One finding.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range.
+
+    Examples:
+        >>> import dpsel
+        >>> def everything(rows):
+        ...     return {item for _, item in rows}
+        >>> claim = dpsel.ApproxDP(epsilon=1.0, delta=0.02)
+        >>> dpsel.audit_callable(everything, privacy=claim, max_items_per_user=3).ok
+        False
+    """
+    from dpsel.auditing._run import run_callable
+
+    return run_callable(
+        function,
+        privacy=privacy,
+        max_items_per_user=max_items_per_user,
+        effort=effort,
+        copies=copies,
+        false_alarm=false_alarm,
+        name=name,
+    )

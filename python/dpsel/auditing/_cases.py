@@ -1,0 +1,122 @@
+"""Everything that ships, with the budgets at which it is audited."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dpsel import mechanisms as selection
+from dpsel import top_k_mechanisms as top_k
+from dpsel.accounting import ApproxDP, PureDP
+from dpsel.exceptions import DpselWarning, InvalidParameterError
+from dpsel.mechanisms._every import CLASSES
+from dpsel.mechanisms._every import every as every_selection
+
+__all__ = ["Case", "cases_named", "every_case"]
+
+#: A budget as people use it, for laws that can be computed.
+USUAL: Final = ApproxDP(epsilon=1.0, delta=1e-6)
+USUAL_BOUND: Final = 10
+#: A delta that a few thousand samples can see.
+LOOSE: Final = ApproxDP(epsilon=1.0, delta=0.02)
+LOOSE_BOUND: Final = 4
+#: The published cutoff of greedy by frequency is 1 - ln(2 delta) + 3 = 7.95 here: just below a whole number
+#: of users, who then leave little for many items of nobody else.
+OVERFLOWING: Final = ApproxDP(epsilon=1.0, delta=math.exp(-3.95) / 2)
+#: Draws of a top-k tell an epsilon of this size from a larger one.
+TOP_K_EPSILON: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mechanism under a name; a control is known to be wrong."""
+
+    name: str
+    mechanism: Any
+    control: bool = False
+
+    @property
+    def is_top_k(self) -> bool:
+        """Whether it is a top-k."""
+        return isinstance(self.mechanism, top_k.CLASSES)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is the published calibration of greedy by frequency."""
+        return getattr(self.mechanism, "calibration", "") == "published"
+
+    @property
+    def slowness(self) -> int:
+        """How many times slower it is than most."""
+        return 4 if self.mechanism.name == "steered" else 1
+
+
+def _name(mechanism: Any) -> str:
+    label: str = mechanism.name.replace("_", "-")
+    if getattr(mechanism, "release", "noise") == "curve":
+        label += "-curve"
+    return label + ("-published" if getattr(mechanism, "calibration", "") == "published" else "")
+
+
+def published() -> Case:
+    """Return the published calibration of greedy by frequency, which guarantees nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DpselWarning)
+        mechanism = selection.GreedyFrequency(calibration="published")
+    return Case(_name(mechanism), mechanism, control=True)
+
+
+def every_case() -> list[Case]:
+    """Return every mechanism with every way to release, and the control."""
+    chosen: list[Any] = []
+    for mechanism in every_selection():
+        chosen.append(mechanism)
+        if hasattr(mechanism, "release"):
+            chosen.append(_with_curve(mechanism))
+    chosen += [top_k.LimitDomain(candidates=2) if m.name == "limit_domain" else m for m in top_k.every()]
+    return [*(Case(_name(mechanism), mechanism) for mechanism in chosen), published()]
+
+
+def _with_curve(mechanism: Any) -> Any:
+    # The usual ratio of rounds is another one then.
+    return replace(mechanism, release="curve", **({"ratio": None} if hasattr(mechanism, "ratio") else {}))
+
+
+def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
+    """Return the cases for mechanisms and names; a mechanism's name stands for all ways to release.
+
+    Raises:
+        InvalidParameterError: If something is neither.
+    """
+    found: list[Case] = []
+    for each in chosen:
+        if isinstance(each, (*CLASSES, *top_k.CLASSES)):
+            found.append(Case(_name(each), each))
+            continue
+        known = every_case()
+        named = [replace(case, control=False) for case in known if case.name == each]
+        family = [case for case in known if not case.control and _family(case) == each]
+        if not named and not family:
+            names = ", ".join(case.name for case in known)
+            raise InvalidParameterError(f"there is nothing of that name to audit; use one of {names}")
+        found += family or named
+    return found
+
+
+def _family(case: Case) -> str:
+    family: str = case.mechanism.name.replace("_", "-")
+    return family
+
+
+def budgets(case: Case, privacy: Any) -> tuple[Any, Any]:
+    """Return the budget for a computed law, and the one for samples."""
+    if privacy is not None:
+        return privacy, privacy
+    if not case.is_top_k:
+        return USUAL, OVERFLOWING if case.is_published else LOOSE
+    if case.mechanism.finds_domain:
+        loose = ApproxDP(epsilon=TOP_K_EPSILON, delta=0.02)
+        return loose, loose
+    return PureDP(epsilon=1.0), PureDP(epsilon=TOP_K_EPSILON)

@@ -1,0 +1,153 @@
+"""Events that tell two neighbouring tables apart, chosen on samples that are not tested afterwards.
+
+An outcome of a selection is an ``int`` whose bits are the released items of a gadget; other outcomes are
+compared as wholes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dpsel.auditing._bounds import Counts
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+__all__ = ["Event", "Samples", "cautious_delta", "cautious_epsilon", "choose"]
+
+Outcomes: TypeAlias = "Counter[Any]"
+#: What ranks outcomes: those of large score are likelier on one side.
+_Score: TypeAlias = Callable[[Hashable], float]
+
+_CAUTION = 2.0
+_MOST_BITS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Outcomes without and with the user who makes the difference, equally many of both."""
+
+    without: Outcomes
+    with_user: Outcomes
+
+    def sides(self, *, added: bool) -> tuple[Outcomes, Outcomes]:
+        """Return the side on which an event is likely, then the other one."""
+        return (self.with_user, self.without) if added else (self.without, self.with_user)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """All outcomes of at least some score; ``added`` says whether the user makes it likelier."""
+
+    added: bool
+    score: _Score
+    cut: float
+
+    def count(self, samples: Samples) -> Counts:
+        """Count the event in samples that had no part in choosing it."""
+        likely, rare = samples.sides(added=self.added)
+        hits = [sum(n for o, n in side.items() if self.score(o) >= self.cut) for side in (likely, rare)]
+        return Counts(hits[0], likely.total(), hits[1], rare.total())
+
+
+def cautious_delta(counts: Counts, epsilon: float) -> float:
+    """Return an estimate of P[likely] - e^epsilon P[rare] less some standard deviations."""
+    more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
+    factor = math.exp(epsilon)
+    variance = (more + 1 / counts.likely_trials) / counts.likely_trials
+    variance += factor * factor * (less + 1 / counts.rare_trials) / counts.rare_trials
+    return more - factor * less - _CAUTION * math.sqrt(variance)
+
+
+def cautious_epsilon(counts: Counts, delta: float) -> float:
+    """Return an estimate of ln((P[likely] - delta) / P[rare]) with some standard deviations off either."""
+    more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
+    more -= _CAUTION * math.sqrt((more + 1 / counts.likely_trials) / counts.likely_trials) + delta
+    less += _CAUTION * math.sqrt((less + 1 / counts.rare_trials) / counts.rare_trials)
+    return math.log(more / less) if more > 0 else -math.inf
+
+
+def choose(fitted: Samples, weighed: Samples, epsilon: float, delta: float) -> tuple[Event, Event]:
+    """Return the event that asks for the largest delta, and the one that asks for the largest epsilon.
+
+    Scores are made of the first samples and events chosen by the others: scores of many items that only fit
+    the samples they were made of would win otherwise.
+    """
+    ranked = [
+        (event, counts)
+        for added in (True, False)
+        for score in _scores(fitted, added=added)
+        for event, counts in _cuts(weighed, score, added=added)
+    ]
+
+    best_delta = max(ranked, key=lambda pair: cautious_delta(pair[1], epsilon))
+    best_epsilon = max(ranked, key=lambda pair: cautious_epsilon(pair[1], delta))
+    return best_delta[0], best_epsilon[0]
+
+
+def _scores(samples: Samples, *, added: bool) -> list[_Score]:
+    likely, rare = samples.sides(added=added)
+    found = [_by_frequency(likely, rare)]
+    if all(isinstance(outcome, int) for outcome in likely | rare):
+        found += [_by_items(likely, rare), _by_new_items(rare)]
+    return found
+
+
+def _by_frequency(likely: Outcomes, rare: Outcomes) -> _Score:
+    """Score whole outcomes by how much likelier they were; those that were not seen come last."""
+    seen = {o: math.log((likely[o] + 0.5) / (rare[o] + 0.5)) for o in likely | rare}
+    return lambda outcome: seen.get(outcome, -math.inf)
+
+
+def _by_items(likely: Outcomes, rare: Outcomes) -> _Score:
+    """Score by the log-likelihood ratio of independent items: the best test there is where they are."""
+    bits = min(_MOST_BITS, max((outcome.bit_length() for outcome in likely | rare), default=0))
+    more, less = _frequencies(likely, bits), _frequencies(rare, bits)
+    present = [math.log(a / b) for a, b in zip(more, less, strict=True)]
+    absent = [math.log((1 - a) / (1 - b)) for a, b in zip(more, less, strict=True)]
+    none = math.fsum(absent)
+
+    def score(outcome: Hashable) -> float:
+        assert isinstance(outcome, int)  # noqa: S101 - only such outcomes get here
+        held = (bit for bit in range(bits) if outcome >> bit & 1)
+        return none + math.fsum(present[bit] - absent[bit] for bit in held)
+
+    return score
+
+
+def _by_new_items(rare: Outcomes) -> _Score:
+    """Score by the number of items that never came out on the other side."""
+    known = reduce(or_, rare, 0)
+    return lambda outcome: float((outcome & ~known).bit_count()) if isinstance(outcome, int) else -math.inf
+
+
+def _frequencies(outcomes: Outcomes, bits: int) -> list[float]:
+    hits = [0.5] * bits
+    for outcome, number in outcomes.items():
+        for bit in range(min(bits, outcome.bit_length())):
+            hits[bit] += number * (outcome >> bit & 1)
+    return [hit / (outcomes.total() + 1) for hit in hits]
+
+
+def _cuts(samples: Samples, score: _Score, *, added: bool) -> list[tuple[Event, Counts]]:
+    """Return the events of score at least c, for all c that make a difference."""
+    likely, rare = samples.sides(added=added)
+    levels: dict[float, list[int]] = {}
+    for outcome in likely | rare:
+        level = levels.setdefault(score(outcome), [0, 0])
+        level[0] += likely[outcome]
+        level[1] += rare[outcome]
+    found, hits = [], [0, 0]
+    falling = sorted(levels, reverse=True)
+    for here, below in pairwise([*falling, -math.inf]):
+        hits = [hits[0] + levels[here][0], hits[1] + levels[here][1]]
+        # Half way to the next score: rounding must not decide which outcomes are in.
+        cut = here - 1.0 if below == -math.inf else (here + below) / 2
+        found.append((Event(added, score, cut), Counts(hits[0], likely.total(), hits[1], rare.total())))
+    return found

@@ -1,0 +1,146 @@
+"""What epsilon and delta a law needs that can be computed: one round, weights that only the holders decide.
+
+The release probabilities come from the shipped thresholds and curves (``_core.keep_probabilities``), in
+double precision; so bounds are compared with the claim up to :data:`TOLERANCE`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from dpsel import _core
+from dpsel._request import request_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpsel.accounting import ApproxDP
+    from dpsel.mechanisms import Mechanism
+
+__all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "worst_of_selection"]
+
+#: How far rounding errors of double precision may put a computed delta above the true one.
+TOLERANCE: Final = 1e-13
+
+#: Weights of an item that only its holders and their numbers of items decide.
+_ADDITIVE: Final = {"count_laplace", "count_gaussian", "weighted_laplace", "weighted_gaussian", "one_item"}
+#: A user of these gives all of its weight to one of its items.
+_ONE_OF_ITS_ITEMS: Final = {"greedy_frequency", "unit_greedy"}
+#: What later rounds publish depends on more than the weight of an item.
+_NOT_COMPUTED: Final = {"steered"}
+
+_LEVELS: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999)
+_MOST_SIZES: Final = 8
+
+#: delta as a function of epsilon.
+Curve: TypeAlias = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The least epsilon and delta of a law over a family of tables; named are those that need that delta."""
+
+    tables: str
+    epsilon: float
+    delta: float
+
+
+def worst_of_selection(mechanism: Mechanism, privacy: ApproxDP, bound: int) -> Needed | None:
+    """Return what the worst tables of a family need; ``None`` if the law is not computed.
+
+    A user of k items, t of which nobody else has, is added to n users of its other k - t items.
+    """
+    if mechanism.name in _NOT_COMPUTED:
+        return None
+    request = request_json(privacy, bound, mechanism)
+    sizes = _sizes(bound) if mechanism.name in _ADDITIVE else [1]
+    family = [table for size in sizes for table in _tables_of_size(request, size)]
+    if mechanism.name not in _ADDITIVE | _ONE_OF_ITS_ITEMS:
+        family += [_novel(request, size) for size in _sizes(bound)]
+    name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
+    least = 0.0
+    for _, other in family:
+        if other(least) > privacy.delta + TOLERANCE:
+            least = epsilon_for(other, privacy.delta + TOLERANCE)
+    return Needed(name, least, curve(privacy.epsilon))
+
+
+def epsilon_for(delta_of: Curve, delta: float) -> float:
+    """Return the least epsilon at which no more than this delta is needed, by bisection from below."""
+    if delta_of(0.0) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while delta_of(high) > delta and high < 1e3:  # noqa: PLR2004 - nobody claims that much
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(middle) > delta else (low, middle)
+    return low
+
+
+def divergence(likely: dict[tuple[int, ...], float], rare: dict[tuple[int, ...], float], eps: float) -> float:
+    """Return the hockey-stick divergence of two enumerated laws."""
+    return math.fsum(max(0.0, p - math.exp(eps) * rare.get(outcome, 0.0)) for outcome, p in likely.items())
+
+
+def _sizes(bound: int) -> list[int]:
+    steps = {1 + round((bound - 1) * (i / (_MOST_SIZES - 1)) ** 2) for i in range(_MOST_SIZES)}
+    return sorted(steps)
+
+
+def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
+    """Return tables with a user of so many items, and the delta of each as a function of epsilon."""
+    needed = _core.users_needed(request, size, list(_LEVELS))
+    levels = sorted({max(1, n + step) for n in needed if n is not None for step in (-2, -1, 0)})
+    asked = sorted({1, *levels, *(n + 1 for n in levels)})
+    keep = dict(zip(asked, _core.keep_probabilities(request, size, asked), strict=True)) | {0: 0.0}
+    for novel in sorted({0, 1, size // 2, size - 1, size}):
+        for level in levels if novel < size else [0]:
+            chances = (keep[level], keep[level + 1], keep[1])
+            yield _name(size, novel, level), _delta_of(size - novel, novel, *chances)
+
+
+def _novel(request: str, size: int) -> tuple[str, Curve]:
+    (chance,) = _core.keep_probabilities(request, size, [1])
+    return _name(size, size, 0), _delta_of(0, size, 0.0, 0.0, chance)
+
+
+def _name(size: int, novel: int, level: int) -> str:
+    if novel == size:
+        return f"{size} items of nobody else"
+    own = f", {novel} of nobody else" if novel else ""
+    return f"{size} items of {level} others{own}"
+
+
+def _delta_of(shared: int, novel: int, before: float, after: float, alone: float) -> Curve:
+    """Return the divergence, both ways, of the laws of ``shared`` items and of ``novel`` ones.
+
+    Without the user the shared items come out with probability ``before`` each and the others never; with it
+    with ``after`` and ``alone``. All of them are independent.
+    """
+    hidden = math.exp(novel * math.log1p(-alone)) if alone < 1 else 0.0 if novel else 1.0
+    shown = -math.expm1(novel * math.log1p(-alone)) if alone < 1 else 1.0 - hidden
+    ways = [math.comb(shared, n) for n in range(shared + 1)]
+    without = [c * before**n * (1 - before) ** (shared - n) for n, c in enumerate(ways)]
+    with_user = [c * hidden * after**n * (1 - after) ** (shared - n) for n, c in enumerate(ways)]
+
+    def delta(epsilon: float) -> float:
+        factor = math.exp(epsilon)
+        pairs = list(zip(without, with_user, strict=True))
+        forwards = shown + math.fsum(max(0.0, b - factor * a) for a, b in pairs)
+        return max(forwards, math.fsum(max(0.0, a - factor * b) for a, b in pairs))
+
+    return delta
+
+
+def cutoff_of(mechanism: Mechanism, privacy: ApproxDP, bound: int) -> float | None:
+    """Return the most weight that a greedy mechanism gives to an item, in units."""
+    (first, *_) = json.loads(_core.calibrate(request_json(privacy, bound, mechanism)))["rounds"]
+    weighting = first["weighting"]
+    if not isinstance(weighting, dict) or "greedy" not in weighting:
+        return None
+    return float(weighting["greedy"]["cutoff"]) / 2**30

@@ -1,0 +1,128 @@
+"""What an audit found, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel._tables import html_table, text_table
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["AuditReport", "Finding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one mechanism was shown to need at least, against what it claims.
+
+    Args:
+        subject: The mechanism or function.
+        method: ``"exact"`` for a law that was computed, ``"sampled"`` for bounds that hold with the
+            confidence of the report.
+        tables: The neighbouring tables on which it is worst.
+        claimed_epsilon: The claim.
+        claimed_delta: The claim; 0 for pure differential privacy.
+        epsilon: A lower bound of the epsilon that the claimed delta needs.
+        delta: A lower bound of the delta that the claimed epsilon needs.
+        refuted: Whether the bounds exceed the claim.
+        samples: Outcomes that the bounds rest on, of either table; 0 if exact.
+        control: Whether it is known to be wrong, and there to show that the audit sees it.
+
+    Examples:
+        >>> import dpsel
+        >>> (finding, *_) = dpsel.audit(dpsel.CountLaplace(), effort="quick").findings
+        >>> finding.refuted
+        False
+    """
+
+    subject: str
+    method: Literal["exact", "sampled"]
+    tables: str
+    claimed_epsilon: float
+    claimed_delta: float
+    epsilon: float
+    delta: float
+    refuted: bool
+    samples: int = 0
+    control: bool = False
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the claim stands; of a control, whether it falls."""
+        return self.refuted == self.control
+
+    @property
+    def verdict(self) -> str:
+        """One or a few words."""
+        if self.control:
+            return "refuted, as it should be" if self.refuted else "NOT REFUTED, which it should be"
+        return "REFUTED" if self.refuted else "stands"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """All findings of an audit; prints as a table.
+
+    Args:
+        findings: One or two for each mechanism: a law that was computed, and samples.
+        false_alarm: An upper bound of the chance that a sampled bound of this report is too large.
+
+    Examples:
+        >>> import dpsel
+        >>> report = dpsel.audit(dpsel.OneItem())
+        >>> report.ok
+        True
+    """
+
+    findings: tuple[Finding, ...]
+    false_alarm: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether every claim stands, and everything known to be wrong was refuted."""
+        return all(finding.as_expected for finding in self.findings)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        found = [asdict(finding) | {"verdict": finding.verdict} for finding in self.findings]
+        return json.dumps({"ok": self.ok, "false_alarm": self.false_alarm, "findings": found}, indent=2)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as JSON.
+
+        Raises:
+            FileError: If the file cannot be written.
+        """
+        from dpsel import _core
+
+        _core.write_text(path, self.to_json() + "\n")
+
+    def __str__(self) -> str:
+        """Return a table for a person."""
+        return f"{text_table(*self._table())}\n\n{self._summary()}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _summary(self) -> str:
+        wrong = [finding for finding in self.findings if not finding.as_expected]
+        verdict = (
+            "every claim stands" if not wrong else f"{len(wrong)} of {len(self.findings)} not as claimed"
+        )
+        return (
+            f"{verdict}; the chance that any lower bound from samples is too large "
+            f"is {self.false_alarm:g} at most"
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["mechanism", "law", "epsilon", "at least", "delta", "at least", "verdict", "worst case"]
+        return head, [_row(finding) for finding in self.findings]
+
+
+def _row(finding: Finding) -> list[str]:
+    law = "exact" if finding.method == "exact" else f"{finding.samples:,} samples"
+    numbers: list[Any] = [finding.claimed_epsilon, finding.epsilon, finding.claimed_delta, finding.delta]
+    return [finding.subject, law, *(f"{number:.4g}" for number in numbers), finding.verdict, finding.tables]

@@ -1,0 +1,222 @@
+"""The two audits, from arguments to reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core
+from dpsel._arguments import as_number, at_least_one
+from dpsel._request import checked_privacy, request_json
+from dpsel.accounting import ApproxDP, PureDP
+from dpsel.auditing import _cases
+from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
+from dpsel.auditing._findings import AuditReport, Finding
+from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
+from dpsel.auditing._sampling import CallableSampler, DiscoverSampler, SelectSampler, TopKSampler
+from dpsel.auditing._search import Claim, Effort, Shown, falsify
+from dpsel.auditing._top_k import K, worst_of_top_k
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dpsel.auditing._cases import Case
+    from dpsel.auditing._sampling import Sampler
+
+#: How hard to look: rows of a selection, draws of a top-k, outcomes of anything else.
+_EFFORTS: Final = {
+    "quick": {
+        "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
+        "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
+        "discover": Effort(screen=60, climbs=0, test=600, tested=1),
+        "calls": Effort(screen=300, climbs=8, test=12_000, tested=2),
+    },
+    "thorough": {
+        "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
+        "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
+        "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
+        "calls": Effort(screen=3_000, climbs=60, test=150_000, tested=4),
+    },
+}
+#: The search proposes the same tables in every run; the samples are fresh.
+_SEED: Final = 1
+#: Numbers of users that a function of unknown threshold may need.
+_UNKNOWN_LEVELS: Final = [1, 3, 7, 16]
+
+
+def run(
+    chosen: tuple[Any, ...],
+    *,
+    privacy: Any,
+    max_items_per_user: int | None,
+    effort: str,
+    false_alarm: float,
+    progress: Callable[[str], None] | None,
+) -> AuditReport:
+    """Audit what ships."""
+    kinds = _kinds(effort)
+    alpha = _chance(false_alarm)
+    bound = None if max_items_per_user is None else at_least_one("max_items_per_user", max_items_per_user)
+    claimed = None if privacy is None else _testable(privacy)
+    cases = _cases.cases_named(chosen) if chosen else _cases.every_case()
+    found: list[Finding] = []
+    for case in cases:
+        if progress:
+            progress(case.name)
+        audited = _audit_top_k if case.is_top_k else _audit_selection
+        found += audited(case, claimed, bound, kinds, alpha / len(cases))
+    return AuditReport(tuple(found), alpha)
+
+
+def run_callable(
+    function: Callable[[list[tuple[int, int]]], Iterable[Any]],
+    *,
+    privacy: Any,
+    max_items_per_user: int,
+    effort: str,
+    copies: int,
+    false_alarm: float,
+    name: str | None,
+) -> AuditReport:
+    """Audit a function."""
+    claim = _claim(_testable(privacy))
+    bound = at_least_one("max_items_per_user", max_items_per_user)
+    sampler = CallableSampler(function, at_least_one("copies", copies))
+    alpha = _chance(false_alarm)
+    tables = crafted(bound, _UNKNOWN_LEVELS)
+    shown = falsify(
+        sampler,
+        tables,
+        claim,
+        _kinds(effort)["calls"],
+        alpha=alpha,
+        vary=lambda each, random: varied(each, random, bound),
+        random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
+    )
+    subject = name or str(getattr(function, "__name__", type(function).__name__))
+    return AuditReport((_sampled(subject, claim, shown),), alpha)
+
+
+def _audit_selection(
+    case: Case, privacy: Any, bound: int | None, kinds: dict[str, Effort], alpha: float
+) -> Iterator[Finding]:
+    usual, loose = _cases.budgets(case, privacy)
+    single = case.mechanism.name == "one_item"
+    limits = [1, 1] if single else [_cases.USUAL_BOUND, _cases.LOOSE_BOUND] if bound is None else [bound] * 2
+    computed = None if case.is_published else worst_of_selection(case.mechanism, usual, limits[0])
+    if computed:
+        claim = _claim(usual)
+        wrong = computed.delta > claim.delta * (1 + 1e-9) + TOLERANCE
+        yield Finding(
+            case.name,
+            "exact",
+            computed.tables,
+            claim.epsilon,
+            claim.delta,
+            computed.epsilon,
+            computed.delta,
+            wrong,
+        )
+    limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
+    tables = crafted(limit, _levels(case, loose, limit))
+    overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
+    if (
+        case.is_published and overflowing
+    ):  # the counterexample is known; it is large, and seen by many samples
+        tables, effort = [], replace(effort, climbs=0, test=5 * effort.test // 2, tested=1)
+    shown = falsify(
+        SelectSampler(case.mechanism, loose, limit),
+        [*tables, *overflowing],
+        _claim(loose),
+        effort,
+        alpha=alpha,
+        vary=lambda each, random: varied(each, random, limit),
+        random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
+    )
+    yield _sampled(case.name, _claim(loose), shown, control=case.control)
+
+
+def _levels(case: Case, privacy: Any, bound: int) -> list[int]:
+    """Return numbers of users at which items of one-item users, and of full ones, have even odds."""
+    request = request_json(privacy, bound, case.mechanism)
+    needed = [n for size in (1, bound) for n in _core.users_needed(request, size, [0.1, 0.5, 0.9])]
+    return sorted({max(1, n - 1) for n in needed if n is not None})
+
+
+def _audit_top_k(
+    case: Case, privacy: Any, bound: int | None, kinds: dict[str, Effort], alpha: float
+) -> Iterator[Finding]:
+    usual, loose = _cases.budgets(case, privacy)
+    claim = _claim(loose)
+    if case.mechanism.name == "discover":
+        limit = bound or _cases.LOOSE_BOUND
+        tables = crafted(limit, [12, 30])
+        sampler: Sampler = DiscoverSampler(case.mechanism, loose, K, limit)
+        yield _sampled(case.name, claim, _draws(sampler, tables, claim, kinds["discover"], alpha))
+        return
+    exact = _claim(usual)
+    computed, _ = worst_of_top_k(case.mechanism, usual, exact.epsilon, exact.delta)
+    wrong = computed.epsilon > exact.epsilon + 1e-9
+    yield Finding(
+        case.name,
+        "exact",
+        computed.tables,
+        exact.epsilon,
+        exact.delta,
+        computed.epsilon,
+        computed.delta,
+        wrong,
+    )
+    _, pairs = worst_of_top_k(case.mechanism, loose, claim.epsilon, claim.delta)
+    sampler = TopKSampler(case.mechanism, loose, K)
+    yield _sampled(case.name, claim, _draws(sampler, pairs, claim, kinds["draws"], alpha))
+
+
+def _draws(sampler: Sampler, tables: list[Any], claim: Claim, effort: Effort, alpha: float) -> Shown:
+    return falsify(sampler, tables, claim, effort, alpha=alpha, random=Random(_SEED))  # noqa: S311 - as above
+
+
+def _sampled(subject: str, claim: Claim, shown: Shown, *, control: bool = False) -> Finding:
+    tables = shown.tables
+    named = (
+        tables.name if isinstance(tables, Neighbours) else " and ".join(f"counts {each}" for each in tables)
+    )
+    return Finding(
+        subject,
+        "sampled",
+        named,
+        claim.epsilon,
+        claim.delta,
+        shown.epsilon,
+        shown.delta,
+        shown.refutes(claim),
+        shown.samples,
+        control,
+    )
+
+
+def _claim(privacy: ApproxDP | PureDP) -> Claim:
+    return Claim(privacy.epsilon, privacy.delta if isinstance(privacy, ApproxDP) else 0.0)
+
+
+def _testable(privacy: Any) -> ApproxDP | PureDP:
+    if isinstance(checked := checked_privacy(privacy), ApproxDP | PureDP):
+        return checked
+    raise InvalidParameterError(
+        "privacy must be ApproxDP or PureDP for an audit; a ZCDP guarantee implies one, see to_approx_dp"
+    )
+
+
+def _kinds(effort: str) -> dict[str, Effort]:
+    if effort not in _EFFORTS:
+        raise InvalidParameterError(f'effort must be "quick" or "thorough", got {effort!r}')
+    return _EFFORTS[effort]
+
+
+def _chance(false_alarm: float) -> float:
+    chance = as_number("false_alarm", false_alarm)
+    if not 0 < chance < 0.1:  # noqa: PLR2004 - the bounds are those of a small chance
+        raise InvalidParameterError(f"false_alarm must be above 0 and below 0.1, got {chance}")
+    return chance

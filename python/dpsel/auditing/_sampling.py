@@ -1,0 +1,166 @@
+"""Running a mechanism on neighbouring tables, many times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpsel import _core
+from dpsel.auditing._events import Samples
+from dpsel.selection import select_partitions
+from dpsel.top_k import select_top_k, top_k_request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpsel.accounting import Privacy
+    from dpsel.auditing._neighbours import Neighbours
+    from dpsel.mechanisms import Mechanism
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+__all__ = ["CallableSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
+
+#: Rows in one call at most: disjoint copies of a gadget are so many independent samples.
+_ROWS_PER_CALL = 400_000
+
+
+class Sampler(Protocol):
+    """Draws outcomes on neighbouring inputs of its kind."""
+
+    def draw(self, tables: Any, cost: int) -> Samples:
+        """Return outcomes on both tables; ``cost`` says how many, in units of the sampler."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SelectSampler:
+    """Partition selection on disjoint copies of a gadget; the cost is in rows.
+
+    An item is decided by its own pseudorandom words and by the users that are connected with it, so disjoint
+    copies are independent and each has the law that a gadget alone has.
+    """
+
+    mechanism: Mechanism
+    privacy: Privacy
+    max_items_per_user: int
+    least_copies: int = 300
+    #: The rows of both tables that were made last: the same ones are drawn from several times.
+    _made: dict[bool, tuple[Neighbours, int, list[Any]]] = field(default_factory=dict, init=False)
+
+    def draw(self, tables: Neighbours, cost: int) -> Samples:
+        """Return as many outcomes as fit into ``cost`` rows, and at least some if the gadget is large."""
+        copies = max(self.least_copies, cost // tables.size, cost // 100)
+        return Samples(
+            self._outcomes(tables, copies, with_user=False), self._outcomes(tables, copies, with_user=True)
+        )
+
+    def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[int]:
+        found: Counter[int] = Counter()
+        at_once = min(copies, max(1, _ROWS_PER_CALL // tables.size))
+        users = self._users(tables, at_once, with_user=with_user)
+        while copies > 0:
+            number = min(at_once, copies)
+            items = select_partitions(
+                users[: len(users) // at_once * number],
+                privacy=self.privacy,
+                max_items_per_user=self.max_items_per_user,
+                mechanism=self.mechanism,
+            ).items
+            found.update(_masks(items, tables.width, number))
+            copies -= number
+        return found
+
+    def _users(self, tables: Neighbours, copies: int, *, with_user: bool) -> list[Any]:
+        made = self._made.get(with_user)
+        if made is None or made[:2] != (tables, copies):
+            made = self._made[with_user] = (tables, copies, tables.users(copies, with_user=with_user))
+        return made[2]
+
+
+def _masks(items: Iterable[int], width: int, copies: int) -> list[int]:
+    """Return for each copy the released items as bits."""
+    masks = [0] * copies
+    for item in items:
+        masks[item // width] |= 1 << item % width
+    return masks
+
+
+@dataclass(frozen=True, slots=True)
+class CallableSampler:
+    """Any function from rows to items; the cost is in outcomes."""
+
+    function: Callable[[list[tuple[int, int]]], Iterable[Any]]
+    copies: int = 1
+
+    def draw(self, tables: Neighbours, cost: int) -> Samples:
+        """Call the function until there are so many outcomes on either table."""
+        calls = -(-cost // self.copies)
+        return Samples(
+            self._outcomes(tables, calls, with_user=False), self._outcomes(tables, calls, with_user=True)
+        )
+
+    def _outcomes(self, tables: Neighbours, calls: int, *, with_user: bool) -> Counter[int]:
+        found: Counter[int] = Counter()
+        users, width = tables.users(self.copies, with_user=with_user), tables.width
+        rows = [(user, item) for user, items in users for item in items]
+        for _ in range(calls):
+            masks = [0] * self.copies
+            for item in self.function(list(rows)):
+                known = isinstance(item, int) and 0 <= item < width * self.copies
+                # What was not in the table at all is an outcome, too.
+                masks[item // width if known else 0] |= 1 << (item % width if known else width)
+            found.update(masks)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TopKSampler:
+    """A top-k from counts; inputs are pairs of lists of counts, the cost is in draws."""
+
+    mechanism: TopKMechanism
+    privacy: Privacy
+    k: int
+    max_items_per_user: int | None = None
+    _request: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the request once."""
+        request = top_k_request(self.k, self.privacy, self.mechanism, bound=self.max_items_per_user)
+        object.__setattr__(self, "_request", request)
+
+    def draw(self, tables: tuple[list[int], list[int]], cost: int) -> Samples:
+        """Draw from the counts without the user, and from those with it."""
+        without, with_user = (
+            Counter(tuple(_core.top_k_counts(counts, self._request)[0]) for _ in range(cost))
+            for counts in tables
+        )
+        return Samples(without, with_user)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverSampler:
+    """A top-k that finds its items in rows; inputs are neighbouring tables, the cost is in calls."""
+
+    mechanism: TopKMechanism
+    privacy: Privacy
+    k: int
+    max_items_per_user: int
+
+    def draw(self, tables: Neighbours, cost: int) -> Samples:
+        """Draw from both tables."""
+        without, with_user = (
+            Counter(self._one(tables.rows(with_user=added)) for _ in range(cost)) for added in (False, True)
+        )
+        return Samples(without, with_user)
+
+    def _one(self, rows: list[tuple[int, int]]) -> tuple[int, ...]:
+        return tuple(
+            select_top_k(
+                rows,
+                k=self.k,
+                privacy=self.privacy,
+                mechanism=self.mechanism,
+                max_items_per_user=self.max_items_per_user,
+            ).items
+        )

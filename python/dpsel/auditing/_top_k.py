@@ -1,0 +1,76 @@
+"""The audit of a top-k: the enumerated laws at the shipped rates, and draws of the core."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations_with_replacement, product
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core
+from dpsel.auditing._exact import Needed, divergence, epsilon_for
+from dpsel.auditing._laws import LAWS
+from dpsel.top_k import top_k_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpsel.accounting import Privacy
+    from dpsel.auditing._laws import Law
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+__all__ = ["K", "count_pairs", "worst_of_top_k"]
+
+#: How many items are picked in an audit.
+K: Final = 2
+#: Noise on all counts is enumerated for few items, and further than double precision sees.
+_NOISY: Final = {"gamma", "laplace_top_k"}
+_REACH: Final = 60
+_HIGHEST: Final = 4
+
+CountPair = tuple[list[int], list[int]]
+
+
+def count_pairs(mechanism: TopKMechanism, privacy: Privacy) -> Iterator[CountPair]:
+    """Return small lists of counts, each with what one user more makes of it."""
+    items = 2 if mechanism.name in _NOISY else 4
+    # Where an answer can stop, the counts matter that compete with the stop.
+    offset = _calibration(mechanism, privacy).get("threshold", 0)
+    steps = (0, 1, 2, offset - 1, offset, offset + 1) if offset else range(_HIGHEST + 1)
+    for counts in combinations_with_replacement(sorted(set(steps), reverse=True), items):
+        for change in product((0, 1), repeat=items):
+            if any(change):
+                yield list(counts), [count + one for count, one in zip(counts, change, strict=True)]
+
+
+def worst_of_top_k(
+    mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float
+) -> tuple[Needed, list[CountPair]]:
+    """Return what the worst pair of counts needs, and the few worst pairs of either kind."""
+    laws: dict[tuple[int, ...], Law] = {}
+    calibration = _calibration(mechanism, privacy)
+
+    def law(counts: list[int]) -> Law:
+        key = tuple(counts)
+        if key not in laws:
+            laws[key] = LAWS[mechanism.name](counts, K, calibration, _REACH)
+        return laws[key]
+
+    def needed(pair: CountPair, eps: float) -> float:
+        before, after = law(pair[0]), law(pair[1])
+        return max(divergence(before, after, eps), divergence(after, before, eps))
+
+    pairs = list(count_pairs(mechanism, privacy))
+    worst = max(pairs, key=lambda pair: needed(pair, epsilon))
+    least = 0.0
+    for pair in pairs:
+        if needed(pair, least) > delta:
+            least = epsilon_for(lambda eps, pair=pair: needed(pair, eps), delta)  # type: ignore[misc]
+            worst = pair if needed(worst, epsilon) <= 0 else worst
+    # Far below the claim a divergence is above 0, and large where samples can show it.
+    pairs.sort(key=lambda pair: needed(pair, 0.5 * epsilon), reverse=True)
+    return Needed(f"counts {worst[0]} and {worst[1]}", least, needed(worst, epsilon)), pairs[:4]
+
+
+def _calibration(mechanism: TopKMechanism, privacy: Privacy) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_core.calibrate_top_k(top_k_request(K, privacy, mechanism)))
+    return found

@@ -1,0 +1,53 @@
+"""Laws that can be computed, of everything that ships: none needs more than it claims."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dpsel
+from dpsel import _core
+from dpsel.auditing import _cases
+from dpsel.auditing._exact import TOLERANCE, worst_of_selection
+from dpsel.auditing._top_k import worst_of_top_k
+from dpsel.top_k import top_k_request
+
+CASES = [case for case in _cases.every_case() if not case.control]
+SELECTIONS = [case for case in CASES if not case.is_top_k and case.name != "steered"]
+TOP_K = [case for case in CASES if case.is_top_k and case.name != "discover"]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "bound"), [(1.0, 1e-6, 10), (0.5, 0.01, 3), (4.0, 1e-9, 30)])
+@pytest.mark.parametrize("case", SELECTIONS, ids=lambda case: case.name)
+def test_a_selection_needs_no_more_than_it_claims(case, epsilon, delta, bound) -> None:
+    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    needed = worst_of_selection(case.mechanism, privacy, 1 if case.name == "one-item" else bound)
+    assert 0.1 * delta < needed.delta <= delta * (1 + 1e-9) + TOLERANCE
+    assert needed.epsilon <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@pytest.mark.parametrize("case", TOP_K, ids=lambda case: case.name)
+def test_a_top_k_needs_no_more_than_it_claims(case, epsilon) -> None:
+    pure = not case.mechanism.finds_domain
+    privacy = dpsel.PureDP(epsilon=epsilon) if pure else dpsel.ApproxDP(epsilon=epsilon, delta=0.02)
+    needed, _ = worst_of_top_k(case.mechanism, privacy, epsilon, 0.0 if pure else 0.02)
+    assert needed.epsilon <= epsilon + 1e-9
+    assert needed.delta <= (TOLERANCE if pure else 0.02)
+    assert needed.epsilon > 0.3 * epsilon or not pure
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_discover_divides_its_epsilon(share) -> None:
+    """The selection gets its share, and the second law needs no more than the rest."""
+    epsilon, delta = 1.0, 1e-4
+    mechanism = dpsel.Discover(share=share)
+    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    found = json.loads(_core.calibrate_top_k(top_k_request(2, privacy, mechanism, bound=5)))
+    first = dpsel.ApproxDP(epsilon=share * epsilon, delta=delta)
+    alone = dpsel.plan(privacy=first, max_items_per_user=5, mechanisms=dpsel.Sips()).rows[0]["rounds"]
+    scales = [round_["noise"]["sigma"] for round_ in found["discovery"]["rounds"]]
+    assert scales == pytest.approx([round_["scale"] for round_ in alone], rel=1e-12)
+    # Joint at epsilon has the rate epsilon / 2.
+    assert 2 * found["rate"] <= epsilon * (1 - share) * (1 + 1e-12)

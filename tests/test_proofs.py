@@ -1,0 +1,81 @@
+"""The index of proofs: every mechanism is in it, links resolve, and pages have what a reader needs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dpsel import top_k_mechanisms
+from dpsel.mechanisms._every import CLASSES
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "docs" / "algorithms"
+INDEX = PAGES / "README.md"
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
+CODE = re.compile(r"`(rust/[^`]+\.rs|python/[^`]+\.py)`")
+
+MECHANISMS = {cls.__name__: cls.name for cls in (*CLASSES, *top_k_mechanisms.CLASSES)}
+
+
+def rows() -> dict[str, list[str]]:
+    """Name of a mechanism -> the cells of its row."""
+    lines = [line for line in INDEX.read_text(encoding="utf-8").splitlines() if line.startswith("| [")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {re.match(r"\[([^\]]+)\]", row[0])[1]: row for row in cells if len(row) == 6}
+
+
+def links(text: str) -> list[Path]:
+    return [PAGES / target for target in LINK.findall(text) if "://" not in target]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_in_the_index(name) -> None:
+    page, neighbours, guarantee, theorem, code, tests = rows()[name]
+    assert links(page) == [PAGES / f"{MECHANISMS[name]}.md"]
+    assert "one user" in neighbours
+    assert "ε" in guarantee
+    assert re.search(r"Theorem|Lemma|section|page", theorem)
+    assert all(link.suffix == ".rs" for link in links(code))
+    assert links(code)
+    assert all(link.name.startswith("test_") for link in links(tests))
+    assert links(tests)
+
+
+def test_the_index_has_nothing_else() -> None:
+    assert rows().keys() == MECHANISMS.keys()
+
+
+def test_links_of_the_index_resolve_and_reach_every_page() -> None:
+    reached = links(INDEX.read_text(encoding="utf-8"))
+    assert [str(path) for path in reached if not path.exists()] == []
+    assert {path.name for path in PAGES.glob("*.md")} - {"README.md"} <= {path.name for path in reached}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_page_says_what_a_reader_needs(name) -> None:
+    """Statement, guarantee with neighbours, proof or citation, what numbers do, the place in the code."""
+    text = (PAGES / f"{MECHANISMS[name]}.md").read_text(encoding="utf-8")
+    assert re.search(r"\*\*Statement[.*]", text) or "**Statement** (ours)" in text
+    guarantee = re.search(r"\*\*Guarantee\.\*\*(.*?)\n\n", text, re.DOTALL)
+    assert guarantee
+    assert "adding or removing" in guarantee[1]
+    assert re.search(r"Proof|Theorem \d", text)
+    assert re.search(r"\b(19|20)\d\d\b|\*\* \(ours\)", text), "a source with its year, or ours"
+    assert re.search(r"\*\*(Numbers|Integers|Where the code differs)\.\*\*|## (Integers|Rounding)", text)
+    assert CODE.findall(text.split("Implemented in")[1])
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_files_that_a_page_names_are_there(page) -> None:
+    named = CODE.findall(page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_tests_that_a_page_names_are_there(page) -> None:
+    """Rust tests by function, Python tests by file."""
+    text = page.read_text(encoding="utf-8")
+    files = re.findall(r"`(tests/[^`]+\.py)`", text)
+    assert [name for name in files if not (ROOT / name).is_file()] == []
