@@ -82,6 +82,22 @@ def test_laws_of_top_k_need_most_of_their_epsilon_and_no_more(mechanism) -> None
     assert pairs
 
 
+def test_a_pure_claim_is_for_what_can_be_pure() -> None:
+    cases = _cases.with_guarantee(dpsel.PureDP(epsilon=1.0))
+    assert {case.mechanism.name for case in cases} == {
+        "joint", "joint_set", "gumbel_peel", "permute_flip_peel", "gamma", "laplace_top_k",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", [1, 2])
+def test_the_limit_of_a_top_k_is_honoured(bound) -> None:
+    """Noise for one item each is enough for such users, and only for them."""
+    privacy = dpsel.PureDP(epsilon=1.0)
+    needed, pairs = worst_of_top_k(dpsel.LaplaceTopK(), privacy, 1.0, 0.0, bound)
+    assert 0.3 < needed.epsilon <= 1 + 1e-9
+    assert all(sum(after) - sum(before) <= bound for before, after in pairs)
+
+
 def test_neighbours_differ_in_the_rows_of_one_user() -> None:
     tables = [*_neighbours.crafted(3, [2, 9]), *_neighbours.crowd(7.95, 3000)]
     assert len(tables) > 10

@@ -6,7 +6,7 @@ stands is not proved by that; the proofs are in ``docs/algorithms/``. How it wor
 
 Examples:
     >>> import dpsel
-    >>> report = dpsel.audit("count-laplace")
+    >>> report = dpsel.audit("gamma")
     >>> report.ok
     True
 """
@@ -45,10 +45,11 @@ def audit(
 
     Args:
         *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control
-            the published calibration of :class:`~dpsel.GreedyFrequency`, which has to be refuted.
+            the published calibration of :class:`~dpsel.GreedyFrequency`, which has to be refuted. With a
+            pure claim everything means everything that can be pure.
         privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
             which samples can see, for the others.
-        max_items_per_user: The limit; by default one that fits.
+        max_items_per_user: The limit; by default one that fits. ``OneItem`` always has the limit 1.
         effort: ``"quick"`` takes a second or two for each mechanism, ``"thorough"`` some minutes.
         false_alarm: The chance that this report calls a true claim refuted.
         progress: Called with the name of each mechanism before it is audited.
@@ -61,9 +62,11 @@ def audit(
 
     Examples:
         >>> import dpsel
-        >>> report = dpsel.audit("greedy-frequency-published")
+        >>> report = dpsel.audit("joint", dpsel.JointSet(), privacy=dpsel.PureDP(epsilon=1.0))
+        >>> [finding.method for finding in report.findings]
+        ['exact', 'sampled', 'exact', 'sampled']
         >>> report.ok
-        False
+        True
     """
     from dpsel.auditing._run import run
 

@@ -84,6 +84,13 @@ def _with_curve(mechanism: Any) -> Any:
     return replace(mechanism, release="curve", **({"ratio": None} if hasattr(mechanism, "ratio") else {}))
 
 
+def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:
+    """Return every case that has a guarantee of this kind; items that nobody named need a delta."""
+    if not isinstance(privacy, PureDP):
+        return every_case()
+    return [case for case in every_case() if case.is_top_k and not case.mechanism.finds_domain]
+
+
 def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
     """Return the cases for mechanisms and names; a mechanism's name stands for all ways to release.
 

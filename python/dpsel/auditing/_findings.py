@@ -33,7 +33,7 @@ class Finding:
 
     Examples:
         >>> import dpsel
-        >>> (finding, *_) = dpsel.audit(dpsel.CountLaplace(), effort="quick").findings
+        >>> (finding, *_) = dpsel.audit(dpsel.Gamma(), effort="quick").findings
         >>> finding.refuted
         False
     """
@@ -72,7 +72,7 @@ class AuditReport:
 
     Examples:
         >>> import dpsel
-        >>> report = dpsel.audit(dpsel.OneItem())
+        >>> report = dpsel.audit("joint-set")
         >>> report.ok
         True
     """

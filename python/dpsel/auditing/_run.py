@@ -60,7 +60,7 @@ def run(
     alpha = _chance(false_alarm)
     bound = None if max_items_per_user is None else at_least_one("max_items_per_user", max_items_per_user)
     claimed = None if privacy is None else _testable(privacy)
-    cases = _cases.cases_named(chosen) if chosen else _cases.every_case()
+    cases = _cases.cases_named(chosen) if chosen else _cases.with_guarantee(claimed)
     found: list[Finding] = []
     for case in cases:
         if progress:
@@ -157,7 +157,7 @@ def _audit_top_k(
         yield _sampled(case.name, claim, _draws(sampler, tables, claim, kinds["discover"], alpha))
         return
     exact = _claim(usual)
-    computed, _ = worst_of_top_k(case.mechanism, usual, exact.epsilon, exact.delta)
+    computed, _ = worst_of_top_k(case.mechanism, usual, exact.epsilon, exact.delta, bound)
     wrong = computed.epsilon > exact.epsilon + 1e-9
     yield Finding(
         case.name,
@@ -169,8 +169,8 @@ def _audit_top_k(
         computed.delta,
         wrong,
     )
-    _, pairs = worst_of_top_k(case.mechanism, loose, claim.epsilon, claim.delta)
-    sampler = TopKSampler(case.mechanism, loose, K)
+    _, pairs = worst_of_top_k(case.mechanism, loose, claim.epsilon, claim.delta, bound)
+    sampler = TopKSampler(case.mechanism, loose, K, bound)
     yield _sampled(case.name, claim, _draws(sampler, pairs, claim, kinds["draws"], alpha))
 
 

@@ -30,24 +30,24 @@ _HIGHEST: Final = 4
 CountPair = tuple[list[int], list[int]]
 
 
-def count_pairs(mechanism: TopKMechanism, privacy: Privacy) -> Iterator[CountPair]:
-    """Return small lists of counts, each with what one user more makes of it."""
+def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> Iterator[CountPair]:
+    """Return small lists of counts, each with what one more user of at most ``bound`` items makes of it."""
     items = 2 if mechanism.name in _NOISY else 4
     # Where an answer can stop, the counts matter that compete with the stop.
-    offset = _calibration(mechanism, privacy).get("threshold", 0)
+    offset = _calibration(mechanism, privacy, bound).get("threshold", 0)
     steps = (0, 1, 2, offset - 1, offset, offset + 1) if offset else range(_HIGHEST + 1)
     for counts in combinations_with_replacement(sorted(set(steps), reverse=True), items):
         for change in product((0, 1), repeat=items):
-            if any(change):
+            if 0 < sum(change) <= (bound or items):
                 yield list(counts), [count + one for count, one in zip(counts, change, strict=True)]
 
 
 def worst_of_top_k(
-    mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float
+    mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float, bound: int | None = None
 ) -> tuple[Needed, list[CountPair]]:
     """Return what the worst pair of counts needs, and the few worst pairs of either kind."""
     laws: dict[tuple[int, ...], Law] = {}
-    calibration = _calibration(mechanism, privacy)
+    calibration = _calibration(mechanism, privacy, bound)
 
     def law(counts: list[int]) -> Law:
         key = tuple(counts)
@@ -59,7 +59,7 @@ def worst_of_top_k(
         before, after = law(pair[0]), law(pair[1])
         return max(divergence(before, after, eps), divergence(after, before, eps))
 
-    pairs = list(count_pairs(mechanism, privacy))
+    pairs = list(count_pairs(mechanism, privacy, bound))
     worst = max(pairs, key=lambda pair: needed(pair, epsilon))
     least = 0.0
     for pair in pairs:
@@ -71,6 +71,7 @@ def worst_of_top_k(
     return Needed(f"counts {worst[0]} and {worst[1]}", least, needed(worst, epsilon)), pairs[:4]
 
 
-def _calibration(mechanism: TopKMechanism, privacy: Privacy) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_core.calibrate_top_k(top_k_request(K, privacy, mechanism)))
+def _calibration(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> dict[str, Any]:
+    request = top_k_request(K, privacy, mechanism, bound=bound)
+    found: dict[str, Any] = json.loads(_core.calibrate_top_k(request))
     return found
