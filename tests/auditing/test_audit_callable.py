@@ -21,6 +21,11 @@ CLAIM = dpsel.ApproxDP(epsilon=selections.EPSILON, delta=selections.DELTA)
 ARGUMENTS = {"privacy": CLAIM, "max_items_per_user": selections.LIMIT}
 
 
+@pytest.fixture(autouse=True)
+def same_noise() -> None:
+    selections.start_again()
+
+
 @pytest.mark.parametrize("function", selections.BROKEN, ids=lambda function: function.__name__)
 def test_what_is_broken_is_refuted(function) -> None:
     report = dpsel.audit_callable(function, copies=10, **ARGUMENTS)

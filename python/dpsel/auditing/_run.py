@@ -31,7 +31,7 @@ _EFFORTS: Final = {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
-        "calls": Effort(screen=300, climbs=8, test=12_000, tested=2),
+        "calls": Effort(screen=1_200, climbs=8, test=40_000, tested=2),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
