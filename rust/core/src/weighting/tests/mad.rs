@@ -18,7 +18,7 @@ fn weights(rows: &Rows, bound: u64, mad: Mad, factors: &[u16]) -> BTreeMap<Diges
     let control = Control::default();
     weigh_round(&mut histogram, &bounded, (Weighting::Mad(mad), 1), Some(&factors), &key(), &control)
         .unwrap();
-    digests.into_iter().zip(histogram.weights(0..codes)).collect()
+    digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, weight)| *weight > 0).collect()
 }
 
 fn factors() -> impl Strategy<Value = Vec<u16>> {
