@@ -184,17 +184,15 @@ mod tests {
 
     #[test]
     fn parts_that_are_put_on_items_satisfy_the_proof() {
-        for most in 1..=200 {
+        for most in 1..=400 {
             let mad = Mad { limit: UNIT, most, norm: Mad::NORM };
             let adaptive = || (0..1000).filter(|full| mad.adapts(*full));
             let lambda =
                 adaptive().map(|full| 4.0 * full as f64 / mad.divisor(full) as f64).fold(0.0, f64::max);
             let kappa = adaptive().map(|full| 4.0 / mad.divisor(full) as f64).fold(0.0, f64::max);
             assert!(lambda > 0.3);
-            assert!(
-                adaptive().all(|full| 2.0 * lambda + lambda * kappa * full as f64 <= 1.0 + 1e-12),
-                "{most}"
-            );
+            let bound = |full: u64| lambda * (2.0 - lambda + kappa * full as f64);
+            assert!(adaptive().all(|full| bound(full) <= 1.0 + 1e-12), "{most}");
         }
     }
 
