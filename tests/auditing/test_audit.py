@@ -85,7 +85,8 @@ def test_laws_of_top_k_need_most_of_their_epsilon_and_no_more(mechanism) -> None
 def test_a_pure_claim_is_for_what_can_be_pure() -> None:
     cases = _cases.with_guarantee(dpsel.PureDP(epsilon=1.0))
     assert {case.mechanism.name for case in cases} == {
-        "joint", "joint_set", "gumbel_peel", "permute_flip_joint", "permute_flip_peel", "gamma", "laplace_top_k",
+        "joint", "joint_set", "gumbel_peel", "permute_flip_joint", "permute_flip_peel", "gamma",
+        "laplace_top_k",
     }  # fmt: skip
 
 
