@@ -48,12 +48,12 @@ class Report(Mapping[str, Any]):
 
     def __init__(self, text: str) -> None:
         """Parse the JSON."""
+        # The core reads it first: what it lets through has the fields that are used here, of their types.
         try:
+            _core.read_report(text)
             data = json.loads(text)
-        except ValueError as error:
-            raise ReportError(f"not a dpsel report: {error}") from None
-        if not isinstance(data, dict) or not {"request", "calibration", "key"} <= data.keys():
-            raise ReportError("not a dpsel report: the fields request, calibration and key are not there")
+        except UnicodeEncodeError:
+            raise ReportError("not a dpsel report: it is no Unicode text") from None
         self._text = text
         self._data: dict[str, Any] = data
 
@@ -66,13 +66,16 @@ class Report(Mapping[str, Any]):
             ReportError: If it is not a report.
         """
         try:
-            return cls(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise MissingFileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
         except OSError as error:
             raise FileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise ReportError(f"not a dpsel report: {os.fspath(path)} is not UTF-8 text") from None
+        except ValueError:  # a zero byte in the path
+            raise FileError(f"cannot read {os.fspath(path)!r}: it is not the name of a file") from None
+        return cls(text)
 
     @property
     def rounds(self) -> list[dict[str, Any]]:
