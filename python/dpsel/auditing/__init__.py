@@ -92,7 +92,7 @@ def audit_callable(
 ) -> AuditReport:
     """Try to refute the guarantee of any function that selects items, of any library.
 
-    The function is called some tens of thousands of times with small tables. So few samples cannot see a
+    The function is called some two hundred thousand times with small tables. So few samples cannot see a
     small delta: claim a large one, such as 0.02. Thresholds, scales and bounding are mostly wrong at every
     delta or at none.
 

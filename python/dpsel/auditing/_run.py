@@ -31,13 +31,13 @@ _EFFORTS: Final = {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
-        "calls": Effort(screen=1_200, climbs=8, test=40_000, tested=2),
+        "calls": Effort(screen=1_500, climbs=4, test=40_000, tested=2),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
         "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
-        "calls": Effort(screen=3_000, climbs=60, test=150_000, tested=4),
+        "calls": Effort(screen=12_000, climbs=60, test=150_000, tested=4),
     },
 }
 #: The search proposes the same tables in every run; the samples are fresh.
