@@ -661,11 +661,11 @@ MUTANTS = [
         (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
     ),
     Mutant(
-        "noisy counts as if a user had one item",
+        "noisy counts with half the noise",
         CORE + "topk/mechanisms/laplace.rs",
-        "parameters.bound.map_or(parameters.k, |bound| bound.get().min(parameters.k))",
-        "parameters.bound.map_or(1, |bound| bound.get().min(parameters.k))",
-        (EXACT + "::test_a_top_k_needs_no_more_than_it_claims", TOP_K),
+        "div_down(parameters.pure_epsilon(), sensitivity.into())",
+        "div_down(2.0 * parameters.pure_epsilon(), sensitivity.into())",
+        ("tests/auditing/test_audit.py::test_the_limit_of_a_top_k_is_honoured",),
     ),
     Mutant(
         "discovery and ranking both at the full epsilon",
