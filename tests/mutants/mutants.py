@@ -621,9 +621,23 @@ MUTANTS = [
     Mutant(
         "mad: the curve of another norm",
         CORE + "mechanisms/mad.rs",
-        "l2_continuous_curve(epsilon, delta, norm)?",
-        "l2_continuous_curve(epsilon, delta, norm / 2)?",
+        "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM)?",
+        "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims", "cargo:mad"),
+    ),
+    Mutant(
+        "mad2r: the curve of another norm",
+        CORE + "mechanisms/mad2r.rs",
+        "LOOK, weighting::Mad::NORM)?",
+        "LOOK, weighting::Mad::NORM / 2)?",
+        (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
+    ),
+    Mutant(
+        "flipped sequences at the full epsilon",
+        CORE + "topk/mechanisms/permute_flip_joint.rs",
+        "parameters.pure_epsilon() / 2.0",
+        "parameters.pure_epsilon()",
+        (TOP_K,),
     ),
     Mutant(
         "one round certified for the largest user only",
