@@ -37,6 +37,7 @@ COPIED = [
     "python",
     "tests",
     "benches",
+    "fuzz",
     "docs",
 ]
 
