@@ -1,18 +1,22 @@
 """The one list of checks: people, `run.py test`, `.ci/run` and the workflows all call these sessions.
 
 All sessions share the virtual environment that nox itself runs in (`run.py` makes it), because each would
-otherwise build the extension module again. `nox` alone runs everything but `mutants`.
+otherwise build the extension module again. `nox` alone runs what is in `nox.options.sessions`.
 
     nox -s fast           format, lints, types, and the tests that take seconds
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
     nox -s mutants_sample four of them, other ones for every commit
+    nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
+    nox -s soak           random jobs under a ceiling of memory; `-- --hours 24`
+    nox -s supply         what comes in with the dependencies; needs cargo-deny and the network
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import nox
 
@@ -36,7 +40,7 @@ CARGO_ENV = {
     "PYO3_BUILD_EXTENSION_MODULE": "1",
     "PYO3_PYTHON": sys.executable,
 }
-RUST = ("-p", "dpsel-core", "-p", "dpsel-python")
+RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz")
 
 
 def build(session: nox.Session) -> None:
@@ -138,6 +142,33 @@ def mutants_sample(session: nox.Session) -> None:
     """Plant four of them, chosen by the commit; one needs the core to be built."""
     build(session)
     session.run("python", "tests/mutants/run.py", "--sample", "4")
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Search for inputs that break a promise; needs Linux and a C++ compiler. `rust` has a short one."""
+    session.run("python", "fuzz/run.py", *session.posargs)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Random small jobs for six minutes, or as long as asked, without growth of memory."""
+    build(session)
+    session.run("python", "tests/robustness/soak.py", *session.posargs)
+
+
+@nox.session
+def supply(session: nox.Session) -> None:
+    """Licences, sources and known weaknesses of dependencies; `-- --offline` leaves the last out."""
+    offline = "--offline" in session.posargs
+    checks = ["bans", "licenses", "sources"] + ([] if offline else ["advisories"])
+    session.run("cargo", "deny", "--locked", "--all-features", "check", *checks, external=True)
+    if not offline:
+        session.run("python", "-m", "pip", "install", "--quiet", "pip-audit")
+        frozen = session.run("python", "-m", "pip", "freeze", "--exclude-editable", silent=True) or ""
+        path = Path(session.create_tmp()) / "frozen.txt"
+        path.write_text("\n".join(line for line in frozen.splitlines() if "==" in line) + "\n")
+        session.run("pip-audit", "--requirement", str(path), "--no-deps", "--disable-pip", "--strict")
 
 
 @nox.session

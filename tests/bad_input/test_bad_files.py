@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import dpsel
+from children import finish
 from refusals import GOOD, SECRET, refused, run
 from support import items_of, table
 
@@ -198,3 +199,32 @@ def test_unreadable_file(tmp_path) -> None:
     _parquet(path)
     path.chmod(0)
     refused(path, match=r"locked\.parquet")
+
+
+LENGTHS = """
+    import io, struct
+    data = pa.table({"user": [f"a user {n}" for n in range(50)], "item": ["an item of some length"] * 50})
+    outcomes = set()
+    for make, suffix in ((pa.ipc.new_file, ".arrow"), (pa.ipc.new_stream, ".arrows")):
+        for compression in (None, "zstd", "lz4"):
+            sink = io.BytesIO()
+            with make(sink, data.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as out:
+                out.write_table(data, max_chunksize=30)
+            honest = sink.getvalue()
+            for at in range(8, len(honest) - 8, 4):
+                claim = bytearray(honest)
+                struct.pack_into("<q", claim, at, 1 << 52)
+                open("claim" + suffix, "wb").write(claim)
+                try:
+                    dpsel.select_partitions("claim" + suffix, user="user", item="item",
+                                            privacy=dpsel.ZCDP(rho=1.0, delta=1e-6), max_items_per_user=2)
+                    outcomes.add("read")
+                except dpsel.DpselError as error:
+                    outcomes.add(type(error).__name__)
+    print(sorted(outcomes))
+"""
+
+
+def test_no_length_in_an_arrow_file_ends_the_process(tmp_path) -> None:
+    """Found by the search: a failed allocation cannot be caught. In a process of its own, for that reason."""
+    assert "FileError" in finish(LENGTHS, tmp_path)

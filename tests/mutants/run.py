@@ -40,6 +40,7 @@ COPIED = [
     "python",
     "tests",
     "benches",
+    "fuzz",
     "docs",
 ]
 

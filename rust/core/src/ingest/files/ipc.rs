@@ -1,5 +1,7 @@
 //! Arrow IPC: the file format (also named Feather) and the stream format, told apart by their first bytes.
 
+mod lengths;
+
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -84,9 +86,16 @@ fn batches(path: &Path, projection: Option<Vec<usize>>) -> Result<Batches> {
             "Feather version 1 is not read; write it again as version 2 (Arrow IPC)",
         ));
     }
+    let bytes = size(path)?;
+    let is_file = magic == b"ARROW1";
+    let checked =
+        if is_file { lengths::of_file(&mut file, bytes) } else { lengths::of_stream(&mut file, bytes) };
+    if !checked.map_err(|e| io_failed(path, &e))? {
+        return Err(unreadable(path, MALFORMED));
+    }
+    file.seek(SeekFrom::Start(0)).map_err(|e| io_failed(path, &e))?;
     let file = BufReader::new(file);
-    let opened =
-        if magic == b"ARROW1" { file_batches(file, projection) } else { stream_batches(file, projection) };
+    let opened = if is_file { file_batches(file, projection) } else { stream_batches(file, projection) };
     opened.map_err(|e| arrow_failed(path, &e, MALFORMED))
 }
 

@@ -1,0 +1,80 @@
+//! Any bytes as a file of any format: a release or an error that quotes nothing; no panic, no abort, no end of memory.
+
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use dpsel_core::Error;
+use dpsel_core::control::Control;
+use dpsel_core::ingest::{FileFormat, Source};
+use dpsel_core::pipeline::select_partitions;
+use dpsel_core::random::ReleaseKey;
+use dpsel_core::release::{OutputFormat, write_table_to};
+use dpsel_core::request::Request;
+
+/// Part of every value in the corpus (`corpus.py`), so that an error that quotes one is seen.
+const MARK: &str = "zxqv";
+/// What one read may hold, in bytes.
+const MEMORY: u64 = 1 << 28;
+
+/// Plain items, items of two columns, n-grams.
+static REQUESTS: LazyLock<Vec<Request>> = LazyLock::new(|| {
+    [
+        r#""items": ["item"]"#,
+        r#""items": ["item", "other"]"#,
+        r#""items": ["item"], "ngrams": {"min": 1, "max": 2}"#,
+    ]
+    .map(|items| {
+        Request::from_json(&format!(
+            r#"{{"columns": {{"user": "user", {items}}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
+                    "delta": 1e-5}}, "max_items_per_user": 10, "mechanism": {{"name": "weighted_gaussian"}},
+                    "with_weights": true}}"#
+        ))
+        .expect("a valid request")
+    })
+    .into()
+});
+
+pub(crate) fn parquet(bytes: &[u8]) {
+    read_all(bytes, FileFormat::Parquet);
+}
+
+pub(crate) fn ipc(bytes: &[u8]) {
+    read_all(bytes, FileFormat::Ipc);
+}
+
+pub(crate) fn csv(bytes: &[u8]) {
+    read_all(bytes, FileFormat::Csv);
+}
+
+pub(crate) fn ndjson(bytes: &[u8]) {
+    read_all(bytes, FileFormat::NdJson);
+}
+
+fn read_all(bytes: &[u8], format: FileFormat) {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(file.path(), bytes).expect("the file is written");
+    for request in REQUESTS.iter() {
+        read(file.path(), format, request);
+    }
+}
+
+fn read(path: &Path, format: FileFormat, request: &Request) {
+    let control = Control::new(Some(NonZeroUsize::MIN), Some(MEMORY));
+    let key = ReleaseKey::insecure_test([7; 32]);
+    let source = Source::Files(vec![path.to_owned()], Some(format));
+    match select_partitions(source, request, &key, &control) {
+        Ok(release) => {
+            for format in
+                [OutputFormat::Parquet, OutputFormat::Csv, OutputFormat::NdJson, OutputFormat::IpcFile]
+            {
+                write_table_to(&release.items, format, &mut io::sink(), "sink")
+                    .expect("a release can be written");
+            }
+        }
+        Err(Error::Internal(what)) => panic!("an internal error: {what}"),
+        Err(error) => assert!(!error.to_string().contains(MARK), "an error quotes the data"),
+    }
+}

@@ -1,0 +1,223 @@
+//! The lengths that an Arrow IPC file claims, looked at before a decoder allocates what they say.
+//!
+//! The decoder takes them at their word, and an allocation that fails ends the process: no error, no panic to catch. So
+//! whatever lies outside the file is refused here, and whatever has to be decompressed must be possible to allocate.
+//! Nothing else is checked: the decoder does that.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use arrow_ipc::{Block, Footer, Message, RecordBatch, root_as_footer, root_as_message};
+
+/// At the end of the file format: the length of the footer and the magic.
+const TRAILER: u64 = 10;
+/// Before the metadata of a message, unless its writer is very old.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// A compressed buffer starts with its length when decompressed, or with -1 if it is not compressed after all.
+const PREFIX: u64 = 8;
+/// No codec gains more: Zstandard repeats a byte 128 KiB times with 4 bytes, LZ4 gains 255 at most.
+const MOST_GAIN: u64 = 1 << 15;
+/// Something on top for short buffers.
+const HEADROOM: u64 = 1 << 17;
+
+/// A file and its size.
+struct Source<'a, R> {
+    file: &'a mut R,
+    size: u64,
+}
+
+/// Whether every length in the file format lies inside the file and can be allocated.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn of_file(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
+    let mut source = Source { file, size };
+    let Some(start) = size.checked_sub(TRAILER) else { return Ok(false) };
+    let Some(trailer) = source.bytes(start, TRAILER)? else { return Ok(false) };
+    let Some(length) = length(&trailer[..4]) else { return Ok(false) };
+    let Some(start) = start.checked_sub(length) else { return Ok(false) };
+    let Some(footer) = source.bytes(start, length)? else { return Ok(false) };
+    // A footer that is none is refused by the decoder, before it has any length to believe.
+    root_as_footer(&footer).map_or(Ok(true), |footer| source.blocks(footer))
+}
+
+/// Whether every length in the stream format lies inside the file and can be allocated.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn of_stream(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
+    let mut source = Source { file, size };
+    let mut at = 0;
+    while let Some((start, length)) = source.header(at)?.filter(|(_, length)| *length > 0) {
+        let Some(metadata) = source.bytes(start, length)? else { return Ok(false) };
+        let Ok(message) = root_as_message(&metadata) else { return Ok(true) };
+        let (body, Ok(length)) = (start + length, u64::try_from(message.bodyLength())) else {
+            return Ok(false);
+        };
+        if !source.holds(body, length) || !source.can_decompress(message, body)? {
+            return Ok(false);
+        }
+        at = body + length;
+    }
+    Ok(true)
+}
+
+fn length(bytes: &[u8]) -> Option<u64> {
+    let length = i32::from_le_bytes(bytes.try_into().ok()?);
+    u64::try_from(length).ok()
+}
+
+impl<R: Read + Seek> Source<'_, R> {
+    fn holds(&self, start: u64, length: u64) -> bool {
+        start.checked_add(length).is_some_and(|end| end <= self.size)
+    }
+
+    /// A part of the file; `None` if it is not inside.
+    fn bytes(&mut self, start: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
+        if !self.holds(start, length) {
+            return Ok(None);
+        }
+        self.file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        self.file.by_ref().take(length).read_to_end(&mut bytes)?;
+        Ok((bytes.len() as u64 == length).then_some(bytes))
+    }
+
+    /// Where the metadata of the message at a place starts, and its length; `None` at the end of the file.
+    fn header(&mut self, at: u64) -> io::Result<Option<(u64, u64)>> {
+        let Some(first) = self.bytes(at, 4)? else { return Ok(None) };
+        if first != CONTINUATION {
+            return Ok(length(&first).map(|length| (at + 4, length)));
+        }
+        let second = self.bytes(at + 4, 4)?;
+        Ok(second.and_then(|bytes| length(&bytes)).map(|length| (at + 8, length)))
+    }
+
+    fn blocks(&mut self, footer: Footer) -> io::Result<bool> {
+        for blocks in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten() {
+            for block in blocks {
+                if !self.block(*block)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn block(&mut self, block: Block) -> io::Result<bool> {
+        let lengths = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
+        let (Ok(start), Ok(metadata), Ok(body)) =
+            (lengths.0.try_into(), lengths.1.try_into(), lengths.2.try_into())
+        else {
+            return Ok(false);
+        };
+        let (start, metadata, body): (u64, u64, u64) = (start, metadata, body);
+        let Some(behind) = start.checked_add(metadata) else { return Ok(false) };
+        if !self.holds(behind, body) {
+            return Ok(false);
+        }
+        let Some((from, length)) = self.header(start)? else { return Ok(false) };
+        let Some(bytes) = self.bytes(from, length)? else { return Ok(false) };
+        root_as_message(&bytes).map_or(Ok(true), |message| self.can_decompress(message, behind))
+    }
+
+    /// Whether what the buffers of a message claim to become can be allocated.
+    fn can_decompress(&mut self, message: Message, body: u64) -> io::Result<bool> {
+        let batch = match message.header_as_dictionary_batch() {
+            Some(dictionary) => dictionary.data(),
+            None => message.header_as_record_batch(),
+        };
+        let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(true) };
+        self.compressed(batch, body)
+    }
+
+    fn compressed(&mut self, batch: RecordBatch, body: u64) -> io::Result<bool> {
+        for buffer in batch.buffers().into_iter().flatten() {
+            let (Ok(offset), Ok(length)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()))
+            else {
+                return Ok(false);
+            };
+            let Some(start) = body.checked_add(offset) else { return Ok(false) };
+            if length < PREFIX {
+                continue;
+            }
+            let Some(prefix) = self.bytes(start, PREFIX)? else { return Ok(false) };
+            let claim = prefix.try_into().map_or(0, i64::from_le_bytes);
+            if claim > 0 && !is_possible(claim.unsigned_abs(), length) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether so many bytes can come out of so few, and be allocated.
+fn is_possible(claim: u64, compressed: u64) -> bool {
+    let most = compressed.saturating_mul(MOST_GAIN).saturating_add(HEADROOM);
+    let reserved =
+        || usize::try_from(claim).is_ok_and(|claim| Vec::<u8>::new().try_reserve_exact(claim).is_ok());
+    claim <= most && reserved()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, StringArray};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
+    use super::*;
+
+    fn written(file: bool, compression: Option<CompressionType>) -> Vec<u8> {
+        let column: ArrayRef =
+            Arc::new(StringArray::from_iter_values((0..500).map(|i| format!("value {}", i % 7))));
+        let batch = arrow_array::RecordBatch::try_from_iter([("item", column)]).unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let mut out = Vec::new();
+        if file {
+            let mut writer = FileWriter::try_new_with_options(&mut out, &batch.schema(), options).unwrap();
+            (0..3).for_each(|_| writer.write(&batch).unwrap());
+            writer.finish().unwrap();
+        } else {
+            let mut writer = StreamWriter::try_new_with_options(&mut out, &batch.schema(), options).unwrap();
+            (0..3).for_each(|_| writer.write(&batch).unwrap());
+            writer.finish().unwrap();
+        }
+        out
+    }
+
+    fn checked(bytes: &[u8], file: bool) -> bool {
+        let size = bytes.len() as u64;
+        let mut source = Cursor::new(bytes);
+        if file { of_file(&mut source, size).unwrap() } else { of_stream(&mut source, size).unwrap() }
+    }
+
+    #[test]
+    fn honest_lengths_pass() {
+        for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
+            assert!(checked(&written(true, compression), true));
+            assert!(checked(&written(false, compression), false));
+        }
+    }
+
+    /// Whichever eight bytes become an enormous number: what passes can be decoded, or refused, without a large allocation.
+    #[test]
+    fn enormous_lengths_do_not() {
+        for (file, compression) in [(true, None), (false, None), (true, Some(CompressionType::ZSTD))] {
+            let honest = written(file, compression);
+            let refused = (0..honest.len() - 8).filter(|at| {
+                let mut bytes = honest.clone();
+                bytes[*at..at + 8].copy_from_slice(&(1_i64 << 52).to_le_bytes());
+                !checked(&bytes, file)
+            });
+            assert!(refused.count() >= 3);
+        }
+    }
+
+    #[test]
+    fn what_cannot_come_out_is_not_believed() {
+        assert!(is_possible(1 << 17, 30) && is_possible(1 << 20, 1 << 10));
+        assert!(!is_possible(1 << 30, 30) && !is_possible(u64::MAX, u64::MAX));
+    }
+}

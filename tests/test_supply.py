@@ -1,0 +1,74 @@
+"""What comes in from outside: fixed versions of one registry, no `unsafe`, no build that forgets the lock."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())
+MEMBERS = WORKSPACE["workspace"]["members"]
+REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
+
+
+def test_every_crate_forbids_unsafe() -> None:
+    assert WORKSPACE["workspace"]["lints"]["rust"]["unsafe_code"] == "forbid"
+    for member in MEMBERS:
+        assert tomllib.loads((ROOT / member / "Cargo.toml").read_text())["lints"] == {"workspace": True}, (
+            member
+        )
+
+
+def test_no_unsafe_word_in_any_crate() -> None:
+    """`forbid` already says so to the compiler; this also sees what a macro of ours would write."""
+    sources = [
+        path for member in MEMBERS for path in (ROOT / member).rglob("*.rs") if "target" not in path.parts
+    ]
+    assert len(sources) > 100
+    for path in sources:
+        assert not re.search(r"\bunsafe\b", re.sub(r"//[^\n]*", "", path.read_text())), path
+
+
+def test_every_dependency_is_a_released_crate_with_a_checksum() -> None:
+    packages = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    own = {"dpsel-core", "dpsel-python", "dpsel-bench", "dpsel-fuzz"}
+    assert {each["name"] for each in packages if "source" not in each} == own
+    others = [each for each in packages if each["name"] not in own]
+    assert {each["source"] for each in others} == {REGISTRY}
+    assert all(re.fullmatch(r"[0-9a-f]{64}", each["checksum"]) for each in others)
+
+
+def cargo_commands() -> list[str]:
+    """Every place that builds: one string for each command."""
+    texts = [path.read_text() for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    texts += [(ROOT / name).read_text() for name in ("noxfile.py", "fuzz/run.py")]
+    joined = "\n".join(texts)
+    calls = re.findall(r'"cargo",\s*"(?:test|build|clippy)".*?(?:\]|\n    \)|\)\n)', joined, re.DOTALL)
+    return calls + re.findall(r"args: --release.*", joined)
+
+
+def test_every_build_keeps_to_the_lock_file() -> None:
+    commands = cargo_commands()
+    assert len(commands) >= 5
+    assert [command for command in commands if "--locked" not in command] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["maturin"]["locked"] is True
+
+
+def test_the_base_install_is_two_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [re.split(r"[<>=]", each)[0] for each in project["dependencies"]] == ["click", "tqdm"]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_no_crate_has_a_build_script(member) -> None:
+    """Nothing of ours runs while it is built."""
+    assert not (ROOT / member / "build.rs").exists()
+
+
+def test_workflows_may_only_read_unless_they_publish() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        assert re.search(r"^permissions:\n  contents: read$", path.read_text(), re.MULTILINE), path
