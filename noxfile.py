@@ -1,23 +1,27 @@
 """The one list of checks: people, `run.py test`, `.ci/run` and the workflows all call these sessions.
 
 All sessions share the virtual environment that nox itself runs in (`run.py` makes it), because each would
-otherwise build the extension module again. `nox` alone runs everything but `mutants`.
+otherwise build the extension module again. `nox` alone runs everything but `mutants` and `spark_slow`.
 
     nox -s fast           format, lints, types, and the tests that take seconds
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
+    nox -s spark          the tests on Spark that take seconds; needs Java 17
+    nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 
 import nox
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["format", "ruff", "clippy", "rust", "types", "pytest", "slow", "statistical"]
+nox.options.sessions = ["format", "ruff", "clippy", "rust", "types", "pytest", "slow", "statistical", "spark"]
 nox.options.stop_on_first_error = False
 
 # clippy and maturin look at the same interpreter and build PyO3 in the same way, so that it is built once.
@@ -100,12 +104,28 @@ def slow(session: nox.Session) -> None:
     session.run("pytest", "-m", "slow and not spark", *session.posargs)
 
 
+def with_spark(session: nox.Session) -> None:
+    """Install PySpark, which is too large for those who do not test it, and build."""
+    if sys.platform == "win32":
+        session.skip("on Windows, Spark needs Hadoop's tools, which no package installs")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        session.skip("Spark needs Java 17 or newer, and there is none")
+    session.run("python", "-m", "pip", "install", "--quiet", "pyspark[connect]>=4.0")
+    build(session)
+
+
 @nox.session
 def spark(session: nox.Session) -> None:
-    """Install PySpark and run the tests on Spark sessions and small clusters; needs Java 17."""
-    session.run("python", "-m", "pip", "install", "--quiet", "pyspark>=4.0")
-    build(session)
-    session.run("pytest", "-m", "spark", *session.posargs)
+    """Run the tests on a local Spark session."""
+    with_spark(session)
+    session.run("pytest", "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
+
+
+@nox.session
+def spark_slow(session: nox.Session) -> None:
+    """Run the longer tests on Spark: clusters of processes, Spark Connect, large and real data."""
+    with_spark(session)
+    session.run("pytest", "-m", "spark and slow", *(session.posargs or ["tests/spark"]))
 
 
 @nox.session

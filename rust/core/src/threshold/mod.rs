@@ -4,11 +4,13 @@ pub mod calibration;
 pub mod curve;
 mod evidence;
 mod factor;
+mod item_state;
 mod rounds;
 mod rule;
 mod steering;
 
 pub use evidence::{Cap, Evidence, Publish, SHARES};
+pub(crate) use item_state::{ItemState, Steering};
 pub use rounds::{Selected, select_rounds};
 pub(crate) use rule::Decider;
 pub use rule::{Noisy, Rule};

@@ -31,4 +31,5 @@ pub use outlook::loss_bound;
 pub use ranking::{Counts, MAX_COUNT, MAX_ITEMS, Place};
 pub use report::TopKReport;
 pub use request::{Domain, PublishedCounts, TopKRequest};
+pub(crate) use rows::{Counted, answer, check_size, held_items};
 pub use rows::{TopKRelease, draw, top_k_from_counts, top_k_from_rows};
