@@ -130,8 +130,9 @@ def tilt_again(plan: _core.ClusterPlan, routes: int, number: int) -> Callable[[A
         for batch in states.to_batches() + contributions.to_batches():
             task.push(batch)
         made = [pa.record_batch(batch) for batch in task.finish()]
-        kinds = [("route", pa.int32()), ("source", pa.int32()), ("packed", pa.binary())]
-        return pa.Table.from_batches(made, pa.schema(kinds))
+        kinds = {"route": pa.int32(), "source": pa.int32(), "packed": pa.binary()}
+        fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
+        return pa.Table.from_batches(made, pa.schema(fields))
 
     return tilt
 
