@@ -6,6 +6,8 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s fast           format, lints, types, and the tests that take seconds
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
+    nox -s spark          the tests on Spark that take seconds; needs Java 17
+    nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
     nox -s mutants_sample four of them, other ones for every commit
     nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
@@ -15,6 +17,8 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +36,7 @@ nox.options.sessions = [
     "slow",
     "statistical",
     "mutants_sample",
+    "spark",
 ]
 nox.options.stop_on_first_error = False
 
@@ -115,12 +120,28 @@ def slow(session: nox.Session) -> None:
     session.run("pytest", "-m", "slow and not spark", *session.posargs)
 
 
+def with_spark(session: nox.Session) -> None:
+    """Install PySpark, which is too large for those who do not test it, and build."""
+    if sys.platform == "win32":
+        session.skip("on Windows, Spark needs Hadoop's tools, which no package installs")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        session.skip("Spark needs Java 17 or newer, and there is none")
+    session.run("python", "-m", "pip", "install", "--quiet", "pyspark[connect]>=4.0")
+    build(session)
+
+
 @nox.session
 def spark(session: nox.Session) -> None:
-    """Install PySpark and run the tests on Spark sessions and small clusters; needs Java 17."""
-    session.run("python", "-m", "pip", "install", "--quiet", "pyspark>=4.0")
-    build(session)
-    session.run("pytest", "-m", "spark", *session.posargs)
+    """Run the tests on a local Spark session."""
+    with_spark(session)
+    session.run("pytest", "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
+
+
+@nox.session
+def spark_slow(session: nox.Session) -> None:
+    """Run the longer tests on Spark: clusters of processes, Spark Connect, large and real data."""
+    with_spark(session)
+    session.run("pytest", "-m", "spark and slow", *(session.posargs or ["tests/spark"]))
 
 
 @nox.session

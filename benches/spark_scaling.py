@@ -1,6 +1,6 @@
 """Sips on Spark: dpsel.spark against DP-SIPS in plain PySpark, in turns, and the local engine beside them.
 
-    python -m benches.spark_scaling --users 50000 500000
+    python -m benches.spark_scaling --users 10000 100000 500000
 
 Each run is a process of its own with a session of `local[threads]`. Shuffled bytes are what map tasks
 wrote, from the event log, compressed as Spark does by default.
@@ -46,7 +46,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--users", type=int, nargs="+", default=[10_000, 50_000, 500_000])
+    parser.add_argument("--users", type=int, nargs="+", default=[10_000, 100_000, 500_000])
     parser.add_argument("--order", choices=data.ORDERS, default="grouped")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--repeats", type=int, default=1)

@@ -100,26 +100,16 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         ... ).items
         ['milk', 'tea']
     """
-    columns = columns_of(user, item)
-    privacy = checked_privacy(privacy)
-    if isinstance(domain, int):
-        raise InvalidParameterError(
-            "domain must be a list of public items, got a number; the items found in rows are secret, and an "
-            "answer that names them but not the others would tell which they are"
-        )
-    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
-    chosen, reason = top_k_mechanisms.resolve(
-        mechanism, privacy, known=domain is not None, ordered=bool(ordered), bounded=bound is not None
-    )
-    request = top_k_request(
-        k,
-        privacy,
-        chosen,
-        bound=bound,
-        neighbours=neighbours,
+    request, labels, reason = row_request(
+        columns_of(user, item),
+        k=k,
+        privacy=privacy,
+        mechanism=mechanism,
+        domain=domain,
+        ordered=ordered,
         counts=counts,
-        domain={"kind": "unknown" if domain is None else "listed"},
-        columns={"user": columns[0], "items": columns[1:]},
+        max_items_per_user=max_items_per_user,
+        neighbours=neighbours,
     )
     job = _core.Job(
         request,
@@ -128,7 +118,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
         progress=progress,
         chosen=reason,
-        public_table=None if domain is None else [(0, label) for label in _as_list("domain", domain)],
+        public_table=labels,
     )
     opened = open_columns(data, user, item, file_format)
     return TopKRelease.from_core(opened.top_k(job), opened.returns)
@@ -216,6 +206,43 @@ def top_k_from_counts(
     items = [None if at is None else names[at] for at in positions]
     published = None if publish_counts is None else noisy
     return TopKRelease.from_counts(items, published, report)
+
+
+def row_request(
+    columns: list[str],
+    *,
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism | Literal["auto"],
+    domain: Iterable[Any] | None,
+    ordered: bool,
+    counts: PublishedCounts,
+    max_items_per_user: int | None,
+    neighbours: str,
+) -> tuple[str, list[tuple[int, Any]] | None, str | None]:
+    """Return one call on rows as JSON, the public list as pairs, and why the mechanism was chosen."""
+    privacy = checked_privacy(privacy)
+    if isinstance(domain, int):
+        raise InvalidParameterError(
+            "domain must be a list of public items, got a number; the items found in rows are secret, and an "
+            "answer that names them but not the others would tell which they are"
+        )
+    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    chosen, reason = top_k_mechanisms.resolve(
+        mechanism, privacy, known=domain is not None, ordered=bool(ordered), bounded=bound is not None
+    )
+    request = top_k_request(
+        k,
+        privacy,
+        chosen,
+        bound=bound,
+        neighbours=neighbours,
+        counts=counts,
+        domain={"kind": "unknown" if domain is None else "listed"},
+        columns={"user": columns[0], "items": columns[1:]},
+    )
+    labels = None if domain is None else [(0, label) for label in _as_list("domain", domain)]
+    return request, labels, reason
 
 
 def top_k_request(

@@ -291,7 +291,8 @@ def test_spark_is_recognised_before_the_arrow_protocol():
 
     with pytest.raises(
         SchemaError,
-        match="^a Spark DataFrame is selected from where it is; call dpsel.spark.select_partitions instead$",
+        match=r"^a Spark DataFrame is selected from where it is; call dpsel.spark.select_partitions or "
+        r"dpsel.spark.select_top_k instead$",
     ):
         select(DataFrame())
 

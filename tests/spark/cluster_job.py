@@ -1,11 +1,11 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER plain dying uncached
+    python tests/spark/cluster_job.py FOLDER plain dying straggling uncached steered
 
-Scenarios: nothing, an executor that dies in the middle of a round, and
-contributions that are no longer cached. The classes of tasks stand in this file, which is the main module:
-so they travel by value. Run by test_failures.py as a process of its own, because a process has one Spark
-context.
+Scenarios: nothing, an executor that dies in the middle of a round, a task that Spark runs twice because it is
+slow (speculative execution is on), contributions that are no longer cached, and an executor that dies in the
+middle of rounds of evidence. The classes of tasks stand in this file, which is the main module: so they
+travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
 """
 
 from __future__ import annotations
@@ -47,23 +47,49 @@ class Dying:
                 time.sleep(60)
 
 
-def select(spark, frame, mark: Path, scenario: str) -> dict:
-    plain = _tasks.Weigh
+@dataclass
+class Straggling:
+    """A task that makes everything and then hangs in one partition until another attempt has started."""
 
-    def weigh(*given):
+    task: Any
+    mark: str
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        yield from self.task(batches)
+        if context.partitionId():
+            return
+        if context.attemptNumber():
+            Path(self.mark).touch()
+        waited = 0.0
+        while waited < 60 and not Path(self.mark).exists():
+            time.sleep(0.1)
+            waited += 0.1
+
+
+def select(spark, frame, mark: Path, scenario: str) -> dict:
+    name = "Steer" if scenario == "steered" else "Weigh"
+    mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
+    plain = getattr(_tasks, name)
+
+    def disturbed(*given):
         task = plain(*given)
-        if scenario == "dying" and task.round == 1:
+        if scenario in ("dying", "steered") and task.round == 1:
             return Dying(task, str(mark))
+        if scenario == "straggling" and task.round == 1:
+            return Straggling(task, str(mark))
         if scenario == "uncached":
             # On the driver, before the round is planned.
             spark.catalog.clearCache()
         return task
 
-    _tasks.Weigh = weigh
+    setattr(_tasks, name, disturbed)
     try:
-        found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
+        found = dpsel.spark.select_partitions(frame, **arguments(mechanism, with_weights=True))
     finally:
-        _tasks.Weigh = plain
+        setattr(_tasks, name, plain)
     return {
         "items": found.to_local().to_pylist(),
         "happened": mark.exists(),
@@ -76,6 +102,10 @@ def main() -> None:
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.local.dir": str(folder / "local"),
+        "spark.speculation": "true",
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.minTaskRuntime": "1s",
+        "spark.speculation.task.duration.threshold": "2s",
     }
     spark = session("local-cluster[2,1,1024]", **settings)
     frame = spark.createDataFrame(table(rows())).repartition(6)

@@ -53,8 +53,14 @@ def spark(events):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Py4J leaves its sockets to the garbage collector, which pytest would report in some later test."""
+    """Warnings of Spark that are not ours.
+
+    Py4J leaves its sockets to the garbage collector, which pytest would report in some later test. PySpark
+    asks for pandas wherever it asks for Arrow, and warns of its newest versions; no row goes through pandas.
+    """
+    newest = "ignore:PySpark does not yet fully support pandas:FutureWarning"
     for item in items:
         if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.filterwarnings(newest))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

@@ -1,4 +1,4 @@
-"""What a cluster does to tasks changes nothing: executors die, caches are lost."""
+"""What a cluster does to tasks changes nothing: executors die, tasks run twice, caches are lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dpsel
 
 pytestmark = pytest.mark.spark
 
-SCENARIOS = ["plain", "dying", "uncached"]
+SCENARIOS = ["plain", "dying", "straggling", "uncached", "steered"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -34,19 +34,14 @@ def results(tmp_path_factory):
     return json.loads(done.stdout.rsplit("RESULTS", 1)[1])
 
 
-@pytest.fixture(scope="module")
-def expected():
-    here = dpsel.select_partitions(table(rows()), **arguments(dpsel.Sips(), with_weights=True))
-    return [list(item) for item in here.to_pylist()], here.report.to_json()
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_release_is_the_local_one(results, expected, scenario) -> None:
-    items, report = expected
-    assert results[scenario]["items"] == items
-    assert results[scenario]["report"] == report
+def test_the_release_is_the_local_one(results, scenario) -> None:
+    mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
+    here = dpsel.select_partitions(table(rows()), **arguments(mechanism, with_weights=True))
+    assert results[scenario]["items"] == [list(item) for item in here.to_pylist()]
+    assert results[scenario]["report"] == here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["dying"])
+@pytest.mark.parametrize("scenario", ["dying", "straggling", "steered"])
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]

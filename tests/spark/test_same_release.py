@@ -36,7 +36,7 @@ def test_noisy_weights_and_zcdp(frame, local, mechanism) -> None:
     if isinstance(mechanism, dpsel.OneItem):
         return
     same(frame, local, mechanism, with_weights=True)
-    if isinstance(mechanism, dpsel.Sips | dpsel.WeightedGaussian | dpsel.CountGaussian):
+    if isinstance(mechanism, dpsel.Sips | dpsel.Steered | dpsel.WeightedGaussian | dpsel.CountGaussian):
         same(frame, local, mechanism, with_weights=True, privacy=dpsel.ZCDP(rho=0.5, delta=1e-4))
 
 
@@ -126,7 +126,29 @@ def test_collations_do_not_join_items(spark) -> None:
 def test_one_large_user_and_one_item_of_everybody(spark) -> None:
     data = [(0, item) for item in range(300_000)] + [(user, 0) for user in range(3000)]
     local = table(data)
-    same(spark.createDataFrame(local).repartition(7), local, dpsel.Sips(), routes=5)
+    frame = spark.createDataFrame(local).repartition(7)
+    same(frame, local, dpsel.Sips(), routes=5)
+    same(frame, local, dpsel.Steered(rounds=3), routes=5)
+
+
+@pytest.mark.slow
+def test_one_user_of_ten_million_rows(spark) -> None:
+    import numpy as np
+
+    users, items = 20_000, 10_000_000
+    owner = np.concatenate([np.zeros(items, np.int64), np.arange(users)])
+    item = np.concatenate([np.arange(items), np.full(users, 5)])
+    local = pa.table({"user": owner, "item": item})
+    large = spark.range(items).selectExpr("0L as user", "id as item")
+    frame = large.union(spark.range(users).selectExpr("id as user", "5L as item")).repartition(9)
+    assert same(frame, local, dpsel.Sips()).num_rows == 1
+
+
+@pytest.mark.slow
+def test_very_many_tiny_partitions(spark) -> None:
+    local = table(rows(400, 300))
+    frame = spark.createDataFrame(local).repartition(2000)
+    same(frame, local, dpsel.Sips())
 
 
 def test_the_items_are_a_frame_of_spark(frame) -> None:
@@ -154,14 +176,16 @@ def test_fresh_keys_differ(frame) -> None:
     assert released(first.to_local()) != released(second.to_local())
 
 
+@pytest.mark.slow
 @pytest.mark.shared_data
-@pytest.mark.parametrize("name", ["imdb", "git_messages"])
+@pytest.mark.parametrize("name", ["imdb", "git_messages", "synthetic_pareto_zeta_50k"])
 @pytest.mark.parametrize("partitions", [1, 3, 16])
-def test_real_data(spark, shared_data, name, partitions) -> None:
-    path = str(shared_data / f"{name}.parquet")
-    frame = spark.read.parquet(path).repartition(partitions)
-    import pyarrow.parquet as pq
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
+def test_real_data(spark, shared_data, name, partitions, mechanism) -> None:
+    from pyspark.sql import functions as f
 
-    user, item = pq.read_schema(path).names[:2]
-    found = same(frame, path, dpsel.Sips(), user=user, item=item, max_items_per_user=100)
-    assert found.num_rows > 100
+    path = str(shared_data / f"{name}.parquet")
+    frame = spark.read.parquet(path).select("user", "item")
+    shuffled = frame.repartition(partitions, f.xxhash64("item", "user"))
+    limit = 1 if isinstance(mechanism, dpsel.OneItem) else 100
+    assert same(shuffled, path, mechanism, max_items_per_user=limit).num_rows > 100

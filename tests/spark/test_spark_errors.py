@@ -75,13 +75,12 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.GreedyFrequency(),
         dpsel.UnitGreedy(),
         dpsel.UnitGreedy(prior={"tea": 1}),
-        dpsel.Steered(),
         dpsel.Mad(),
         dpsel.Mad2R(),
     ],
     ids=repr,
 )
-def test_mechanisms_that_need_an_order(spark, local, mechanism) -> None:
+def test_mechanisms_that_cannot_be_run_in_pieces(spark, local, mechanism) -> None:
     with pytest.raises(
         InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"
     ):
@@ -129,5 +128,5 @@ def test_a_table_that_changes_between_reads(spark, tmp_path) -> None:
 
 
 def test_the_local_function_points_here(spark, local) -> None:
-    with pytest.raises(SchemaError, match="call dpsel.spark.select_partitions instead"):
+    with pytest.raises(SchemaError, match="call dpsel.spark.select_partitions or"):
         dpsel.select_partitions(spark.createDataFrame(local), **arguments(dpsel.Sips()))

@@ -63,7 +63,8 @@ def _open_object(data: object, columns: list[str]) -> Opened:
         # Before the Arrow protocol: from 4.2 on a Spark DataFrame has it, and would stream every partition
         # through the driver without a word.
         raise SchemaError(
-            "a Spark DataFrame is selected from where it is; call dpsel.spark.select_partitions instead"
+            "a Spark DataFrame is selected from where it is; call dpsel.spark.select_partitions or "
+            "dpsel.spark.select_top_k instead"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
         return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted.source, adapted.returns)

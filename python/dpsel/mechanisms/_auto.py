@@ -24,7 +24,6 @@ def resolve(
     max_items_per_user: int,
     *,
     with_weights: bool = False,
-    on_cluster: bool = False,
 ) -> tuple[Mechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
@@ -37,7 +36,7 @@ def resolve(
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
         )
-    return _choose(privacy, max_items_per_user, with_weights=with_weights, steered=not on_cluster)
+    return _choose(privacy, max_items_per_user, with_weights=with_weights)
 
 
 def _is_auto(mechanism: object) -> bool:
@@ -51,9 +50,7 @@ _STEERED_BEFORE_NOISE: Final = 10
 _LEAST_CURVE_EPSILON: Final = 0.1
 
 
-def _choose(
-    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, steered: bool
-) -> tuple[Mechanism, str]:
+def _choose(privacy: Privacy, max_items_per_user: int, *, with_weights: bool) -> tuple[Mechanism, str]:
     from dpsel.accounting import ApproxDP
 
     plain = isinstance(privacy, ApproxDP) and not with_weights
@@ -62,7 +59,7 @@ def _choose(
             return OneItem(), "auto: with one item per user this is the best rule there is"
         return _best_for_one_item(privacy)
     curves = plain and isinstance(privacy, ApproxDP) and privacy.epsilon >= _LEAST_CURVE_EPSILON
-    if steered and max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
+    if max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
         return (
             Steered(),
             "auto: with this limit, weights that are steered to where they are needed release most",

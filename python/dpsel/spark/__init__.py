@@ -11,7 +11,8 @@ Examples:
 
 from __future__ import annotations
 
-from dpsel.spark._release import SparkRelease
+from dpsel.spark._release import SparkRelease, SparkTopKRelease
 from dpsel.spark._selection import select_partitions
+from dpsel.spark._top_k import select_top_k
 
-__all__ = ["SparkRelease", "select_partitions"]
+__all__ = ["SparkRelease", "SparkTopKRelease", "select_partitions", "select_top_k"]

@@ -1,20 +1,22 @@
 """The stages of a release as Spark jobs.
 
-    rows -> Encode -> shuffle by user -> kept -> [Weigh -> shuffle by item -> Decide -> driver] each round
+    rows -> Encode -> shuffle by user -> kept
+    kept -> Census -> shuffle by mark -> Crowds -> driver
+    kept -> [Weigh -> shuffle by item -> Decide -> driver] each round
+    kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each round of evidence
+    kept -> Count -> shuffle by item -> Total -> driver
     rows -> Name -> shuffle of released items -> driver
 
-Only decisions come to the driver, as digests, and the names of what is released.
+Only decisions and counts come to the driver, as digests with numbers, and the names of what is released.
 """
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpsel.spark import _tasks
-from dpsel.spark._errors import own_errors
-from dpsel.spark._schema import exact_schema, item_types, quoted
+from dpsel.spark._schema import item_types, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Dataflow"]
 
 _ROUTED = "route int, packed binary"
+_MESSAGES = "route int, source int, packed binary"
+_STATES = "route int, states binary"
 _PACKED = "packed binary"
 
 
@@ -37,38 +41,66 @@ class Dataflow:
         self._plan = plan
         self._routes = routes
 
-    def run(self, reason: str | None) -> _core.Release:
-        """Run all jobs; ``reason`` says why the mechanism was chosen."""
-        with own_errors():
-            schema = exact_schema(self._data, self._columns)
-            released = self._decisions()
-            named = self._names(released) if released else []
-        return self._plan.publish(named, released, schema, reason)
-
-    def _decisions(self) -> bytes:
-        """Run the rounds; return the packed decisions of all."""
+    @contextmanager
+    def contributions(self) -> Iterator[Any]:
+        """The packed contributions, those of a user together; kept while they are needed."""
         rows = self._data.select([quoted(name) for name in self._columns])
         encoded = rows.mapInArrow(_tasks.Encode(self._plan, self._routes), _ROUTED)
         contributions = _together(encoded).persist()
-        released = b""
         try:
-            for number in range(self._plan.rounds):
-                with self._shared(released) as shared:
-                    weigh = _tasks.Weigh(self._plan, self._routes, number, shared)
-                    weights = _together(contributions.mapInArrow(weigh, _ROUTED))
-                    decided = weights.mapInArrow(_tasks.Decide(self._plan, number), _PACKED)
-                    released += b"".join(decided.toArrow()["packed"].to_pylist())
+            yield contributions
         finally:
             contributions.unpersist()
+
+    def selected(self, contributions: Any) -> bytes:
+        """Run the rounds; return the packed decisions of all."""
+        return self._steered(contributions) if self._plan.is_steered else self._decided(contributions)
+
+    def _decided(self, contributions: Any) -> bytes:
+        few, released = self._plan.few, b""
+        with self._shared(self._crowds(contributions, few)) as crowds:
+            for number in range(self._plan.rounds):
+                with self._shared(released) as shared:
+                    weigh = _tasks.Weigh(self._plan, self._routes, number, shared, few, crowds)
+                    weights = _together(contributions.mapInArrow(weigh, _ROUTED))
+                    released += _collected(weights.mapInArrow(_tasks.Decide(self._plan, number), _PACKED))
         return released
 
-    def _names(self, released: bytes) -> list[Any]:
+    def _crowds(self, contributions: Any, few: int) -> bytes | None:
+        """What tells which items no round can release; nothing where single users may release some."""
+        if few < 1:
+            return None
+        marks = _together(contributions.mapInArrow(_tasks.Census(self._plan, self._routes), _ROUTED))
+        return _collected(marks.mapInArrow(_tasks.Crowds(self._plan, few), _PACKED))
+
+    def _steered(self, contributions: Any) -> bytes:
+        """One job for all rounds: nothing comes to the driver before the end."""
+        last = self._plan.rounds - 1
+        messages = contributions.mapInArrow(_tasks.Tilt(self._plan, self._routes), _MESSAGES)
+        for number in range(last):
+            states = _together(messages).mapInArrow(_tasks.Steer(self._plan, number), _STATES)
+            both = contributions.groupBy("route").cogroup(states.groupBy("route"))
+            again = _tasks.tilt_again(self._plan, self._routes, number + 1)
+            messages = both.applyInArrow(again, _MESSAGES)
+        return _collected(_together(messages).mapInArrow(_tasks.Steer(self._plan, last), _PACKED))
+
+    def counted(
+        self, contributions: Any, wanted: bytes | None, *, bounded: bool, most: int | None = None
+    ) -> bytes:
+        """Count the users of these items, or of all; keep so many of the largest counts, or all."""
+        with self._shared(wanted) as shared:
+            count = _tasks.Count(self._plan, self._routes, bounded, shared)
+            counts = _together(contributions.mapInArrow(count, _ROUTED))
+            return _collected(counts.mapInArrow(_tasks.Total(self._plan, most), _PACKED))
+
+    def names(self, released: bytes) -> list[Any]:
         """Look the released items up in the table; return batches of digest and item columns."""
         from pyspark.sql import types as t
 
+        if not released:
+            return []
         items = self._columns[1:]
-        is_text = json.loads(self._plan.report_json())["request"]["columns"].get("ngrams") is not None
-        fields = item_types(self._data, items, is_text=is_text)
+        fields = item_types(self._data, items, is_text=self._plan.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
         with self._shared(released) as shared:
             rows = self._data.select([quoted(name) for name in items])
@@ -77,13 +109,13 @@ class Dataflow:
         return batches
 
     @contextmanager
-    def _shared(self, value: bytes) -> Iterator[Any]:
+    def _shared(self, value: bytes | None) -> Iterator[Any]:
         """Send a value to every executor once, where the session can do that.
 
         Spark writes large functions to a file; functions that hold the key stay small this way.
         """
         context = getattr(self._data.sparkSession, "_sc", None)
-        if context is None:
+        if context is None or value is None:
             yield value
             return
         broadcast = context.broadcast(value)
@@ -96,3 +128,7 @@ class Dataflow:
 def _together(routed: Any) -> Any:
     """Bring rows of a route together, one route after the other."""
     return routed.repartition("route").sortWithinPartitions("route")
+
+
+def _collected(decided: Any) -> bytes:
+    return b"".join(decided.toArrow()["packed"].to_pylist())

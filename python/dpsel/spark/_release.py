@@ -1,54 +1,75 @@
-"""The result of a selection on a cluster."""
+"""The results on a cluster."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from dpsel.release import Release
     from dpsel.report import Report
+    from dpsel.top_k_release import TopKRelease
 
-__all__ = ["SparkRelease"]
+__all__ = ["SparkRelease", "SparkTopKRelease"]
 
 
-class SparkRelease:
-    """The released items and the report. Final: the items are on the driver, and no job draws them again.
+_Local = TypeVar("_Local", "Release", "TopKRelease")
 
-    It is made by :func:`dpsel.spark.select_partitions`.
-    """
 
-    __slots__ = ("_items", "_release", "_session")
+class _OnDriver(Generic[_Local]):
+    """Items on the driver, and as a Spark DataFrame when they are asked for."""
 
-    def __init__(self, release: Release, session: Any) -> None:
-        """Wrap a release and the session that it was made in."""
-        self._release = release
+    __slots__ = ("_items", "_local", "_session")
+
+    def __init__(self, local: _Local, session: Any) -> None:
+        """Wrap a result and the session that it was made in."""
+        self._local = local
         self._session = session
         self._items: Any = None
 
     @property
     def items(self) -> Any:
-        """The released items as a Spark DataFrame, sorted by their own values."""
+        """The items as a Spark DataFrame, in their order."""
         if self._items is None:
-            self._items = self._session.createDataFrame(self._release.to_arrow())
+            self._items = self._session.createDataFrame(self._local.to_table().to_arrow())
         return self._items
 
     @property
     def report(self) -> Report:
         """What was enforced."""
-        return self._release.report
+        return self._local.report
 
-    def to_local(self) -> Release:
-        """Return the same as a :class:`dpsel.Release`."""
-        return self._release
+    def to_local(self) -> _Local:
+        """Return the same as the local engine does."""
+        return self._local
 
     def __len__(self) -> int:
-        """Return the number of released items."""
-        return len(self._release)
+        """Return the number of items."""
+        return len(self._local)
 
     def __str__(self) -> str:
-        """Three lines for a person."""
-        return str(self._release)
+        """A few lines for a person."""
+        return str(self._local)
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
-        return repr(self._release).replace("<dpsel.Release", "<dpsel.spark.SparkRelease", 1)
+        return repr(self._local).replace("<dpsel.", "<dpsel.spark.Spark", 1)
+
+
+class SparkRelease(_OnDriver["Release"]):
+    """The released items and the report. Final: the items are on the driver, and no job draws them again.
+
+    It is made by :func:`dpsel.spark.select_partitions`. The items are sorted by their own values;
+    ``to_local()`` is a :class:`dpsel.Release`.
+    """
+
+    __slots__ = ()
+
+
+class SparkTopKRelease(_OnDriver["TopKRelease"]):
+    """The items of a top-k and the report. Final: the items are on the driver, and no job draws them again.
+
+    It is made by :func:`dpsel.spark.select_top_k`. The items have a column ``rank`` if they have an order,
+    and ``count`` if counts were asked for; ``to_local()`` is a :class:`dpsel.TopKRelease`.
+    """
+
+    __slots__ = ()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
-from dpsel._arguments import as_int, type_name
-from dpsel._ingest._libraries import library_of
+from dpsel._arguments import as_int
 from dpsel._request import checked_privacy, request_json
-from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.mechanisms._auto import resolve
 from dpsel.release import Release
-from dpsel.selection import checked_test_key, columns_of, ngrams_of
+from dpsel.selection import checked_test_key, ngrams_of
 from dpsel.spark._dataflow import Dataflow
+from dpsel.spark._errors import own_errors
+from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
 from dpsel.spark._release import SparkRelease
-from dpsel.spark._schema import arrow_schema
+from dpsel.spark._schema import arrow_schema, exact_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def select_partitions(
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. Choose it without looking at the data.
         mechanism: How to select: one whose users may be weighed in any order. ``"auto"`` decides by the
-            parameters alone, and the report says why.
+            parameters alone, as on one machine, and the report says why.
         with_weights: Also return the noisy weight of each released item, at no further cost.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         routes: Into how many parts users and items are divided. The parts of a task are worked on one after
@@ -72,12 +72,8 @@ def select_partitions(
     """
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
-    columns = columns_of(user, item)
-    if user is None or item is None:
-        raise InvalidParameterError(
-            "user and item must name columns of the table, got none; write user='...', item='...'"
-        )
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights), on_cluster=True)
+    columns = named_columns(user, item)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
     request = request_json(
         privacy,
         limit,
@@ -89,25 +85,14 @@ def select_partitions(
     )
     key = checked_test_key(insecure_test_key)
     _core.validate_cluster(request)
-    if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
-        raise SchemaError(
-            f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.select_partitions instead"
-        )
-    plan = _core.ClusterPlan(request, arrow_schema(data, columns), test_key=key)
-    flow = Dataflow(data, columns, plan, _routes(data, routes))
-    return SparkRelease(Release(flow.run(reason), "pyarrow"), data.sparkSession)
-
-
-def _routes(data: Any, routes: int | None) -> int:
-    """Four for each shuffle partition: hashing routes to partitions then leaves few of them empty."""
-    if routes is None:
-        routes = 4 * int(data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    else:
-        routes = as_int("routes", routes)
-    largest = 2**31 - 1
-    if not 1 <= routes <= largest:
-        raise InvalidParameterError(
-            f"routes must be between 1 and {largest}, got {routes}; leave it out for four times "
-            "spark.sql.shuffle.partitions"
-        )
-    return routes
+    frame = checked_frame(data, "select_partitions")
+    selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
+    flow = Dataflow(frame, columns, selection.plan, number_of_routes(frame, routes))
+    with own_errors():
+        schema = exact_schema(frame, columns)
+        with flow.contributions() as contributions:
+            released = flow.selected(contributions)
+        named = flow.names(released)
+    return SparkRelease(
+        Release(selection.publish(named, released, schema, reason), "pyarrow"), frame.sparkSession
+    )

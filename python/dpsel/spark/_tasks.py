@@ -11,11 +11,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpsel import _core
 
-__all__ = ["Decide", "Encode", "Name", "Weigh"]
+__all__ = [
+    "Census",
+    "Count",
+    "Crowds",
+    "Decide",
+    "Encode",
+    "Name",
+    "Steer",
+    "Tilt",
+    "Total",
+    "Weigh",
+    "tilt_again",
+]
 
 
 @dataclass(frozen=True)
@@ -49,16 +61,41 @@ class Encode(_Task):
 
 
 @dataclass(frozen=True)
+class Census(_Task):
+    """Count the users of items, by a part of the digest."""
+
+    routes: int
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.census(self.routes)
+
+
+@dataclass(frozen=True)
+class Crowds(_Task):
+    """Keep the numbers of users that are more than a few."""
+
+    few: int
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.crowds(self.few)
+
+
+@dataclass(frozen=True)
 class Weigh(_Task):
-    """Add up the weights of a round without the items released before."""
+    """Add up the weights of a round without the items released before, or that it cannot release."""
 
     routes: int
     round: int
     released: Any = field(repr=False)
+    few: int = 0
+    crowds: Any = field(default=None, repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.weigh(self.routes, self.round, _value(self.released))
+        crowds = None if self.crowds is None else _value(self.crowds)
+        return self.plan.weigh(self.routes, self.round, _value(self.released), self.few, crowds)
 
 
 @dataclass(frozen=True)
@@ -70,6 +107,70 @@ class Decide(_Task):
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
         return self.plan.decide(self.round)
+
+
+@dataclass(frozen=True)
+class Tilt(_Task):
+    """Weigh the first round of evidence."""
+
+    routes: int
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.tilt(self.routes, 0)
+
+
+def tilt_again(plan: _core.ClusterPlan, routes: int, number: int) -> Callable[[Any, Any], Any]:
+    """Weigh a later round of evidence: takes the contributions and the states of items of one route."""
+
+    def tilt(contributions: Any, states: Any) -> Any:
+        import pyarrow as pa
+
+        task = plan.tilt(routes, number)
+        for batch in states.to_batches() + contributions.to_batches():
+            task.push(batch)
+        made = [pa.record_batch(batch) for batch in task.finish()]
+        kinds = {"route": pa.int32(), "source": pa.int32(), "packed": pa.binary()}
+        fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
+        return pa.Table.from_batches(made, pa.schema(fields))
+
+    return tilt
+
+
+@dataclass(frozen=True)
+class Steer(_Task):
+    """Look at the evidence of a round."""
+
+    round: int
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.steer(self.round)
+
+
+@dataclass(frozen=True)
+class Count(_Task):
+    """Count the users of items."""
+
+    routes: int
+    bounded: bool
+    wanted: Any = field(repr=False)
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        wanted = None if self.wanted is None else _value(self.wanted)
+        return self.plan.count(self.routes, wanted, self.bounded)
+
+
+@dataclass(frozen=True)
+class Total(_Task):
+    """Add up counts."""
+
+    most: int | None
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.total(self.most)
 
 
 @dataclass(frozen=True)

@@ -5,93 +5,46 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use dpsel_core::Error;
-use dpsel_core::cluster::{Decisions, Plan, Stage};
-use dpsel_core::mechanisms::Calibration;
+use dpsel_core::cluster::{Decisions, MostUsers, Plan, Selection, Stage, TopK};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::release::Report;
+use dpsel_core::topk::TopKRequest;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
-use crate::error::{guarded, parse_request, to_python};
+use crate::error::{guarded, internal, parse_request, to_python};
 use crate::export::Release;
-use crate::job::release_key;
+use crate::job::{Domain, release_key};
 
-/// Check the parameters of a release on a cluster.
+/// Check the parameters of a selection on a cluster.
 #[pyfunction]
 pub(crate) fn validate_cluster(request_json: &str) -> PyResult<()> {
     let request = parse_request(request_json)?;
-    guarded(|| Plan::calibrate(&request)).map(drop)
+    guarded(|| Selection::calibrate(&request)).map(drop)
 }
 
-/// One release on a cluster. Its pickle holds the release key: it goes to the machines that work on it and nowhere else.
+/// A selection on a cluster, as the driver sees it.
 #[pyclass(frozen, module = "dpsel._core")]
-pub(crate) struct ClusterPlan {
-    plan: Plan,
+pub(crate) struct ClusterSelection {
+    selection: Selection,
 }
 
 #[pymethods]
-impl ClusterPlan {
+impl ClusterSelection {
     /// Every parameter and the columns are checked here, before any row is read.
     #[new]
     #[pyo3(signature = (request_json, schema, *, test_key=None))]
     fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
         let request = parse_request(request_json)?;
-        let key = release_key(test_key)?;
-        let schema = arrow_schema(schema)?;
-        guarded(|| Plan::new(request, &schema, key)).map(|plan| Self { plan })
+        let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
+        guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }
 
-    /// The plan from what `__reduce__` gave.
-    #[staticmethod]
-    fn from_parts(
-        request_json: &str,
-        calibration_json: &str,
-        key: &[u8],
-        insecure_test: bool,
-    ) -> PyResult<Self> {
-        const DAMAGED: Error = Error::Internal("the pickled plan is damaged");
-        let request = parse_request(request_json)?;
-        let calibration = serde_json::from_str(calibration_json).map_err(|_| to_python(DAMAGED))?;
-        let key = key.try_into().map_err(|_| to_python(DAMAGED))?;
-        let key = ReleaseKey::from_shared(key, insecure_test);
-        Ok(Self { plan: Plan::from_parts(request, calibration, key) })
-    }
-
-    /// The number of rounds.
+    /// What the tasks share.
     #[getter]
-    fn rounds(&self) -> usize {
-        self.plan.calibration().rounds.len()
-    }
-
-    /// The report as JSON; no data goes into it.
-    #[pyo3(signature = (chosen=None))]
-    fn report_json(&self, chosen: Option<String>) -> PyResult<String> {
-        let (request, calibration): (_, Calibration) = (self.plan.request(), self.plan.calibration().clone());
-        let mut report = Report::new(request.clone(), calibration, self.plan.key());
-        report.chosen = chosen;
-        report.to_json().map_err(to_python)
-    }
-
-    /// The task that reads the table.
-    fn encode(&self, routes: u32) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.encode(routes)).map(ClusterTask::new)
-    }
-
-    /// The task that weighs a round without the items released before.
-    fn weigh(&self, routes: u32, round: u32, released: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.weigh(routes, round, Decisions::unpack(released)?)).map(ClusterTask::new)
-    }
-
-    /// The task that decides a round.
-    fn decide(&self, round: u32) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.decide(round)).map(ClusterTask::new)
-    }
-
-    /// The task that looks up the names of released items.
-    fn name(&self, released: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| Ok(self.plan.name(Decisions::unpack(released)?))).map(ClusterTask::new)
+    fn plan(&self) -> ClusterPlan {
+        ClusterPlan { plan: self.selection.plan().clone() }
     }
 
     /// The release, from what the naming tasks found.
@@ -103,19 +56,208 @@ impl ClusterPlan {
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
-        let named: Vec<RecordBatch> = named.into_iter().map(PyRecordBatch::into_inner).collect();
-        let schema = arrow_schema(schema)?;
-        let mut release = guarded(|| self.plan.publish(&named, Decisions::unpack(released)?, &schema))?;
+        let (named, schema) = (batches(named), arrow_schema(schema)?);
+        let mut release = guarded(|| self.selection.publish(&named, Decisions::unpack(released)?, &schema))?;
         release.report.chosen = chosen;
         Release::new(release)
     }
+}
+
+/// A top-k on a cluster, as the driver sees it.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct ClusterTopK {
+    top_k: TopK,
+}
+
+#[pymethods]
+impl ClusterTopK {
+    /// Every parameter and the columns are checked here; `domain` has `(0, item)` for each item of a public list.
+    #[new]
+    #[pyo3(signature = (request_json, schema, *, test_key=None, domain=None))]
+    fn new(
+        request_json: &str,
+        schema: &Bound<'_, PyAny>,
+        test_key: Option<&[u8]>,
+        domain: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let request = guarded(|| TopKRequest::from_json(request_json))?;
+        let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
+        let read = |domain| Domain::read(domain, request.columns.as_ref());
+        let domain = domain.map(read).transpose()?.map(Domain::into_source);
+        guarded(|| TopK::new(request, &schema, domain, key)).map(|top_k| Self { top_k })
+    }
+
+    /// What the tasks share.
+    #[getter]
+    fn plan(&self) -> ClusterPlan {
+        ClusterPlan { plan: self.top_k.plan().clone() }
+    }
+
+    /// Whether partitions are selected first.
+    #[getter]
+    fn is_discovery(&self) -> bool {
+        self.top_k.is_discovery()
+    }
+
+    /// The items of a public list, packed.
+    #[getter]
+    fn listed<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.top_k.listed().map(|listed| PyBytes::new(py, &listed))
+    }
+
+    /// How many of the largest counts the draw looks at; none for all of them.
+    #[getter]
+    fn largest(&self) -> Option<u32> {
+        self.top_k.largest()
+    }
+
+    /// Draw from what was counted.
+    fn draw(&self, py: Python<'_>, counted: &[u8]) -> PyResult<ClusterDraw> {
+        let drawn = py.detach(|| guarded(|| self.top_k.draw(&Decisions::unpack(counted)?)))?;
+        Ok(ClusterDraw { drawn })
+    }
+
+    /// The answer; `named` is what the naming tasks found.
+    #[pyo3(signature = (named, draw, schema, chosen=None))]
+    fn publish(
+        &self,
+        named: Vec<PyRecordBatch>,
+        draw: &ClusterDraw,
+        schema: &Bound<'_, PyAny>,
+        chosen: Option<String>,
+    ) -> PyResult<Release> {
+        let (named, schema) = (batches(named), arrow_schema(schema)?);
+        let mut release = guarded(|| self.top_k.publish(&named, &draw.drawn, &schema))?;
+        release.report.chosen = chosen;
+        Release::of_top_k(release)
+    }
+}
+
+/// What a top-k has drawn.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct ClusterDraw {
+    drawn: dpsel_core::cluster::Drawn,
+}
+
+#[pymethods]
+impl ClusterDraw {
+    /// The items, packed.
+    #[getter]
+    fn items<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.drawn.pack())
+    }
+}
+
+/// What the tasks of one release share. Its pickle holds the release key: it goes to the machines that work on the
+/// release and nowhere else.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct ClusterPlan {
+    plan: Plan,
+}
+
+#[pymethods]
+impl ClusterPlan {
+    /// The plan from what `__reduce__` gave.
+    #[staticmethod]
+    fn from_parts(work_json: &str, key: &[u8], insecure_test: bool) -> PyResult<Self> {
+        const DAMAGED: Error = Error::Internal("the pickled plan is damaged");
+        let work = serde_json::from_str(work_json).map_err(|_| to_python(DAMAGED))?;
+        let key = key.try_into().map_err(|_| to_python(DAMAGED))?;
+        Ok(Self { plan: Plan::new(work, ReleaseKey::from_shared(key, insecure_test)) })
+    }
+
+    /// The number of rounds.
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.plan.work().calibration.rounds.len()
+    }
+
+    /// Whether the rounds gather evidence.
+    #[getter]
+    fn is_steered(&self) -> bool {
+        self.plan.is_steered()
+    }
+
+    /// Whether the items are n-grams of a text.
+    #[getter]
+    fn is_text(&self) -> bool {
+        self.plan.work().columns.ngrams.is_some()
+    }
+
+    /// The task that reads the table.
+    fn encode(&self, routes: u32) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.encode(routes)).map(ClusterTask::new)
+    }
+
+    /// The most users with whom hardly any item is released.
+    #[getter]
+    fn few(&self) -> u32 {
+        self.plan.few()
+    }
+
+    /// The task that counts the users of items, by a part of the digest.
+    fn census(&self, routes: u32) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.census(routes)).map(ClusterTask::new)
+    }
+
+    /// The task that adds these up, and keeps what is above a few.
+    fn crowds(&self, few: u32) -> ClusterTask {
+        ClusterTask::new(self.plan.crowds(few))
+    }
+
+    /// The task that weighs a round without the items released before, and without those that the crowds rule out.
+    #[pyo3(signature = (routes, round, released, few=0, crowds=None))]
+    fn weigh(
+        &self,
+        routes: u32,
+        round: u32,
+        released: &[u8],
+        few: u32,
+        crowds: Option<&[u8]>,
+    ) -> PyResult<ClusterTask> {
+        guarded(|| {
+            let users = crowds.map(|crowds| MostUsers::unpack(few, crowds)).transpose()?;
+            self.plan.weigh(routes, round, Decisions::unpack(released)?, users)
+        })
+        .map(ClusterTask::new)
+    }
+
+    /// The task that decides a round.
+    fn decide(&self, round: u32) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.decide(round)).map(ClusterTask::new)
+    }
+
+    /// The task that weighs a round of evidence.
+    fn tilt(&self, routes: u32, round: u32) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.tilt(routes, round)).map(ClusterTask::new)
+    }
+
+    /// The task that looks at the evidence of a round.
+    fn steer(&self, round: u32) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.steer(round)).map(ClusterTask::new)
+    }
+
+    /// The task that counts the users of items, of all of them if none are named.
+    fn count(&self, routes: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ClusterTask> {
+        let wanted = wanted.map(|wanted| guarded(|| Decisions::unpack(wanted))).transpose()?;
+        guarded(|| self.plan.count(routes, wanted, bounded)).map(ClusterTask::new)
+    }
+
+    /// The task that adds up counts, and may keep only the largest.
+    fn total(&self, most: Option<u32>) -> ClusterTask {
+        ClusterTask::new(self.plan.total(most))
+    }
+
+    /// The task that looks up the names of released items.
+    fn name(&self, released: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| Ok(self.plan.name(Decisions::unpack(released)?))).map(ClusterTask::new)
+    }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let unwritable = |_| to_python(Error::Internal("a plan cannot be written"));
-        let request = serde_json::to_string(self.plan.request()).map_err(unwritable)?;
-        let calibration = serde_json::to_string(self.plan.calibration()).map_err(unwritable)?;
+        let unwritable = |_| internal("a plan cannot be written");
+        let work = serde_json::to_string(self.plan.work()).map_err(unwritable)?;
         let (key, insecure_test) = self.plan.key().shared();
-        let parts = (request, calibration, PyBytes::new(py, &key), insecure_test).into_pyobject(py)?;
+        let parts = (work, PyBytes::new(py, &key), insecure_test).into_pyobject(py)?;
         Ok((py.get_type::<Self>().getattr("from_parts")?, parts))
     }
 }
@@ -123,6 +265,10 @@ impl ClusterPlan {
 fn arrow_schema(schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let schema: PySchema = schema.extract()?;
     Ok(schema.into_inner().as_ref().clone())
+}
+
+fn batches(given: Vec<PyRecordBatch>) -> Vec<RecordBatch> {
+    given.into_iter().map(PyRecordBatch::into_inner).collect()
 }
 
 /// The work of one task: batches in, batches out.

@@ -31,7 +31,9 @@ mod _core {
         validate_policy, validate_privacy, validate_sips, validate_steered,
     };
     #[pymodule_export]
-    use super::cluster::{ClusterPlan, ClusterTask, validate_cluster};
+    use super::cluster::{
+        ClusterDraw, ClusterPlan, ClusterSelection, ClusterTask, ClusterTopK, validate_cluster,
+    };
     #[pymodule_export]
     use super::export::{Release, write_text};
     #[pymodule_export]

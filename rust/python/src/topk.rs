@@ -131,7 +131,7 @@ impl Domain {
         Ok(Self { schema, batches })
     }
 
-    fn into_source(self) -> Source {
+    pub(crate) fn into_source(self) -> Source {
         let Self { schema, batches } = self;
         Source::Stream(Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema)))
     }

@@ -9,8 +9,8 @@ use super::routing::{Routed, Routes};
 use crate::Result;
 use crate::contributions::Contributions;
 
-/// Rows encoded together. The more there are, the more rows share a dictionary; their memory is about 100 MB.
-const ROWS: usize = 1 << 22;
+/// Rows encoded together. The more there are, the more rows share a dictionary; their memory is about 200 MB.
+const ROWS: usize = 1 << 23;
 /// Bytes of input held until then.
 const BYTES: usize = 1 << 28;
 /// A packed value of more bytes ends with its user.
@@ -52,7 +52,7 @@ impl Encode {
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
-        let columns = &self.plan.request().columns;
+        let columns = &self.plan.work().columns;
         let Some(contributions) = read(batches, columns, self.plan.key())? else {
             return Ok(Vec::new());
         };
@@ -63,7 +63,7 @@ impl Encode {
 /// All users, those of a route together.
 fn pack(contributions: &Contributions, routes: Routes) -> Routed {
     let users = contributions.users.iter().enumerate();
-    let mut order: Vec<(u32, usize)> = users.map(|(at, digest)| (routes.of(*digest), at)).collect();
+    let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (routes.of(*digest), at)).collect();
     order.sort_unstable();
     let mut packer = Packer::new(contributions);
     let mut made = Routed::default();

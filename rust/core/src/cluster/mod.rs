@@ -6,29 +6,48 @@
 //! | stage | takes | makes | then |
 //! |---|---|---|---|
 //! | [`Encode`] | rows of the table | packed contributions, routed by user | all of a user's come together |
-//! | [`Weigh`] | packed contributions | packed weights, routed by item | all of an item's come together |
+//! | [`Census`] | packed contributions | packed numbers of users, routed by mark | all of a mark's come together |
+//! | [`Crowds`] | packed numbers of users | the large ones | every `Weigh` knows which items cannot be released |
+//! | [`Weigh`] | packed contributions | packed weights or counts, routed by item | all of an item's come together |
 //! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round |
-//! | [`Name`] | rows of the table | digests and names of released items | [`Plan::publish`] |
+//! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
+//! | [`Tilt`] | packed contributions and states of items | packed weights and states, routed by item | all of an item's come together |
+//! | [`Steer`] | packed weights and states | new states, or decisions | states go to the users who hold the item |
+//! | [`Name`] | rows of the table | digests and names of released items | [`Selection`], [`TopK`] |
 //!
 //! What goes between stages are rows of a route and a packed value: a few large rows instead of many small ones.
 //! A stage that runs twice on the same input makes the same decisions, so lost work may be repeated.
 
+mod at_items;
+mod census;
 mod decide;
 mod encode;
 mod name;
 mod packing;
 mod plan;
 mod routing;
+mod selection;
+mod steer;
 #[cfg(test)]
 mod tests;
+mod tilt;
+mod top_k;
+mod total;
 mod weigh;
 
 use arrow_array::RecordBatch;
 
+pub use at_items::{AtItems, Verdict};
+pub use census::{Census, Crowds, MostUsers};
 pub use decide::{Decide, Decisions};
 pub use encode::Encode;
 pub use name::Name;
-pub use plan::Plan;
+pub use plan::{Plan, Work};
+pub use selection::Selection;
+pub use steer::Steer;
+pub use tilt::Tilt;
+pub use top_k::{Drawn, TopK};
+pub use total::Total;
 pub use weigh::Weigh;
 
 use crate::Result;

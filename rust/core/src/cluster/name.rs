@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema};
 
@@ -10,12 +11,13 @@ use super::decide::Decisions;
 use super::encode::Waiting;
 use super::plan::{Plan, read};
 use crate::contributions::ItemCode;
+use crate::ingest;
 use crate::random::Digest;
 use crate::request::Columns;
 use crate::{Error, Result};
 
 /// Column of the digest, the first one; the item columns follow.
-pub(super) const DIGEST: &str = "digest";
+const DIGEST: &str = "digest";
 
 const MISMATCH: Error = Error::Internal("named items do not fit together");
 
@@ -31,7 +33,7 @@ pub struct Name {
 
 impl Name {
     pub(super) fn new(plan: Plan, released: Decisions) -> Self {
-        let given = &plan.request().columns;
+        let given = &plan.work().columns;
         // Longer than the name of any item column, so it is none of them.
         let user = format!("user of {}", given.items.join(" "));
         let columns = Columns { user, ..given.clone() };
@@ -82,4 +84,34 @@ impl Stage for Name {
         let batches = self.waiting.take();
         self.name(batches)
     }
+}
+
+/// What all naming tasks found: the digests, and the columns of the items.
+pub(super) fn put_together(
+    named: &[RecordBatch],
+    columns: &Columns,
+    schema: &Schema,
+) -> Result<(Vec<Digest>, RecordBatch)> {
+    let schema = ingest::item_schema(schema, columns)?.arrow_schema();
+    let mut digests = Vec::new();
+    let mut items = vec![RecordBatch::new_empty(schema.clone())];
+    for batch in named {
+        let column = batch.column_by_name(DIGEST).and_then(|column| column.as_binary_opt::<i32>());
+        for digest in column.ok_or(MISMATCH)? {
+            let digest = digest.and_then(|bytes| bytes.try_into().ok()).ok_or(MISMATCH)?;
+            digests.push(Digest(u128::from_le_bytes(digest)));
+        }
+        let columns = batch.columns()[1..].to_vec();
+        items.push(RecordBatch::try_new(schema.clone(), columns).map_err(|_| MISMATCH)?);
+    }
+    Ok((digests, arrow_select::concat::concat_batches(&schema, &items).map_err(|_| MISMATCH)?))
+}
+
+/// Items that were released have no name.
+pub(super) fn changed() -> Error {
+    Error::Source(
+        "released items are missing from the second read of the table, so its rows changed between the two; \
+         write the table out first, and select from what was written"
+            .into(),
+    )
 }

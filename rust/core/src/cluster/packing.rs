@@ -7,13 +7,17 @@
 //! * `items: u32`, `users: u32`, then `items` digests of 16 bytes;
 //! * for each user its digest, the number of its items and their places as variable-length integers.
 //!
-//! Weights are packed as digest and variable-length integer, one after the other.
+//! Weights are packed as digest and variable-length integer, one after the other. Messages are weights with the state of
+//! their item behind: evidence (zigzag), exposure and factor as variable-length integers. States stand alone likewise.
 
 use crate::contributions::{
     Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
 };
 use crate::random::Digest;
+use crate::threshold::ItemState;
 use crate::{Error, Result};
+
+use super::decide::ByDigest;
 
 const CORRUPT: Error = Error::Internal("a packed value is damaged");
 /// Bytes of a digest.
@@ -114,6 +118,24 @@ pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<us
     if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
 }
 
+/// How many users of packed contributions have each item.
+pub(super) fn count_places(packed: &[u8], mut each: impl FnMut(Digest, u32)) -> Result<()> {
+    let mut rest = packed;
+    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
+    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
+    let mut counts = vec![0_u32; dictionary.len()];
+    for _ in 0..users {
+        take_digest(&mut rest)?;
+        for _ in 0..take_integer(&mut rest)? {
+            let place = usize::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
+            let count = counts.get_mut(place).ok_or(CORRUPT)?;
+            *count = count.saturating_add(1);
+        }
+    }
+    dictionary.into_iter().zip(counts).for_each(|(item, count)| each(item, count));
+    if rest.is_empty() { Ok(()) } else { Err(CORRUPT) }
+}
+
 /// Rows on their way to a builder.
 struct Rows<'a> {
     worker: Worker<'a>,
@@ -156,6 +178,90 @@ pub(super) fn unpack_weights(mut packed: &[u8], weights: &mut Vec<(Digest, u64)>
         weights.push((take_digest(&mut packed)?, take_integer(&mut packed)?));
     }
     Ok(())
+}
+
+/// The states of items.
+pub(super) type States = ByDigest<ItemState>;
+
+/// What the users of a route tell of an item in a round of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) item: Digest,
+    pub(super) weight: u64,
+    pub(super) state: ItemState,
+}
+
+impl Message {
+    pub(super) fn pack(self, packed: &mut Vec<u8>) {
+        push_weight(self.item, self.weight, packed);
+        push_state(self.state, packed);
+    }
+
+    /// Without the weight.
+    pub(super) fn pack_state(self, packed: &mut Vec<u8>) {
+        packed.extend(self.item.0.to_le_bytes());
+        push_state(self.state, packed);
+    }
+}
+
+/// Unpack all messages.
+pub(super) fn unpack_messages(mut packed: &[u8], mut each: impl FnMut(Message)) -> Result<()> {
+    while !packed.is_empty() {
+        let (item, weight) = (take_digest(&mut packed)?, take_integer(&mut packed)?);
+        each(Message { item, weight, state: take_state(&mut packed)? });
+    }
+    Ok(())
+}
+
+/// Unpack all states; each item has one.
+pub(super) fn unpack_states(mut packed: &[u8], states: &mut States) -> Result<()> {
+    while !packed.is_empty() {
+        let item = take_digest(&mut packed)?;
+        if states.insert(item, take_state(&mut packed)?).is_some() {
+            return Err(Error::Internal("an item has two states"));
+        }
+    }
+    Ok(())
+}
+
+/// Pack the step from one mark to the next and a number of users, which is mostly 1.
+pub(super) fn push_marked(step: u32, users: u32, packed: &mut Vec<u8>) {
+    push_integer(u64::from(step) << 1 | u64::from(users > 1), packed);
+    if users > 1 {
+        push_integer(users.into(), packed);
+    }
+}
+
+pub(super) fn take_marked(rest: &mut &[u8]) -> Result<(u32, u32)> {
+    let step = take_integer(rest)?;
+    let users = if step & 1 == 1 { take_integer(rest)? } else { 1 };
+    Ok((u32::try_from(step >> 1).map_err(|_| CORRUPT)?, u32::try_from(users).map_err(|_| CORRUPT)?))
+}
+
+/// Pack a mark and a number of users.
+pub(super) fn push_pair(mark: u32, users: u32, packed: &mut Vec<u8>) {
+    packed.extend(mark.to_le_bytes());
+    push_integer(users.into(), packed);
+}
+
+pub(super) fn take_pair(rest: &mut &[u8]) -> Result<(u32, u32)> {
+    Ok((take_u32(rest)?, take_integer(rest)?.try_into().map_err(|_| CORRUPT)?))
+}
+
+fn push_state(state: ItemState, packed: &mut Vec<u8>) {
+    let ItemState { evidence, exposure, factor } = state;
+    push_integer((evidence << 1 ^ evidence >> 63).cast_unsigned(), packed);
+    push_integer(exposure.into(), packed);
+    push_integer(factor.into(), packed);
+}
+
+fn take_state(rest: &mut &[u8]) -> Result<ItemState> {
+    let evidence = take_integer(rest)?;
+    Ok(ItemState {
+        evidence: (evidence >> 1).cast_signed() ^ -(evidence & 1).cast_signed(),
+        exposure: take_integer(rest)?.try_into().map_err(|_| CORRUPT)?,
+        factor: take_integer(rest)?.try_into().map_err(|_| CORRUPT)?,
+    })
 }
 
 /// Seven bits to a byte, the lowest first; the top bit says that more follow.
@@ -212,8 +318,33 @@ mod tests {
         }
 
         #[test]
+        fn messages_survive(
+            parts in prop::collection::vec((any::<u128>(), any::<u64>(), any::<(i64, u32, u16)>()), 0..50),
+        ) {
+            let messages: Vec<Message> = parts
+                .into_iter()
+                .map(|(item, weight, (evidence, exposure, factor))| {
+                    Message { item: Digest(item), weight, state: ItemState { evidence, exposure, factor } }
+                })
+                .collect();
+            let (mut packed, mut alone) = (Vec::new(), Vec::new());
+            for message in &messages {
+                message.pack(&mut packed);
+                message.pack_state(&mut alone);
+            }
+            let (mut found, mut states) = (Vec::new(), States::default());
+            unpack_messages(&packed, |message| found.push(message)).unwrap();
+            unpack_states(&alone, &mut states).unwrap();
+            prop_assert!(messages.iter().all(|message| states[&message.item] == message.state));
+            prop_assert_eq!(found, messages);
+        }
+
+        #[test]
         fn damaged_values_are_refused(packed in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = unpack_weights(&packed, &mut Vec::new());
+            let _ = unpack_messages(&packed, |_| {});
+            let _ = count_places(&packed, |_, _| {});
+            let _ = unpack_states(&packed, &mut States::default());
             let control = crate::control::Control::default();
             let _ = unpack(&packed, &ContributionsBuilder::new(crate::contributions::KeyLayout::Words, &control));
         }

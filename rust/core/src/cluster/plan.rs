@@ -1,86 +1,79 @@
-//! What all tasks of one release share: request, calibration and key.
+//! What all tasks of one release share: columns, limit, rounds and key.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::DataType;
+use serde::{Deserialize, Serialize};
 
+use super::at_items::AtItems;
+use super::census::{Census, Crowds, MostUsers};
 use super::decide::{Decide, Decisions};
 use super::encode::Encode;
-use super::name::{DIGEST, Name};
+use super::name::Name;
 use super::routing::Routes;
-use super::weigh::Weigh;
+use super::steer::Steer;
+use super::tilt::Tilt;
+use super::total::Total;
+use super::weigh::{Summand, Weigh, Weights};
+use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
 use crate::control::Control;
 use crate::ingest::{self, ItemSchema, Preference, Source};
 use crate::mechanisms::{Calibration, Round};
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::release::{Release, Report};
-use crate::request::{Columns, Request};
-use crate::threshold::Rule;
-use crate::weighting::Weighting;
+use crate::random::{Purpose, ReleaseKey, Words};
+use crate::request::Columns;
+use crate::threshold::Steering;
+use crate::weighting::UNIT;
 use crate::{Error, Result};
+
+const NO_ROUND: Error = Error::Internal("there is no such round");
+
+/// What the tasks have to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// Which columns hold what.
+    pub columns: Columns,
+    /// The most items of one user, if users are bounded.
+    pub bound: Option<L0Bound>,
+    /// The rounds; none where users are counted only.
+    pub calibration: Calibration,
+    /// Whether decisions hold noisy weights.
+    pub with_weights: bool,
+}
 
 /// One release, ready to be done in pieces. Cloning it does not copy much.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    request: Arc<Request>,
-    calibration: Arc<Calibration>,
+    work: Arc<Work>,
     key: ReleaseKey,
 }
 
 impl Plan {
-    /// Check everything that can be checked without rows, and calibrate.
-    ///
-    /// # Errors
-    /// As the local engine's for parameters and schema; [`Error::Incompatible`] for a mechanism whose users have to come
-    /// one after the other.
-    pub fn new(request: Request, schema: &Schema, key: ReleaseKey) -> Result<Self> {
-        let calibration = Self::calibrate(&request)?;
-        ingest::check_schema(schema, &request.columns)?;
-        Ok(Self::from_parts(request, calibration, key))
-    }
-
-    /// Check the parameters alone, and calibrate.
-    ///
-    /// # Errors
-    /// As [`Plan::new`], but for the schema.
-    pub fn calibrate(request: &Request) -> Result<Calibration> {
-        let calibration = request.calibrate_once()?;
-        if !calibration.rounds.iter().all(in_pieces) {
-            return Err(Error::Incompatible {
-                what: "the mechanism cannot be run on a cluster".into(),
-                fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips or OneItem, or \
-                      call dpsel.select_partitions on one machine",
-            });
-        }
-        Ok(calibration)
-    }
-
-    /// The same plan on another machine.
+    /// The plan, here or on another machine.
     #[must_use]
-    pub fn from_parts(request: Request, calibration: Calibration, key: ReleaseKey) -> Self {
-        Self { request: request.into(), calibration: calibration.into(), key }
+    pub fn new(work: Work, key: ReleaseKey) -> Self {
+        Self { work: work.into(), key }
     }
 
-    /// What was asked for.
+    /// What the tasks have to do.
     #[must_use]
-    pub fn request(&self) -> &Request {
-        &self.request
-    }
-
-    /// The rounds.
-    #[must_use]
-    pub fn calibration(&self) -> &Calibration {
-        &self.calibration
+    pub fn work(&self) -> &Work {
+        &self.work
     }
 
     /// The release key.
     #[must_use]
     pub fn key(&self) -> &ReleaseKey {
         &self.key
+    }
+
+    /// Whether the rounds gather evidence: [`Plan::tilt`] and [`Plan::steer`] instead of [`Plan::weigh`] and
+    /// [`Plan::decide`].
+    #[must_use]
+    pub fn is_steered(&self) -> bool {
+        self.work.calibration.evidence().is_some()
     }
 
     /// The stage that reads the table.
@@ -91,21 +84,101 @@ impl Plan {
         Ok(Encode::new(self.clone(), Routes::new(routes)?))
     }
 
-    /// The stage that weighs a round, counted from 0, without the items released before.
+    /// The most users with whom hardly any item is released in any round, whatever they give to it. Above 0 it pays to
+    /// know which items have more. Any number is as right: it says only how much is sent.
+    #[must_use]
+    pub fn few(&self) -> u32 {
+        const HARDLY: f64 = 1e-3;
+        const MOST: u32 = 1 << 20;
+        let rounds = &self.work.calibration.rounds;
+        let are_few = |users: u32| {
+            let weight = i128::from(users) * i128::from(UNIT);
+            rounds.iter().all(|round| round.rule.keep_probability(weight) <= HARDLY)
+        };
+        let (mut least, mut above) = (0, MOST);
+        while above - least > 1 {
+            let middle = least.midpoint(above);
+            if are_few(middle) { least = middle } else { above = middle }
+        }
+        least
+    }
+
+    /// The stage that counts the users of items, by a part of the digest.
     ///
     /// # Errors
-    /// A number of routes out of range; a round that there is not.
-    pub fn weigh(&self, routes: u32, round: u32, released: Decisions) -> Result<Weigh> {
-        Ok(Weigh::new(self.clone(), Routes::new(routes)?, self.round(round)?.clone(), released))
+    /// A number of routes out of range.
+    pub fn census(&self, routes: u32) -> Result<Census> {
+        Ok(Census::new(Routes::new(routes)?))
+    }
+
+    /// The stage that adds up what the census found, and keeps what is above a few users.
+    #[must_use]
+    pub fn crowds(&self, few: u32) -> Crowds {
+        Crowds::new(few)
+    }
+
+    /// The stage that weighs a round, counted from 0, without the items released before; with numbers of users, also
+    /// without those that the round cannot release.
+    ///
+    /// # Errors
+    /// A number of routes out of range; a round that there is not; a rule that cannot be made ready.
+    pub fn weigh(
+        &self,
+        routes: u32,
+        number: u32,
+        released: Decisions,
+        users: Option<MostUsers>,
+    ) -> Result<Weigh> {
+        let round = self.round(number)?.clone();
+        let possible = match users {
+            Some(users) => Some((users, round.rule.decider()?, self.noise_words(number))),
+            None => None,
+        };
+        let weights = Weights { round, bound: self.bound()?, gone: released, possible };
+        Ok(Weigh::new(self.clone(), Routes::new(routes)?, Summand::Weight(weights.into())))
     }
 
     /// The stage that decides a round, counted from 0.
     ///
     /// # Errors
     /// A round that there is not; a rule that cannot be made ready.
-    pub fn decide(&self, round: u32) -> Result<Decide> {
+    pub fn decide(&self, round: u32) -> Result<AtItems<Decide>> {
         let rule = self.round(round)?.rule.decider()?;
-        Ok(Decide::new(rule, Words::new(&self.key, Purpose::Noise, round), self.request.with_weights))
+        Ok(AtItems::new(Decide::new(rule, self.noise_words(round), self.work.with_weights)))
+    }
+
+    /// The stage that weighs a round of evidence, counted from 0.
+    ///
+    /// # Errors
+    /// A number of routes out of range; rounds that gather no evidence.
+    pub fn tilt(&self, routes: u32, round: u32) -> Result<Tilt> {
+        Tilt::new(self.clone(), Routes::new(routes)?, round)
+    }
+
+    /// The stage that looks at the evidence of a round, counted from 0.
+    ///
+    /// # Errors
+    /// A round that there is not, or that gathers no evidence.
+    pub fn steer(&self, round: u32) -> Result<Steer> {
+        let rounds = self.work.calibration.evidence();
+        let steering = rounds.and_then(|(rounds, _)| Steering::new(&rounds, round as usize));
+        Ok(Steer::new(steering.ok_or(NO_ROUND)?, self.noise_words(round), self.work.with_weights))
+    }
+
+    /// The stage that counts the users of some items (of all, if none are named): of the items that users keep under
+    /// their limit, or of all that they have.
+    ///
+    /// # Errors
+    /// A number of routes out of range.
+    pub fn count(&self, routes: u32, wanted: Option<Decisions>, bounded: bool) -> Result<Weigh> {
+        let bound = self.work.bound.filter(|_| bounded);
+        Ok(Weigh::new(self.clone(), Routes::new(routes)?, Summand::Users { bound, wanted }))
+    }
+
+    /// The stage that adds up counts, and may keep only so many of the largest.
+    #[must_use]
+    pub fn total(&self, most: Option<u32>) -> AtItems<Total> {
+        AtItems::new(Total::new(most))
     }
 
     /// The stage that looks up names.
@@ -114,64 +187,17 @@ impl Plan {
         Name::new(self.clone(), released)
     }
 
+    fn noise_words(&self, round: u32) -> Words {
+        Words::new(&self.key, Purpose::Noise, round)
+    }
+
+    pub(super) fn bound(&self) -> Result<L0Bound> {
+        self.work.bound.ok_or(Error::Internal("rounds without a bound"))
+    }
+
     fn round(&self, round: u32) -> Result<&Round> {
-        const NONE: Error = Error::Internal("there is no such round");
-        self.calibration.rounds.get(round as usize).ok_or(NONE)
+        self.work.calibration.rounds.get(round as usize).ok_or(NO_ROUND)
     }
-
-    /// The release: every decision needs its name, and every name its decision.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(
-        &self,
-        named: &[RecordBatch],
-        mut released: Decisions,
-        schema: &Schema,
-    ) -> Result<Release> {
-        let report = Report::new((*self.request).clone(), (*self.calibration).clone(), &self.key);
-        let mut units = Vec::with_capacity(released.len());
-        let mut items = Vec::with_capacity(named.len() + 1);
-        items
-            .push(RecordBatch::new_empty(ingest::item_schema(schema, &self.request.columns)?.arrow_schema()));
-        for batch in named {
-            for digest in digests(batch)? {
-                units.push(released.take(digest).ok_or(CHANGED)?);
-            }
-            let columns = batch.columns()[1..].to_vec();
-            items.push(RecordBatch::try_new(items[0].schema(), columns).map_err(|_| NAMES)?);
-        }
-        if !released.is_empty() {
-            return Err(changed());
-        }
-        let items = arrow_select::concat::concat_batches(&items[0].schema(), &items).map_err(|_| NAMES)?;
-        Release::sorted(&items, &units, report)
-    }
-}
-
-const NAMES: Error = Error::Internal("the named items have other columns than the table");
-/// A name that nothing was decided for: stages and data do not belong together.
-const CHANGED: Error = Error::Internal("an item was named that was not released");
-
-fn changed() -> Error {
-    Error::Source(
-        "released items are missing from the second read of the table, so its rows changed between the two; \
-         write the table out first, and select from what was written"
-            .into(),
-    )
-}
-
-fn digests(named: &RecordBatch) -> Result<Vec<Digest>> {
-    let column =
-        named.column_by_name(DIGEST).and_then(|column| column.as_binary_opt::<i32>()).ok_or(NAMES)?;
-    let digest = |bytes: Option<&[u8]>| Some(Digest(u128::from_le_bytes(bytes?.try_into().ok()?)));
-    column.iter().map(digest).collect::<Option<_>>().ok_or(NAMES)
-}
-
-/// Whether weights of parts of the users add up to those of all, and items are decided one by one.
-fn in_pieces(round: &Round) -> bool {
-    matches!(round.weighting, Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2)
-        && matches!(round.rule, Rule::Noisy(_) | Rule::Curve(_))
 }
 
 /// Tasks run side by side already.

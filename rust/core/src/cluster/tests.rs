@@ -1,1 +1,358 @@
+//! The stages in one process, with what an engine does between them: the same release as the local engine's.
 
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow_schema::Schema;
+use arrow_select::concat::concat_batches;
+use proptest::prelude::*;
+
+use super::routing::unrouted;
+use super::*;
+use crate::control::Control;
+use crate::ingest::Source;
+use crate::pipeline::select_partitions;
+use crate::random::ReleaseKey;
+use crate::release::Release;
+use crate::request::Request;
+use crate::topk::{TopKRequest, top_k_from_rows};
+
+type Rows = Vec<(i64, i64)>;
+
+const ROUTES: u32 = 7;
+
+fn table(rows: &[(i64, i64)]) -> RecordBatch {
+    let (users, items): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let columns: [(&str, arrow_array::ArrayRef); 2] =
+        [("user", Arc::new(Int64Array::from(users))), ("item", Arc::new(Int64Array::from(items)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn source(rows: &[(i64, i64)]) -> Source {
+    let table = table(rows);
+    let schema = table.schema();
+    Source::Stream(Box::new(RecordBatchIterator::new([Ok(table)], schema)))
+}
+
+fn key() -> ReleaseKey {
+    ReleaseKey::insecure_test([7; 32])
+}
+
+/// Run a task on the batches of its partition.
+fn run(mut task: impl Stage, batches: &[RecordBatch]) -> Vec<RecordBatch> {
+    let mut made = Vec::new();
+    for batch in batches {
+        made.extend(task.push(batch.clone()).unwrap());
+    }
+    made.extend(task.finish().unwrap());
+    made
+}
+
+/// Every row as a batch of its own, those of a route in the same partition, in the order of their routes.
+fn shuffled(made: Vec<RecordBatch>, partitions: usize) -> Vec<Vec<RecordBatch>> {
+    let mut parts = vec![Vec::new(); partitions];
+    for batch in made {
+        let routes = batch.column(0).as_primitive::<Int32Type>().values().to_vec();
+        for (row, route) in routes.into_iter().enumerate() {
+            parts[route.unsigned_abs() as usize % partitions].push((route, batch.slice(row, 1)));
+        }
+    }
+    for part in &mut parts {
+        // What a shuffle fetches first is a matter of luck.
+        part.reverse();
+        part.sort_by_key(|(route, _)| *route);
+    }
+    parts.into_iter().map(|part| part.into_iter().map(|(_, batch)| batch).collect()).collect()
+}
+
+fn packed(made: &[RecordBatch]) -> Vec<u8> {
+    let values = made.iter().flat_map(|batch| {
+        let column = batch.column_by_name("packed").unwrap();
+        let column = column.as_binary::<i32>().clone();
+        (0..column.len()).flat_map(move |row| column.value(row).to_vec()).collect::<Vec<u8>>()
+    });
+    values.collect()
+}
+
+/// A cluster of so many partitions.
+struct Cluster<'a> {
+    plan: &'a Plan,
+    tables: Vec<RecordBatch>,
+    contributions: Vec<Vec<RecordBatch>>,
+}
+
+impl<'a> Cluster<'a> {
+    fn new(plan: &'a Plan, rows: &[(i64, i64)], partitions: usize) -> Self {
+        let tables: Vec<RecordBatch> = (0..partitions)
+            .map(|part| table(&rows.iter().skip(part).step_by(partitions).copied().collect::<Rows>()))
+            .collect();
+        let encoded =
+            tables.iter().flat_map(|part| run(plan.encode(ROUTES).unwrap(), std::slice::from_ref(part)));
+        let contributions = shuffled(encoded.collect(), partitions);
+        Self { plan, tables, contributions }
+    }
+
+    /// A stage on the contributions, and another one where what it makes has come together.
+    fn both<A: Stage, B: Stage>(&self, first: impl Fn() -> A, second: impl Fn() -> B) -> Vec<RecordBatch> {
+        let made = self.contributions.iter().flat_map(|part| run(first(), part)).collect();
+        shuffled(made, self.contributions.len()).iter().flat_map(|part| run(second(), part)).collect()
+    }
+
+    /// What tells which items can be released; none for few below 0.
+    fn most_users(&self, few: i64) -> Option<MostUsers> {
+        let few = u32::try_from(few).ok()?;
+        let made = self.both(|| self.plan.census(ROUTES).unwrap(), || self.plan.crowds(few));
+        Some(MostUsers::unpack(few, &packed(&made)).unwrap())
+    }
+
+    fn decided(&self, few: i64) -> Vec<u8> {
+        let users = self.most_users(few);
+        let mut released = Vec::new();
+        for round in 0..u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() {
+            let gone = Decisions::unpack(&released).unwrap();
+            let made = self.both(
+                || self.plan.weigh(ROUTES, round, gone.clone(), users.clone()).unwrap(),
+                || self.plan.decide(round).unwrap(),
+            );
+            released.extend(packed(&made));
+        }
+        released
+    }
+
+    fn steered(&self) -> Vec<u8> {
+        let last = u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() - 1;
+        let mut made = self.both(|| self.plan.tilt(ROUTES, 0).unwrap(), || self.plan.steer(0).unwrap());
+        for round in 1..=last {
+            let states = shuffled(made, 1).concat();
+            let messages = self.by_route().into_iter().flat_map(|(route, mut batches)| {
+                let of_route =
+                    |batch: &&RecordBatch| batch.column(0).as_primitive::<Int32Type>().value(0) == route;
+                let mine: Vec<RecordBatch> = states.iter().filter(of_route).cloned().collect();
+                batches.splice(0..0, mine);
+                run(self.plan.tilt(ROUTES, round).unwrap(), &batches)
+            });
+            let parts = shuffled(messages.collect(), self.contributions.len());
+            made = parts.iter().flat_map(|part| run(self.plan.steer(round).unwrap(), part)).collect();
+        }
+        packed(&made)
+    }
+
+    fn by_route(&self) -> Vec<(i32, Vec<RecordBatch>)> {
+        let mut found: std::collections::BTreeMap<i32, Vec<RecordBatch>> =
+            std::collections::BTreeMap::default();
+        for batch in self.contributions.concat() {
+            let route = unrouted(&batch).unwrap().next().unwrap().0;
+            found.entry(route).or_default().push(batch);
+        }
+        found.into_iter().collect()
+    }
+
+    /// Names, each item once.
+    fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
+        let name = || self.plan.name(Decisions::unpack(released).unwrap());
+        let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
+        let found: Vec<RecordBatch> = found.collect();
+        let Some(first) = found.first() else { return Vec::new() };
+        let all = concat_batches(&first.schema(), &found).unwrap();
+        let digests = all.column(0).as_binary::<i32>().clone();
+        let mut seen = std::collections::HashSet::new();
+        let once = (0..all.num_rows()).filter(|row| seen.insert(digests.value(*row).to_vec()));
+        once.map(|row| all.slice(row, 1)).collect()
+    }
+}
+
+fn request(mechanism: &str, bound: u32, with_weights: bool) -> Request {
+    request_with(mechanism, 3.0, bound, with_weights)
+}
+
+fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> Request {
+    Request::from_json(&format!(
+        r#"{{"columns": {{"user": "user", "items": ["item"]}},
+             "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
+             "max_items_per_user": {bound}, "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
+    ))
+    .unwrap()
+}
+
+fn on_cluster(rows: &[(i64, i64)], request: &Request, partitions: usize, few: i64) -> Release {
+    let schema: Schema = table(rows).schema().as_ref().clone();
+    let selection = Selection::new(request.clone(), &schema, key()).unwrap();
+    let cluster = Cluster::new(selection.plan(), rows, partitions);
+    let released = if selection.plan().is_steered() { cluster.steered() } else { cluster.decided(few) };
+    let named = cluster.named(&released);
+    selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
+}
+
+/// In both ways, and with every idea of what few users are.
+fn same(rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
+    let here = select_partitions(source(rows), request, &key(), &Control::default()).unwrap();
+    for few in [-1, 1, 4] {
+        let there = on_cluster(rows, request, partitions, few);
+        assert_eq!(there.items, here.items, "{:?}, {few}", request.mechanism);
+        assert_eq!(there.report, here.report);
+    }
+    here.items.num_rows()
+}
+
+/// Users with up to sixty items, frequent and rare ones; some rows stand twice.
+fn some_rows() -> Rows {
+    let mut state = 5_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut rows = Rows::new();
+    for user in 0..400 {
+        let most = if draw(8) == 0 { 60 } else { 12 };
+        for _ in 0..=draw(most) {
+            let (one, two) = (draw(300), draw(300));
+            rows.push((user, (one * two / 300).cast_signed()));
+        }
+    }
+    rows.extend_from_within(..100);
+    rows
+}
+
+const MECHANISMS: [&str; 8] = [
+    r#"{"name": "count_laplace"}"#,
+    r#"{"name": "count_gaussian"}"#,
+    r#"{"name": "weighted_laplace"}"#,
+    r#"{"name": "weighted_gaussian", "release": "noise"}"#,
+    r#"{"name": "weighted_gaussian", "release": "curve"}"#,
+    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "noise"}"#,
+    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}"#,
+    r#"{"name": "steered", "rounds": 12}"#,
+];
+
+#[test]
+fn a_cluster_makes_the_local_release() {
+    let rows = some_rows();
+    for mechanism in MECHANISMS {
+        for partitions in [1, 5] {
+            let with_weights = !mechanism.contains("curve");
+            let found = same(&rows, &request(mechanism, 9, with_weights), partitions);
+            assert!((1..280).contains(&found), "{mechanism}: {found}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn few_rows_make_the_local_release(
+        rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), partitions in 1_usize..5, bound in 1_u32..4,
+    ) {
+        for mechanism in [MECHANISMS[5], MECHANISMS[7]] {
+            same(&rows, &request(mechanism, bound, false), partitions);
+        }
+    }
+}
+
+fn top_k_on_cluster(
+    rows: &[(i64, i64)],
+    domain: Option<&[(i64, i64)]>,
+    request: &TopKRequest,
+) -> RecordBatch {
+    let schema: Schema = table(rows).schema().as_ref().clone();
+    let top_k = TopK::new(request.clone(), &schema, domain.map(source), key()).unwrap();
+    let plan = top_k.plan();
+    let cluster = Cluster::new(plan, rows, 3);
+    let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
+    let wanted = wanted.map(|wanted| Decisions::unpack(&wanted).unwrap());
+    let bounded = !top_k.is_discovery();
+    let counted =
+        cluster.both(|| plan.count(ROUTES, wanted.clone(), bounded).unwrap(), || plan.total(top_k.largest()));
+    let drawn = top_k.draw(&Decisions::unpack(&packed(&counted)).unwrap()).unwrap();
+    let named = cluster.named(&drawn.pack());
+    top_k.publish(&named, &drawn, &schema).unwrap().items
+}
+
+#[test]
+fn a_cluster_draws_the_local_top_k() {
+    let rows = some_rows();
+    let listed: Rows = (0..320).map(|item| (0, item)).collect();
+    for (mechanism, domain) in [
+        (r#"{"name": "joint"}"#, "listed"),
+        (r#"{"name": "joint_set"}"#, "listed"),
+        (r#"{"name": "gumbel_peel"}"#, "listed"),
+        (r#"{"name": "permute_flip_peel"}"#, "listed"),
+        (r#"{"name": "gamma"}"#, "listed"),
+        (r#"{"name": "laplace_top_k"}"#, "listed"),
+        (r#"{"name": "limit_domain"}"#, "unknown"),
+        (r#"{"name": "limit_domain", "candidates": 90}"#, "unknown"),
+        (r#"{"name": "discover", "share": 0.5, "ordered": false}"#, "unknown"),
+    ] {
+        for bound in ["null", "5"] {
+            if mechanism.contains("discover") && bound == "null" {
+                continue;
+            }
+            let request = TopKRequest::from_json(&format!(
+                r#"{{"columns": {{"user": "user", "items": ["item"]}}, "k": 7,
+                     "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 1e-2}}, "mechanism": {mechanism},
+                     "max_items_per_user": {bound}, "domain": {{"kind": "{domain}"}},
+                     "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
+            ))
+            .unwrap();
+            let list = (domain == "listed").then_some(listed.as_slice());
+            let here =
+                top_k_from_rows(source(&rows), list.map(source), &request, &key(), &Control::default())
+                    .unwrap();
+            let there = top_k_on_cluster(&rows, list, &request);
+            assert_eq!(there, here.items, "{mechanism}");
+            assert!(here.items.num_rows() > 0, "{mechanism}");
+        }
+    }
+}
+
+#[test]
+fn a_census_leaves_hardly_anything_to_send() {
+    let rows: Rows = (0..3000).map(|user| (user, if user % 2 == 0 { -1 } else { user })).collect();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request_with(MECHANISMS[5], 0.5, 9, false), &schema, key()).unwrap();
+    let plan = selection.plan();
+    assert!(plan.few() >= 2, "{}", plan.few());
+    let cluster = Cluster::new(plan, &rows, 2);
+    let sent = |users: Option<MostUsers>| {
+        let weigh = || plan.weigh(ROUTES, 0, Decisions::default(), users.clone()).unwrap();
+        let made = cluster.contributions.iter().flat_map(|part| run(weigh(), part));
+        packed(&made.collect::<Vec<_>>()).len()
+    };
+    let (all, few) = (sent(None), sent(cluster.most_users(plan.few().into())));
+    assert!(few * 20 < all, "{few} of {all}");
+}
+
+#[test]
+fn stages_refuse_what_is_not_theirs() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
+    let plan = selection.plan();
+    assert!(plan.tilt(ROUTES, 0).is_err() && plan.steer(0).is_err() && plan.decide(3).is_err());
+    assert!(plan.weigh(0, 0, Decisions::default(), None).is_err());
+    let encoded = run(plan.encode(ROUTES).unwrap(), &[table(&rows)]);
+    let mut backwards = shuffled(encoded, 1).concat();
+    backwards.reverse();
+    let mut weigh = plan.weigh(ROUTES, 0, Decisions::default(), None).unwrap();
+    assert!(backwards.into_iter().any(|batch| weigh.push(batch).is_err()));
+    assert!(plan.decide(0).unwrap().push(table(&rows)).is_err());
+    assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
+}
+
+#[test]
+fn a_changed_table_is_noticed() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
+    let cluster = Cluster::new(selection.plan(), &rows, 2);
+    let released = cluster.decided(2);
+    let mut named = cluster.named(&released);
+    let unpacked = || Decisions::unpack(&released).unwrap();
+    assert!(selection.publish(&named, unpacked(), &schema).is_ok());
+    let last = named.pop().unwrap();
+    let error = selection.publish(&named, unpacked(), &schema).unwrap_err();
+    assert!(matches!(error, crate::Error::Source(_)), "{error}");
+    named.extend([last.clone(), last]);
+    assert!(selection.publish(&named, unpacked(), &schema).is_err());
+}

@@ -6,17 +6,16 @@
 
 use std::ops::Range;
 
-use super::evidence::{Evidence, Publish, SHARES};
-use super::factor::factor;
+use super::evidence::{Evidence, Publish};
+use super::item_state::{ItemState, Steering};
 use super::rounds::{BLOCK, Selected};
-use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::control::Control;
-use crate::noise::{NoisyThreshold, Threshold};
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::weighting::{FULL_FACTOR, TiltedHistogram};
+use crate::weighting::TiltedHistogram;
+use crate::{Error, Result};
 
 /// Bytes held for each item code: its weight, evidence, exposure and factor.
 const CODE_BYTES: usize = 8 + 8 + 4 + 2;
@@ -38,38 +37,35 @@ pub(super) fn select_by_evidence(
     let mut histogram = TiltedHistogram::new(&contributions, |items| publish.cap(items));
     let mut state = State::new(codes);
     let mut gone = ItemSet::new(codes);
-    let mut spent = 0;
-    for (index, round) in (0_u32..).zip(rounds) {
+    let mut reached = Vec::new();
+    for (index, number) in (0..rounds.len()).zip(0_u32..) {
         histogram.weigh(&contributions, &state.factors, control)?;
-        spent += round.share;
+        let steering = Steering::new(rounds, index).ok_or(Error::Internal("there is no such round"))?;
         let step = Step {
-            round,
-            noise: NoisyThreshold::new(round.noise, Threshold::from_units(0)),
-            words: Words::new(key, Purpose::Noise, index),
-            left: SHARES.saturating_sub(spent),
+            steering,
+            words: Words::new(key, Purpose::Noise, number),
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),
             first: index == 0,
         };
         let dropped = step.advance(&mut state, control);
         control.check()?;
-        if round.publish.is_none() && !dropped.is_empty() {
+        if step.steering.is_last() {
+            reached = state.reached(&step.steering);
+        } else if !dropped.is_empty() {
             for item in dropped {
                 gone.insert(item);
             }
             contributions.remove(&gone, control)?;
         }
     }
-    Ok(Selected::new(state.reached(publish.threshold), contributions))
+    Ok(Selected::new(reached, contributions))
 }
 
-/// What is known of each item code.
+/// What is known of each item code: an [`ItemState`] in three arrays.
 struct State {
-    /// The sum of the shares of its noisy weights, in integer units.
     evidence: Vec<i64>,
-    /// The sum of share times factor over the rounds.
     exposure: Vec<u32>,
-    /// How much of a user's weight it gets, relative to other items; 0 once it is out.
     factors: Vec<u16>,
 }
 
@@ -83,7 +79,12 @@ struct Part<'a> {
 
 impl State {
     fn new(codes: usize) -> Self {
-        Self { evidence: vec![0; codes], exposure: vec![0; codes], factors: vec![FULL_FACTOR; codes] }
+        let ItemState { evidence, exposure, factor } = ItemState::default();
+        Self {
+            evidence: vec![evidence; codes],
+            exposure: vec![exposure; codes],
+            factors: vec![factor; codes],
+        }
     }
 
     fn parts(&mut self, step: usize) -> Vec<Part<'_>> {
@@ -97,21 +98,31 @@ impl State {
             .collect()
     }
 
-    /// The items that are not out and whose evidence reaches the threshold.
-    fn reached(&self, threshold: Threshold) -> Vec<(ItemCode, i64)> {
-        let items = self.evidence.iter().zip(&self.factors).enumerate();
-        let reached = items.filter(|(_, (evidence, factor))| **factor > 0 && **evidence >= threshold.units());
-        reached.map(|(code, (evidence, _))| (ItemCode::from_index(code), *evidence)).collect()
+    /// The items that the round publishes, with their evidence.
+    fn reached(&self, last: &Steering) -> Vec<(ItemCode, i64)> {
+        let states = self.evidence.iter().zip(&self.exposure).zip(&self.factors).enumerate();
+        let reached = states.filter(|(_, ((evidence, exposure), factor))| {
+            last.releases(ItemState { evidence: **evidence, exposure: **exposure, factor: **factor })
+        });
+        reached.map(|(code, ((evidence, _), _))| (ItemCode::from_index(code), *evidence)).collect()
+    }
+}
+
+impl Part<'_> {
+    fn get(&self, at: usize) -> ItemState {
+        ItemState { evidence: self.evidence[at], exposure: self.exposure[at], factor: self.factors[at] }
+    }
+
+    fn set(&mut self, at: usize, state: ItemState) {
+        (self.evidence[at], self.exposure[at]) = (state.evidence, state.exposure);
+        self.factors[at] = state.factor;
     }
 }
 
 /// One round after its weights are known.
 struct Step<'a> {
-    round: &'a Evidence,
-    noise: NoisyThreshold,
+    steering: Steering,
     words: Words,
-    /// The shares of the rounds to come.
-    left: u32,
     histogram: &'a TiltedHistogram,
     vocabulary: &'a Vocabulary,
     first: bool,
@@ -145,21 +156,11 @@ impl Step<'_> {
         let (start, first_code) = (places.start, part.codes.start + places.start);
         block.fill(self, first_code, &mut part.factors[places]);
         for ((place, weight), word) in block.alive.iter().zip(&block.words) {
-            self.add_evidence(part, start + place, *weight, *word);
-            if part.factors[start + place] == 0 {
+            let at = start + place;
+            part.set(at, self.steering.advance(part.get(at), *weight, *word));
+            if part.factors[at] == 0 {
                 dropped.push(ItemCode::from_index(first_code + place));
             }
-        }
-    }
-
-    fn add_evidence(&self, part: &mut Part<'_>, at: usize, weight: u64, word: u128) {
-        let noisy = i128::from(self.noise.noisy_weight(weight, word));
-        let more = (noisy * i128::from(self.round.share)) >> SHARES.ilog2();
-        part.exposure[at] = part.exposure[at].saturating_add(self.round.share * u32::from(part.factors[at]));
-        // Calibration keeps noise and sums far from the ends of the range.
-        part.evidence[at] = part.evidence[at].saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
-        if self.round.publish.is_none() {
-            part.factors[at] = factor(self.round, part.evidence[at], part.exposure[at], self.left);
         }
     }
 }

@@ -36,4 +36,5 @@ pub use mechanisms::{
 pub use outlook::loss_bound;
 pub use report::TopKReport;
 pub use request::{Domain, PublishedCounts, TopKRequest};
+pub(crate) use rows::{Counted, answer, check_size, held_items};
 pub use rows::{TopKRelease, draw, top_k_from_counts, top_k_from_rows};

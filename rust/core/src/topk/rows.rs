@@ -10,6 +10,7 @@ use super::mechanisms::Pick;
 use super::noisy::laplace;
 use super::report::TopKReport;
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest, too_few};
+use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
 use crate::control::Control;
@@ -35,9 +36,7 @@ pub struct TopKRelease {
 pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result<Vec<Pick>> {
     let counts = counts.validate()?;
     let (request, mechanism) = (&report.top_k, report.top_k.mechanism.as_mechanism());
-    if !mechanism.finds_domain() && u64::from(request.k) > counts.items() {
-        return Err(too_few(request.k));
-    }
+    check_size(request, counts.items())?;
     let k = usize::try_from(request.k).map_err(|_| too_few(request.k))?;
     let mut picks = mechanism.select(counts, k, &report.calibration, key);
     match request.counts {
@@ -46,6 +45,14 @@ pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result
         PublishedCounts::Laplace { .. } => add_noise(&mut picks, counts, report, key),
     }
     Ok(picks)
+}
+
+/// A public list has to have as many items as are asked for.
+pub(crate) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
+    if !request.mechanism.as_mechanism().finds_domain() && u64::from(request.k) > items {
+        return Err(too_few(request.k));
+    }
+    Ok(())
 }
 
 /// Noise on the counts of the answer, in its order.
@@ -118,7 +125,7 @@ pub fn top_k_from_rows(
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
     }
-    let counted = Counted::new(contributions, &report, key, control)?;
+    let counted = Counted::new(contributions, request.max_items_per_user, key, control)?;
     let listed =
         domain.map(|domain| ingest::read(domain, columns, Preference::Any, key, control)).transpose()?;
     match listed {
@@ -160,19 +167,25 @@ fn count(contributions: &Contributions) -> Vec<i64> {
 }
 
 /// The rows, counted.
-struct Counted {
-    counts: Vec<i64>,
-    vocabulary: Vocabulary,
+pub(crate) struct Counted {
+    /// The number of users of each item code.
+    pub(crate) counts: Vec<i64>,
+    /// What is known of the codes.
+    pub(crate) vocabulary: Vocabulary,
 }
 
 impl Counted {
-    fn new(
+    /// How many users have each item, or keep it under a limit.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(crate) fn new(
         contributions: Contributions,
-        report: &TopKReport,
+        bound: Option<L0Bound>,
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Self> {
-        let Some(bound) = report.top_k.max_items_per_user else {
+        let Some(bound) = bound else {
             let counts = count(&contributions);
             return Ok(Self { counts, vocabulary: contributions.vocabulary });
         };
@@ -186,21 +199,26 @@ impl Counted {
 
     /// The items that somebody holds, or those of a public list with the number of their holders.
     fn items(&self, listed: Option<&Contributions>) -> Items {
-        let codes = |counts: &[i64]| {
-            let held = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            held.map(|(code, count)| (ItemCode::from_index(code), *count)).collect::<Vec<_>>()
-        };
-        let held = codes(&self.counts);
-        let Some(listed) = listed else { return Items::new(held, &self.vocabulary) };
+        let held = held(&self.counts);
+        let held = held.into_iter().map(|item| (item, self.counts[item.index()]));
+        let Some(listed) = listed else { return Items::new(held.collect(), &self.vocabulary) };
         let digests = self.vocabulary.digests();
-        let counts: HashMap<Digest, i64> =
-            held.iter().map(|(item, count)| (digests.get(*item), *count)).collect();
+        let counts: HashMap<Digest, i64> = held.map(|(item, count)| (digests.get(item), count)).collect();
         let digests = listed.vocabulary.digests();
-        let named = codes(&count(listed)).into_iter();
-        let items =
-            named.map(|(item, _)| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
+        let named = held_items(listed).into_iter();
+        let items = named.map(|item| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
         Items::new(items, &listed.vocabulary)
     }
+}
+
+/// The items of a table, such as a public list.
+pub(crate) fn held_items(contributions: &Contributions) -> Vec<ItemCode> {
+    held(&count(contributions))
+}
+
+fn held(counts: &[i64]) -> Vec<ItemCode> {
+    let held = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    held.map(|(code, _)| ItemCode::from_index(code)).collect()
 }
 
 /// Items with their counts, in an order that depends on timing; what is drawn does not.
@@ -226,21 +244,28 @@ impl Items {
             Place::Listed(position) => Some(vocabulary.key(self.codes[position])),
             Place::Unseen => None,
         });
-        let mut items = vocabulary.schema().decode(places)?;
-        let mut noisy: Vec<Option<i64>> = picks.iter().map(|pick| pick.noisy).collect();
-        if report.top_k.mechanism.as_mechanism().is_ordered() {
-            let ranks =
-                UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
-            items = with_column(&items, RANK_COLUMN, Arc::new(ranks))?;
-        } else {
-            let (in_order, order) = sorted(&items)?;
-            items = in_order;
-            noisy = order.iter().map(|i| noisy[*i as usize]).collect();
-        }
-        if report.top_k.counts != PublishedCounts::None {
-            let counts = Int64Array::from_iter_values(noisy.into_iter().flatten());
-            items = with_column(&items, COUNT_COLUMN, Arc::new(counts))?;
-        }
-        Ok(TopKRelease { items, report })
+        let noisy = picks.iter().map(|pick| pick.noisy).collect();
+        answer(vocabulary.schema().decode(places)?, noisy, report)
     }
+}
+
+/// The answer from fresh columns of what was drawn, in its order, and the noisy count of each.
+pub(crate) fn answer(
+    mut items: RecordBatch,
+    mut noisy: Vec<Option<i64>>,
+    report: TopKReport,
+) -> Result<TopKRelease> {
+    if report.top_k.mechanism.as_mechanism().is_ordered() {
+        let ranks = UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
+        items = with_column(&items, RANK_COLUMN, Arc::new(ranks))?;
+    } else {
+        let (in_order, order) = sorted(&items)?;
+        items = in_order;
+        noisy = order.iter().map(|i| noisy[*i as usize]).collect();
+    }
+    if report.top_k.counts != PublishedCounts::None {
+        let counts = Int64Array::from_iter_values(noisy.into_iter().flatten());
+        items = with_column(&items, COUNT_COLUMN, Arc::new(counts))?;
+    }
+    Ok(TopKRelease { items, report })
 }

@@ -1,0 +1,106 @@
+"""``select_top_k`` for Spark DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel import _core
+from dpsel.selection import checked_test_key
+from dpsel.spark._dataflow import Dataflow
+from dpsel.spark._errors import own_errors
+from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
+from dpsel.spark._release import SparkTopKRelease
+from dpsel.spark._schema import arrow_schema, exact_schema
+from dpsel.top_k import row_request
+from dpsel.top_k_release import TopKRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.top_k import PublishedCounts
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+__all__ = ["select_top_k"]
+
+
+def select_top_k(
+    data: Any,
+    *,
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    domain: Iterable[Any] | None = None,
+    ordered: bool = True,
+    counts: PublishedCounts = None,
+    max_items_per_user: int | None = None,
+    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    routes: int | None = None,
+    insecure_test_key: bytes | None = None,
+) -> SparkTopKRelease:
+    """Return about the k items of a Spark DataFrame that most users hold.
+
+    As :func:`dpsel.select_top_k`, with the same result for the same rows, parameters and key. The cluster
+    counts users; the draw is made on the driver. It runs at once, and the answer is final.
+
+    Args:
+        data: A Spark DataFrame. Without ``domain`` it is read twice, so it should give the same rows both
+            times.
+        user: Column that identifies the user, the unit of privacy. Null users are refused.
+        item: Column of the item, or several columns that make up one. Null items are dropped.
+        k: Number of items.
+        privacy: The guarantee.
+        mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
+        domain: The items that can be picked, a public list, which has to fit on the driver.
+        ordered: Whether the order of the items is wanted. A set is far more accurate.
+        counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
+            ``"free"`` those that the mechanism has anyway.
+        max_items_per_user: If given, users with more items contribute a random choice of that many.
+        neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
+        routes: Into how many parts users and items are divided, as for
+            :func:`dpsel.spark.select_partitions`.
+        insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
+
+    Returns:
+        The items, best first (sorted by themselves if they have no order), with the report.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range or does not fit another one.
+        SchemaError: If a column is missing or has a type that cannot be a user or an item.
+        DataError: If the rows break a rule, such as a null user, or change between two reads.
+        CalibrationError: If the budget is too small.
+    """
+    columns = named_columns(user, item)
+    request, labels, reason = row_request(
+        columns,
+        k=k,
+        privacy=privacy,
+        mechanism=mechanism,
+        domain=domain,
+        ordered=ordered,
+        counts=counts,
+        max_items_per_user=max_items_per_user,
+        neighbours=neighbours,
+    )
+    key = checked_test_key(insecure_test_key)
+    _core.calibrate_top_k(request)
+    frame = checked_frame(data, "select_top_k")
+    top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
+    flow = Dataflow(frame, columns, top_k.plan, number_of_routes(frame, routes))
+    with own_errors():
+        schema = exact_schema(frame, columns)
+        draw = top_k.draw(_counted(flow, top_k))
+        named = flow.names(draw.items) if labels is None else []
+    answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
+    return SparkTopKRelease(answer, frame.sparkSession)
+
+
+def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> bytes:
+    """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
+    with flow.contributions() as contributions:
+        if top_k.is_discovery:
+            found = flow.selected(contributions)
+            return flow.counted(contributions, found, bounded=False) if found else b""
+        return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)

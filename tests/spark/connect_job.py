@@ -1,0 +1,52 @@
+"""A client of Spark Connect, whose server it starts. Prints one JSON object.
+
+Run by test_spark_connect.py as a process of its own, because a process has either kind of session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from spark_support import arguments, rows, table  # noqa: E402
+
+import dpsel  # noqa: E402
+import dpsel.spark  # noqa: E402
+from dpsel.exceptions import DataError  # noqa: E402
+from support import KEY  # noqa: E402
+
+
+def main() -> None:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.remote("local[2]")
+    spark = (
+        builder.config("spark.sql.shuffle.partitions", "3").config("spark.log.level", "ERROR").getOrCreate()
+    )
+    frame = spark.createDataFrame(table(rows(400, 300))).repartition(4)
+    results = {"kind": type(frame).__module__}
+    for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):
+        found = dpsel.spark.select_partitions(frame, **arguments(mechanism))
+        results[mechanism.name] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]
+    given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
+    top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
+    results["top_k"] = [top.to_local().to_pylist(), top.report.to_json(), top.items.count()]
+    try:
+        dpsel.spark.select_partitions(
+            frame.selectExpr("nullif(user, 7) as user", "item"), **arguments(dpsel.Sips())
+        )
+    except DataError as error:
+        results["error"] = str(error)
+    spark.stop()
+    print("RESULTS" + json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

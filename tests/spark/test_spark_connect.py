@@ -1,0 +1,57 @@
+"""Sessions of Spark Connect make the same releases."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from spark_support import arguments, rows, table
+
+import dpsel
+from support import KEY
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(find_spec("grpc") is None, reason="pyspark[connect] is not installed"),
+]
+
+JOB = Path(__file__).with_name("connect_job.py")
+
+
+@pytest.fixture(scope="module")
+def results():
+    # The server is another Spark than that of the tests in this process, and must not take its settings.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    done = subprocess.run(
+        [sys.executable, str(JOB)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.rsplit("RESULTS", 1)[1])
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=4)], ids=repr)
+def test_the_same_release(results, mechanism) -> None:
+    assert results["kind"].startswith("pyspark.sql.connect")
+    here = dpsel.select_partitions(table(rows(400, 300)), **arguments(mechanism))
+    assert results[mechanism.name] == [here.to_pylist(), here.report.to_json(), len(here)]
+    assert len(here) > 3
+
+
+def test_the_same_top_k(results) -> None:
+    given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
+    here = dpsel.select_top_k(table(rows(400, 300)), insecure_test_key=KEY, **given)
+    assert results["top_k"] == [here.to_pylist(), here.report.to_json(), len(here)]
+
+
+def test_errors_of_tasks_come_back(results) -> None:
+    assert results["error"].startswith("the input: user column 'user' is null in row ")

@@ -1,0 +1,150 @@
+"""The same top-k on Spark as on one machine, bit for bit; the same errors."""
+
+from __future__ import annotations
+
+import pytest
+from spark_support import rows, table
+
+import dpsel
+import dpsel.spark
+from dpsel.exceptions import DataError, SchemaError
+from support import KEY, report_of
+
+pytestmark = pytest.mark.spark
+
+LISTED = [
+    dpsel.Joint(),
+    dpsel.JointSet(),
+    dpsel.GumbelPeel(),
+    dpsel.PermuteFlipPeel(),
+    dpsel.Gamma(),
+    dpsel.LaplaceTopK(),
+]
+DELTA = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
+
+
+@pytest.fixture(scope="module")
+def local():
+    return table([(user, f"item {item}") for user, item in rows(600, 300)])
+
+
+@pytest.fixture(scope="module")
+def frame(spark, local):
+    return spark.createDataFrame(local).repartition(3).persist()
+
+
+def same(frame, local, **given):
+    """Pick in both ways; items, ranks, counts and reports are equal."""
+    given = {"user": "user", "item": "item", "k": 6, "insecure_test_key": KEY} | given
+    routes = given.pop("routes", None)
+    here = dpsel.select_top_k(local, **given)
+    there = dpsel.spark.select_top_k(frame, routes=routes, **given)
+    found = there.to_local()
+    assert found.to_table().to_arrow().equals(here.to_table().to_arrow())
+    assert report_of(there) == report_of(here)
+    assert found.report.to_json() == here.report.to_json()
+    return here
+
+
+@pytest.mark.parametrize("mechanism", LISTED, ids=repr)
+@pytest.mark.parametrize("limit", [None, 4])
+def test_items_of_a_public_list(frame, local, mechanism, limit) -> None:
+    domain = [f"item {number}" for number in range(0, 340, 2)]
+    ordered = mechanism.ordered
+    found = same(
+        frame,
+        local,
+        privacy=dpsel.PureDP(epsilon=3.0),
+        mechanism=mechanism,
+        domain=domain,
+        ordered=ordered,
+        counts=dpsel.PureDP(epsilon=1.0),
+        max_items_per_user=limit,
+    )
+    assert len(found) == 6
+    assert set(found.to_pylist()) <= set(domain)
+
+
+@pytest.mark.parametrize("mechanism", ["auto", dpsel.LimitDomain(candidates=11), dpsel.LimitDomain(10_000)])
+def test_items_of_the_data(frame, local, mechanism) -> None:
+    assert len(same(frame, local, privacy=DELTA, mechanism=mechanism)) > 0
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_discovered_items(frame, local, ordered) -> None:
+    given = {"privacy": DELTA, "max_items_per_user": 9, "ordered": ordered}
+    assert len(same(frame, local, **given)) > 0
+    assert "count" in same(frame, local, counts=dpsel.PureDP(epsilon=1.0), **given).to_table().columns
+
+
+@pytest.mark.parametrize("partitions", [1, 16])
+def test_partitions_and_routes_do_not_matter(spark, local, partitions) -> None:
+    spread = spark.createDataFrame(local).repartition(partitions)
+    same(spread, local, privacy=DELTA, routes=partitions)
+    same(spread.union(spread), local, privacy=DELTA, max_items_per_user=5, routes=5)
+
+
+def test_no_rows_and_nothing_found(spark, local) -> None:
+    nothing = spark.createDataFrame(local).where("user < 0")
+    assert len(same(nothing, local.slice(0, 0), privacy=DELTA)) == 0
+    assert len(same(nothing, local.slice(0, 0), privacy=DELTA, max_items_per_user=3)) == 0
+    assert len(same(nothing, local.slice(0, 0), privacy=dpsel.PureDP(1.0), domain=list("abcdefgh"))) == 6
+
+
+def test_several_columns_and_the_frame_of_spark(spark) -> None:
+    local = table([(user, item % 7, f"city {item % 9}") for user, item in rows(300)], names=("u", "n", "c"))
+    frame = spark.createDataFrame(local)
+    given = {"user": "u", "item": ["c", "n"], "k": 4, "privacy": DELTA}
+    same(frame, local, **given)
+    found = dpsel.spark.select_top_k(frame, **given)
+    assert found.items.columns == ["c", "n", "rank"]
+    assert found.items.count() == len(found) == 4
+    assert repr(found).startswith("<dpsel.spark.SparkTopKRelease: 4 items")
+    assert str(found).startswith("4 items picked by LimitDomain(")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 0},
+        {"k": 9, "domain": ["a", "b"]},
+        {"domain": 3},
+        {"domain": "abc"},
+        {"counts": 1},
+        {"counts": "free"},
+        {"neighbours": "other"},
+        {"privacy": dpsel.PureDP(epsilon=1.0)},
+        {"privacy": 1.0},
+        {"max_items_per_user": 0},
+        {"mechanism": dpsel.Joint()},
+        {"mechanism": dpsel.Discover()},
+        {"mechanism": "best"},
+        {"user": "nobody"},
+        {"item": "nothing"},
+        {"item": 3},
+        {"insecure_test_key": b"short"},
+    ],
+    ids=str,
+)
+def test_the_same_errors_without_a_job(spark, local, wrong) -> None:
+    given = {"user": "user", "item": "item", "k": 6, "privacy": DELTA} | wrong
+    frame = spark.createDataFrame(local)
+    with pytest.raises(dpsel.DpselError) as here:
+        dpsel.select_top_k(local, **given)
+    spark.sparkContext.setJobGroup("top-k errors", "no job is expected")
+    with pytest.raises(dpsel.DpselError) as there:
+        dpsel.spark.select_top_k(frame, **given)
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup("top-k errors")
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert (type(there.value), str(there.value)) == (type(here.value), str(here.value))
+
+
+def test_other_tables_and_null_users(spark, local) -> None:
+    given = {"user": "user", "item": "item", "k": 3, "privacy": DELTA}
+    with pytest.raises(SchemaError, match="no Spark DataFrame; pass it to dpsel.select_top_k instead"):
+        dpsel.spark.select_top_k(local, **given)
+    with pytest.raises(SchemaError, match="or dpsel.spark.select_top_k instead"):
+        dpsel.select_top_k(spark.createDataFrame(local), **given)
+    frame = spark.createDataFrame(local).selectExpr("nullif(user, 7) as user", "item")
+    with pytest.raises(DataError, match=r"user column 'user' is null in row \d+"):
+        dpsel.spark.select_top_k(frame, **given)
