@@ -690,7 +690,7 @@ MUTANTS = [
     ),
     Mutant(
         "executors decide the parts of a weight one by one",
-        CORE + "cluster/decide.rs",
+        CORE + "cluster/at_items.rs",
         "self.weights.chunk_by(|a, b| a.0 == b.0)",
         "self.weights.chunk_by(|_, _| false)",
         ("cargo:cluster",),
