@@ -13,6 +13,7 @@ pub const SHARES: u32 = 1 << 20;
 ///
 /// Everything in it but `publish` only steers: it decides how users spread their weight in the next round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// How much of the noisy weight is added, in parts of [`SHARES`].
     pub share: u32,
@@ -35,6 +36,7 @@ pub struct Evidence {
 /// A user of at most `items` items never gives one of them more than `weight`, and with that some item of this user
 /// alone is released with a probability within the delta of the calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Publish {
     /// What the evidence has to reach.
     pub threshold: Threshold,

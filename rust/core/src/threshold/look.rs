@@ -18,6 +18,7 @@ use crate::weighting::{FULL_FACTOR, WeightHistogram};
 
 /// A round that releases nothing: it says what each item gets of its users' weights in the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Look {
     /// The noise added to each item's weight.
     pub noise: Noise,

@@ -27,6 +27,7 @@ pub enum Rule {
 
 /// Released iff weight + noise >= threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Noisy {
     /// The noise added to each item's weight.
     pub noise: Noise,
