@@ -122,7 +122,7 @@ fn in_batches(
     mut rows: &[(i32, Vec<u8>)],
     make: impl Fn(&[(i32, Vec<u8>)]) -> Result<RecordBatch>,
 ) -> Result<Vec<RecordBatch>> {
-    let mut made = Vec::new();
+    let mut batches = Vec::new();
     while !rows.is_empty() {
         let mut bytes = 0;
         let fits = |(_, packed): &&(i32, Vec<u8>)| {
@@ -130,10 +130,10 @@ fn in_batches(
             bytes <= BATCH_BYTES
         };
         let (now, rest) = rows.split_at(rows.iter().take_while(fits).count().max(1));
-        made.push(make(now)?);
+        batches.push(make(now)?);
         rows = rest;
     }
-    Ok(made)
+    Ok(batches)
 }
 
 /// A batch of one packed value, without a route.
