@@ -1,11 +1,12 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER plain dying straggling uncached steered
+    python tests/spark/cluster_job.py FOLDER plain dying failing uncached steered
 
-Scenarios: nothing, an executor that dies in the middle of a round, a task that Spark runs twice because it is
-slow (speculative execution is on), contributions that are no longer cached, and an executor that dies in the
-middle of rounds of evidence. The classes of tasks stand in this file, which is the main module: so they
-travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
+Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
+everything, contributions that are no longer cached, and an executor that dies in the middle of rounds of
+evidence. Speculative copies of tasks cannot be had here: Spark starts them on other hosts only. The classes
+of tasks stand in this file, which is the main module: so they travel by value. Run by test_failures.py as a
+process of its own, because a process has one Spark context.
 """
 
 from __future__ import annotations
@@ -48,25 +49,17 @@ class Dying:
 
 
 @dataclass
-class Straggling:
-    """A task that makes everything and then hangs in one partition until another attempt has started."""
+class Failing:
+    """A task that makes everything and then fails, once: Spark has to forget what it made."""
 
     task: Any
     mark: str
 
     def __call__(self, batches):
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
         yield from self.task(batches)
-        if context.partitionId():
-            return
-        if context.attemptNumber():
+        if not Path(self.mark).exists():
             Path(self.mark).touch()
-        waited = 0.0
-        while waited < 60 and not Path(self.mark).exists():
-            time.sleep(0.1)
-            waited += 0.1
+            raise OSError("once")
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
@@ -78,8 +71,8 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         task = plain(*given)
         if scenario in ("dying", "steered") and task.round == 1:
             return Dying(task, str(mark))
-        if scenario == "straggling" and task.round == 1:
-            return Straggling(task, str(mark))
+        if scenario == "failing" and task.round == 1:
+            return Failing(task, str(mark))
         if scenario == "uncached":
             # On the driver, before the round is planned.
             spark.catalog.clearCache()
@@ -102,10 +95,6 @@ def main() -> None:
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.local.dir": str(folder / "local"),
-        "spark.speculation": "true",
-        "spark.speculation.interval": "100ms",
-        "spark.speculation.minTaskRuntime": "1s",
-        "spark.speculation.task.duration.threshold": "2s",
     }
     spark = session("local-cluster[2,1,1024]", **settings)
     frame = spark.createDataFrame(table(rows())).repartition(6)

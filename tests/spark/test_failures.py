@@ -1,4 +1,4 @@
-"""What a cluster does to tasks changes nothing: executors die, tasks run twice, caches are lost."""
+"""What a cluster does to tasks changes nothing: executors die, tasks run again, caches are lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCENARIOS = ["plain", "dying", "straggling", "uncached", "steered"]
+SCENARIOS = ["plain", "dying", "failing", "uncached", "steered"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -42,6 +42,6 @@ def test_the_release_is_the_local_one(results, scenario) -> None:
     assert results[scenario]["report"] == here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["dying", "straggling", "steered"])
+@pytest.mark.parametrize("scenario", ["dying", "failing", "steered"])
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]
