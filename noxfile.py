@@ -36,7 +36,6 @@ nox.options.sessions = [
     "slow",
     "statistical",
     "mutants_sample",
-    "spark",
 ]
 nox.options.stop_on_first_error = False
 

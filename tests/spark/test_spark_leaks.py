@@ -42,7 +42,12 @@ def test_functions_show_no_key() -> None:
     request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
     schema = pa.schema([("user", pa.int64()), ("item", pa.int64())])
     plan = _core.ClusterSelection(request, schema, test_key=KEY).plan
-    for shown in (plan, _tasks.Encode(plan, 3), _tasks.Weigh(plan, 3, 0, b"abc"), _tasks.Name(plan, b"abc")):
+    for shown in (
+        plan,
+        _tasks.Encode(plan, ("user", "item"), 3),
+        _tasks.Weigh(plan, 3, 0, b"abc"),
+        _tasks.Name(plan, ("item",), b"abc"),
+    ):
         text = f"{shown!r} {shown}".encode()
         assert not [spelling for spelling in spellings(KEY) if spelling in text]
 
@@ -59,7 +64,7 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
     local = table([(f"person {user}", f"name {item}") for user, item in rows(300, 40)])
     plan = pickle.loads(pickle.dumps(_core.ClusterSelection(request, local.schema, test_key=KEY).plan))
-    encoded = list(_tasks.Encode(plan, 4)(local.to_batches()))
+    encoded = list(_tasks.Encode(plan, tuple(local.column_names), 4)(local.to_batches()))
     weighed = list(_tasks.Weigh(plan, 4, 0, b"")(encoded))
     decided = list(_tasks.Decide(plan, 0)(sorted(weighed, key=lambda batch: batch["route"][0].as_py())))
     assert [len(stage) > 0 for stage in (encoded, weighed, decided)] == [True] * 3

@@ -41,11 +41,16 @@ class Dataflow:
         self._plan = plan
         self._routes = routes
 
+    def _rows(self, columns: tuple[str, ...]) -> Any:
+        """The columns under plain names: PySpark does not quote names when it hands rows to tasks."""
+        chosen = self._data.select([quoted(name) for name in columns])
+        return chosen.toDF(*(f"column{place}" for place in range(len(columns))))
+
     @contextmanager
     def contributions(self) -> Iterator[Any]:
         """The packed contributions, those of a user together; kept while they are needed."""
-        rows = self._data.select([quoted(name) for name in self._columns])
-        encoded = rows.mapInArrow(_tasks.Encode(self._plan, self._routes), _ROUTED)
+        columns = tuple(self._columns)
+        encoded = self._rows(columns).mapInArrow(_tasks.Encode(self._plan, columns, self._routes), _ROUTED)
         contributions = _together(encoded).persist()
         try:
             yield contributions
@@ -99,12 +104,11 @@ class Dataflow:
 
         if not released:
             return []
-        items = self._columns[1:]
+        items = tuple(self._columns[1:])
         fields = item_types(self._data, items, is_text=self._plan.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
         with self._shared(released) as shared:
-            rows = self._data.select([quoted(name) for name in items])
-            named = rows.mapInArrow(_tasks.Name(self._plan, shared), schema)
+            named = self._rows(items).mapInArrow(_tasks.Name(self._plan, items, shared), schema)
             batches: list[Any] = named.dropDuplicates(["digest"]).toArrow().to_batches()
         return batches
 

@@ -33,10 +33,13 @@ def _arrow_type(kind: Any) -> Any:
     from pyspark.sql.pandas.types import to_arrow_type
 
     try:
-        return to_arrow_type(kind)
+        return to_arrow_type(kind, timezone="UTC")
     except PySparkTypeError:
         # Neither Spark nor dpsel can hand on such a column: it stands for a type that is refused.
         return pa.duration("us")
+    except TypeError:
+        # PySpark before 4.3 takes no time zone.
+        return to_arrow_type(kind)
 
 
 def exact_schema(data: Any, columns: Sequence[str]) -> Any:

@@ -50,7 +50,18 @@ class _Task(ABC):
 
 
 @dataclass(frozen=True)
-class Encode(_Task):
+class _OfRows(_Task):
+    """Reads rows of the table, whose columns get their names back."""
+
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Work through the batches of a partition."""
+        return super().__call__(batch.rename_columns(list(self.columns)) for batch in batches)
+
+
+@dataclass(frozen=True)
+class Encode(_OfRows):
     """Read rows of the table."""
 
     routes: int
@@ -174,7 +185,7 @@ class Total(_Task):
 
 
 @dataclass(frozen=True)
-class Name(_Task):
+class Name(_OfRows):
     """Look up the names of released items."""
 
     released: Any = field(repr=False)
