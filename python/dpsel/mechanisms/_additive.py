@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsel._arguments import as_number
-from dpsel.mechanisms._shared import ReleaseStep, check_release, written
+from dpsel.mechanisms._shared import ReleaseStep, check_alpha, check_release, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,4 @@ class Mad:
 
     def __post_init__(self) -> None:
         """Check at once: a mechanism that exists is valid."""
-        from dpsel import _core
-
-        object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
-        _core.validate_policy(self.alpha, 1)
+        check_alpha(self)

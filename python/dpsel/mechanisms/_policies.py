@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsel._arguments import as_int, as_number
-from dpsel.mechanisms._shared import ReleaseStep, check_release, written
+from dpsel._arguments import as_int
+from dpsel.mechanisms._shared import ReleaseStep, check_alpha, check_release, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,6 @@ class PolicyGaussian:
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
-    from dpsel import _core
-
-    object.__setattr__(policy, "alpha", as_number("alpha", policy.alpha))
     object.__setattr__(policy, "passes", as_int("passes", policy.passes))
-    _core.validate_policy(policy.alpha, policy.passes)
+    check_alpha(policy, policy.passes)
     check_release(policy.release)

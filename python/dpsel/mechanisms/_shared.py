@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
-from dpsel._arguments import type_name
+from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import InvalidParameterError
 
 ReleaseStep: TypeAlias = Literal["noise", "curve"]
@@ -19,6 +19,14 @@ def check_release(release: object) -> None:
             f'release must be "noise" or "curve", got {given}; "curve" releases more items, '
             '"noise" can publish noisy weights'
         )
+
+
+def check_alpha(mechanism: Any, passes: int = 1) -> None:
+    """Check the alpha of a frozen mechanism, and keep it as a float."""
+    from dpsel import _core
+
+    object.__setattr__(mechanism, "alpha", as_number("alpha", mechanism.alpha))
+    _core.validate_policy(mechanism.alpha, passes)
 
 
 def written(mechanism: Any) -> str:

@@ -6,6 +6,9 @@
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
+/// Exponents beyond this stand for a decay between 0 and 2 to minus that power.
+const FAR: i64 = 1_000_000_000_000_000;
+
 /// A non-negative real between `lo` and `hi` times 2^`exponent`.
 #[derive(Debug, Clone)]
 pub(super) struct Enclosure {
@@ -18,11 +21,6 @@ impl Enclosure {
     /// Exactly the integer `n`.
     pub(super) fn integer(n: BigUint) -> Self {
         Self { lo: n.clone(), hi: n, exponent: 0 }
-    }
-
-    /// Between 0 and 2^`exponent`.
-    pub(super) fn at_most_power(exponent: i64) -> Self {
-        Self { lo: BigUint::zero(), hi: BigUint::one(), exponent }
     }
 
     /// The product, to about `bits` bits.
@@ -58,6 +56,15 @@ impl Enclosure {
             power = power.mul(&power, work);
         }
         power
+    }
+
+    /// e^-(`rate` `level`) for a positive, finite rate, with a relative error of about 2^-`bits`.
+    pub(super) fn decay(rate: f64, level: u128, bits: u64) -> Self {
+        if level as f64 * rate > FAR as f64 {
+            return Self { lo: BigUint::zero(), hi: BigUint::one(), exponent: -FAR };
+        }
+        let (mantissa, exponent) = exact_parts(rate);
+        Self::exp_neg(&(BigUint::from(mantissa) * level), exponent, bits)
     }
 
     /// floor(lower end 2^`bits`) and ceil(upper end 2^`bits`).

@@ -8,9 +8,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
 
-use num_bigint::BigUint;
-
-use super::enclosure::{Enclosure, exact_parts};
+use super::enclosure::Enclosure;
 use super::peel::{Picked, threshold};
 use super::ranking::Ranking;
 use super::scaled::Scaled;
@@ -124,8 +122,7 @@ impl<'a> Flip<'a> {
         }
         let rough = Scaled::decay(self.rate, gap.into()).shifted(power.into()).to_interval();
         Uniform::default().is_below(rough, coins, |bits| {
-            let (mantissa, exponent) = exact_parts(self.rate);
-            Enclosure::exp_neg(&(BigUint::from(mantissa) * gap), exponent, bits).shifted(power.into())
+            Enclosure::decay(self.rate, gap.into(), bits).shifted(power.into())
         })
     }
 }

@@ -9,10 +9,11 @@ use std::collections::HashSet;
 
 use num_bigint::BigUint;
 
+use super::enclosure::Enclosure;
 use super::exponential::Exponential;
 use super::joint::Sequences;
 use super::levels::{LevelLaw, Levels};
-use super::mass::{decay, mass};
+use super::mass::mass;
 use super::scaled::Scaled;
 use super::uniform::forced_slow;
 use crate::random::Coins;
@@ -61,7 +62,7 @@ fn is_taken(
     let mut bits = FIRST;
     loop {
         let (z_lo, z_hi) = mass(law, law.largest_loss(), bits, bits / 8);
-        let (p_lo, p_hi) = decay(law.rate(), loss, bits).fixed_point(bits);
+        let (p_lo, p_hi) = Enclosure::decay(law.rate(), loss, bits).fixed_point(bits);
         let one = BigUint::from(1_u32) << bits;
         let (rest_lo, rest_hi) = (&one - p_hi.min(one.clone()), &one - p_lo);
         let (limit_lo, limit_hi) = limit.fixed_point(bits, coins);

@@ -12,7 +12,7 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use num_bigint::BigUint;
 
-use super::enclosure::{Enclosure, exact_parts};
+use super::enclosure::Enclosure;
 use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::{Bits, Coins};
@@ -134,8 +134,7 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
         let mass = self.law.size(level) * Scaled::decay(rate, level) * Scaled::integer(factor);
         let rough = mass.shifted(shift).to_interval() / Interval::integer(weight.into());
         Uniform::default().is_below(rough, coins, |bits| {
-            let (mantissa, exponent) = exact_parts(rate);
-            let decay = Enclosure::exp_neg(&(BigUint::from(mantissa) * level), exponent, bits);
+            let decay = Enclosure::decay(rate, level, bits);
             let size = Enclosure::integer(self.law.exact_size(level) * factor);
             size.mul(&decay, bits).shifted(shift).div(&weight.into(), bits)
         })

@@ -8,11 +8,8 @@ use std::collections::BinaryHeap;
 
 use num_bigint::BigUint;
 
-use super::enclosure::{Enclosure, exact_parts};
+use super::enclosure::Enclosure;
 use super::levels::LevelLaw;
-
-/// Exponents beyond this stand for a decay between 0 and e to that power.
-const FAR: i64 = 1_000_000_000_000_000;
 
 /// Integers between which the total mass lies, times 2^-`bits`; they differ by at most a 2^-`narrow`-th of it, or by what
 /// so many bits leave open. No outcome has a loss above `last`.
@@ -38,15 +35,6 @@ pub(super) fn mass(law: &impl LevelLaw, last: u128, bits: u64, narrow: u64) -> (
     (lo, hi)
 }
 
-/// Integers between which e^-(rate `level`) lies, times 2^-`bits`.
-pub(super) fn decay(rate: f64, level: u128, bits: u64) -> Enclosure {
-    if level as f64 * rate > FAR as f64 {
-        return Enclosure::at_most_power(-FAR);
-    }
-    let (mantissa, exponent) = exact_parts(rate);
-    Enclosure::exp_neg(&(BigUint::from(mantissa) * level), exponent, bits)
-}
-
 /// The outcomes of losses `first` to `last`.
 struct Stretch {
     first: u128,
@@ -67,7 +55,7 @@ impl Stretch {
         (last, up_to): (u128, BigUint),
     ) -> Self {
         let outcomes = Enclosure::integer(&up_to - &before);
-        let weigh = |level| outcomes.mul(&decay(law.rate(), level, bits), bits).fixed_point(bits);
+        let weigh = |level| outcomes.mul(&Enclosure::decay(law.rate(), level, bits), bits).fixed_point(bits);
         let (lo, hi) = (weigh(last).0, weigh(first).1);
         Self { first, last, before, up_to, lo, hi }
     }
