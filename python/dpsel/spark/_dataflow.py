@@ -1,13 +1,15 @@
 """The stages of a release as Spark jobs.
 
-    rows -> Encode -> shuffle by user -> kept
-    kept -> Census -> shuffle by mark -> Crowds -> driver
-    kept -> [Weigh -> shuffle by item -> Decide -> driver] each round
+    rows -> Encode -> shuffle by user, and by mark -> kept
+    kept -> Crowds -> driver
+    kept -> Settle -> settled
+    settled -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each round of evidence
     kept -> Count -> shuffle by item -> Total -> driver
     rows -> Name -> shuffle of released items -> driver
 
-Only decisions and counts come to the driver, as digests with numbers, and the names of what is released.
+What is kept has routes of users, from 0 on, and those of marks, below 0. Only decisions and counts come to
+the driver, as digests with numbers, and the names of what is released.
 """
 
 from __future__ import annotations
@@ -48,35 +50,42 @@ class Dataflow:
 
     @contextmanager
     def contributions(self) -> Iterator[Any]:
-        """The packed contributions, those of a user together; kept while they are needed."""
+        """The packed contributions, those of a user together, and the census; kept while they are needed."""
         columns = tuple(self._columns)
-        encoded = self._rows(columns).mapInArrow(_tasks.Encode(self._plan, columns, self._routes), _ROUTED)
-        contributions = _together(encoded).persist()
-        try:
+        encode = _tasks.Encode(self._plan, columns, self._routes, self._with_census)
+        with _kept(_together(self._rows(columns).mapInArrow(encode, _ROUTED))) as contributions:
             yield contributions
-        finally:
-            contributions.unpersist()
+
+    @property
+    def _with_census(self) -> bool:
+        """Whether it helps to know how many users items have: not where single users may release some."""
+        return not self._plan.is_steered and self._plan.few >= 1
 
     def selected(self, contributions: Any) -> bytes:
         """Run the rounds; return the packed decisions of all."""
         return self._steered(contributions) if self._plan.is_steered else self._decided(contributions)
 
     def _decided(self, contributions: Any) -> bytes:
-        few, released = self._plan.few, b""
-        with self._shared(self._crowds(contributions, few)) as crowds:
+        released = b""
+        with self._settled(contributions) as settled:
             for number in range(self._plan.rounds):
                 with self._shared(released) as shared:
-                    weigh = _tasks.Weigh(self._plan, self._routes, number, shared, few, crowds)
-                    weights = _together(contributions.mapInArrow(weigh, _ROUTED))
+                    weigh = _tasks.Weigh(self._plan, self._routes, number, shared)
+                    weights = _together(settled.mapInArrow(weigh, _ROUTED))
                     released += _collected(weights.mapInArrow(_tasks.Decide(self._plan, number), _PACKED))
         return released
 
-    def _crowds(self, contributions: Any, few: int) -> bytes | None:
-        """What tells which items no round can release; nothing where single users may release some."""
-        if few < 1:
-            return None
-        marks = _together(contributions.mapInArrow(_tasks.Census(self._plan, self._routes), _ROUTED))
-        return _collected(marks.mapInArrow(_tasks.Crowds(self._plan, few), _PACKED))
+    @contextmanager
+    def _settled(self, contributions: Any) -> Iterator[Any]:
+        """What the rounds need of the contributions, kept."""
+        few, crowds = self._plan.few, None
+        if self._with_census:
+            marks = contributions.where("route < 0")
+            crowds = _collected(marks.mapInArrow(_tasks.Crowds(self._plan, few), _PACKED))
+        with self._shared(crowds) as shared:
+            settle = _tasks.Settle(self._plan, few, shared)
+            with _kept(_of_users(contributions).mapInArrow(settle, _ROUTED)) as settled:
+                yield settled
 
     def _steered(self, contributions: Any) -> bytes:
         """One job for all rounds: nothing comes to the driver before the end."""
@@ -95,7 +104,7 @@ class Dataflow:
         """Count the users of these items, or of all; keep so many of the largest counts, or all."""
         with self._shared(wanted) as shared:
             count = _tasks.Count(self._plan, self._routes, bounded, shared)
-            counts = _together(contributions.mapInArrow(count, _ROUTED))
+            counts = _together(_of_users(contributions).mapInArrow(count, _ROUTED))
             return _collected(counts.mapInArrow(_tasks.Total(self._plan, most), _PACKED))
 
     def names(self, released: bytes) -> list[Any]:
@@ -127,6 +136,21 @@ class Dataflow:
             yield broadcast
         finally:
             broadcast.destroy()
+
+
+@contextmanager
+def _kept(made: Any) -> Iterator[Any]:
+    """Keep what was made until it is no longer needed."""
+    kept = made.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+def _of_users(contributions: Any) -> Any:
+    """Leave the census out."""
+    return contributions.where("route >= 0")
 
 
 def _together(routed: Any) -> Any:

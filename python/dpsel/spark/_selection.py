@@ -45,7 +45,8 @@ def select_partitions(
     at it later draws nothing again.
 
     Args:
-        data: A Spark DataFrame. It is read twice, so it should give the same rows both times.
+        data: A Spark DataFrame. Items of integers, dates and the like are read once. Texts and several
+            columns are read twice, so they should be the same both times.
         user: Column that identifies the user, the unit of privacy. Null users are refused.
         item: Column of the item, or several columns that make up one. Null items are dropped.
         privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
@@ -92,7 +93,7 @@ def select_partitions(
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
-        named = flow.names(released)
+        named = flow.names(released) if selection.looks_up(schema) else []
     return SparkRelease(
         Release(selection.publish(named, released, schema, reason), "pyarrow"), frame.sparkSession
     )

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dpsel import _core
 
 __all__ = [
-    "Census",
     "Count",
     "Crowds",
     "Decide",
     "Encode",
     "Name",
+    "Settle",
     "Steer",
     "Tilt",
     "Total",
@@ -62,24 +62,14 @@ class _OfRows(_Task):
 
 @dataclass(frozen=True)
 class Encode(_OfRows):
-    """Read rows of the table."""
+    """Read rows of the table, and perhaps count the users of items by a part of the digest."""
 
     routes: int
+    with_census: bool
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.encode(self.routes)
-
-
-@dataclass(frozen=True)
-class Census(_Task):
-    """Count the users of items, by a part of the digest."""
-
-    routes: int
-
-    def start(self) -> _core.ClusterTask:
-        """Return the compiled task."""
-        return self.plan.census(self.routes)
+        return self.plan.encode(self.routes, self.with_census)
 
 
 @dataclass(frozen=True)
@@ -94,19 +84,28 @@ class Crowds(_Task):
 
 
 @dataclass(frozen=True)
+class Settle(_Task):
+    """Keep of each user what rounds need: its number of items, and those that can be released."""
+
+    few: int
+    crowds: Any = field(repr=False)
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.settle(self.few, None if self.crowds is None else _value(self.crowds))
+
+
+@dataclass(frozen=True)
 class Weigh(_Task):
     """Add up the weights of a round without the items released before, or that it cannot release."""
 
     routes: int
     round: int
     released: Any = field(repr=False)
-    few: int = 0
-    crowds: Any = field(default=None, repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        crowds = None if self.crowds is None else _value(self.crowds)
-        return self.plan.weigh(self.routes, self.round, _value(self.released), self.few, crowds)
+        return self.plan.weigh(self.routes, self.round, _value(self.released))
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def select_top_k(
     counts users; the draw is made on the driver. It runs at once, and the answer is final.
 
     Args:
-        data: A Spark DataFrame. Without ``domain`` it is read twice, so it should give the same rows both
-            times.
+        data: A Spark DataFrame. Without ``domain`` items of texts and of several columns are read twice, so
+            they should be the same both times.
         user: Column that identifies the user, the unit of privacy. Null users are refused.
         item: Column of the item, or several columns that make up one. Null items are dropped.
         k: Number of items.
@@ -92,7 +92,7 @@ def select_top_k(
     with own_errors():
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(draw.items) if labels is None else []
+        named = flow.names(draw.items) if top_k.looks_up(schema) else []
     answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
     return SparkTopKRelease(answer, frame.sparkSession)
 

@@ -47,6 +47,12 @@ impl ClusterSelection {
         ClusterPlan { plan: self.selection.plan().clone() }
     }
 
+    /// Whether names have to be looked up in the table.
+    fn looks_up(&self, schema: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let schema = arrow_schema(schema)?;
+        guarded(|| self.selection.looks_up(&schema))
+    }
+
     /// The release, from what the naming tasks found.
     #[pyo3(signature = (named, released, schema, chosen=None))]
     fn publish(
@@ -117,6 +123,12 @@ impl ClusterTopK {
         Ok(ClusterDraw { drawn })
     }
 
+    /// Whether names have to be looked up in the table.
+    fn looks_up(&self, schema: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let schema = arrow_schema(schema)?;
+        guarded(|| self.top_k.looks_up(&schema))
+    }
+
     /// The answer; `named` is what the naming tasks found.
     #[pyo3(signature = (named, draw, schema, chosen=None))]
     fn publish(
@@ -184,9 +196,9 @@ impl ClusterPlan {
         self.plan.work().columns.ngrams.is_some()
     }
 
-    /// The task that reads the table.
-    fn encode(&self, routes: u32) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.encode(routes)).map(ClusterTask::new)
+    /// The task that reads the table; with a census it counts the users of items as well.
+    fn encode(&self, routes: u32, with_census: bool) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.encode(routes, with_census)).map(ClusterTask::new)
     }
 
     /// The most users with whom hardly any item is released.
@@ -195,31 +207,24 @@ impl ClusterPlan {
         self.plan.few()
     }
 
-    /// The task that counts the users of items, by a part of the digest.
-    fn census(&self, routes: u32) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.census(routes)).map(ClusterTask::new)
-    }
-
-    /// The task that adds these up, and keeps what is above a few.
+    /// The task that adds up the users of items, and keeps what is above a few.
     fn crowds(&self, few: u32) -> ClusterTask {
         ClusterTask::new(self.plan.crowds(few))
     }
 
-    /// The task that weighs a round without the items released before, and without those that the crowds rule out.
-    #[pyo3(signature = (routes, round, released, few=0, crowds=None))]
-    fn weigh(
-        &self,
-        routes: u32,
-        round: u32,
-        released: &[u8],
-        few: u32,
-        crowds: Option<&[u8]>,
-    ) -> PyResult<ClusterTask> {
+    /// The task that keeps of each user what the rounds need; with crowds, only the items that some round can release.
+    #[pyo3(signature = (few=0, crowds=None))]
+    fn settle(&self, few: u32, crowds: Option<&[u8]>) -> PyResult<ClusterTask> {
         guarded(|| {
             let users = crowds.map(|crowds| MostUsers::unpack(few, crowds)).transpose()?;
-            self.plan.weigh(routes, round, Decisions::unpack(released)?, users)
+            self.plan.settle(users)
         })
         .map(ClusterTask::new)
+    }
+
+    /// The task that weighs a round without the items released before.
+    fn weigh(&self, routes: u32, round: u32, released: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.weigh(routes, round, Decisions::unpack(released)?)).map(ClusterTask::new)
     }
 
     /// The task that decides a round.

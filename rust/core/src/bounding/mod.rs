@@ -62,6 +62,25 @@ impl BoundedContributions {
         control.check()
     }
 
+    /// Put all items of users with more than D0 in order of priority, the reserve too.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(crate) fn order_all(&mut self, control: &Control) -> Result<()> {
+        self.for_each_user(control, |user, order| {
+            if user.items.len() > order.bound && (*user.ordered as usize) < user.items.len() {
+                order.sort(user, usize::MAX);
+            }
+        });
+        control.check()
+    }
+
+    /// All items of a user, the kept ones first.
+    pub(crate) fn all_items(&self, user: usize) -> &[u32] {
+        let (start, len) = (self.contributions.starts[user], self.contributions.lens[user]);
+        &self.contributions.items.as_slice()[start..start + len as usize]
+    }
+
     /// Drop what bounding left out: no other item will ever move up.
     pub(crate) fn forget_reserve(&mut self) {
         for len in &mut self.contributions.lens {
@@ -212,15 +231,19 @@ struct Order<'a> {
 
 impl Order<'_> {
     /// See to it that the items that the user keeps lead the others in order of priority.
+    fn restore(&mut self, user: &mut User<'_>) {
+        if *user.len as usize > self.bound && (*user.ordered as usize) < self.bound {
+            self.sort(user, self.bound.saturating_mul(AHEAD));
+        }
+    }
+
+    /// Put the `first` of a user's items, or all if there are no more, in order of priority before the others.
     ///
     /// The order is that of PRF(key, "bound", user, item). Ties need equal leading 96 bits: for a user of n items they
     /// happen with probability below n^2 / 2^97, and then the choice between the two depends on their codes.
     #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the item's code")]
-    fn restore(&mut self, user: &mut User<'_>) {
+    fn sort(&mut self, user: &mut User<'_>, first: usize) {
         let items = &mut user.items[..*user.len as usize];
-        if items.len() <= self.bound || *user.ordered as usize >= self.bound {
-            return;
-        }
         let keyed = &mut self.keyed;
         keyed.clear();
         keyed.extend(items.iter().map(|&item| self.digests.get(ItemCode(item)).0));
@@ -228,7 +251,7 @@ impl Order<'_> {
         for (word, &item) in keyed.iter_mut().zip(items.iter()) {
             *word = *word >> 32 << 32 | u128::from(item);
         }
-        let first = keyed.len().min(self.bound.saturating_mul(AHEAD));
+        let first = first.min(keyed.len());
         if first < keyed.len() {
             keyed.select_nth_unstable(first);
         }

@@ -1,6 +1,7 @@
 //! Where all weights of an item come together: they are added up, route after route.
 
 use arrow_array::RecordBatch;
+use num_traits::SaturatingAdd;
 
 use super::Stage;
 use super::packing::unpack_weights;
@@ -75,6 +76,18 @@ fn whole(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
 pub(super) fn sum(mut parts: impl Iterator<Item = u64>) -> Result<u64> {
     let sum = parts.try_fold(0_u64, u64::checked_add);
     sum.filter(|sum| *sum <= LARGEST).ok_or(TOO_MANY)
+}
+
+/// Sort by key, and put the numbers of equal keys together.
+pub(super) fn add_up<K: Ord + Copy, N: SaturatingAdd>(parts: &mut Vec<(K, N)>) {
+    parts.sort_unstable_by_key(|(key, _)| *key);
+    parts.dedup_by(|next, sum| {
+        let same = next.0 == sum.0;
+        if same {
+            sum.1 = sum.1.saturating_add(&next.1);
+        }
+        same
+    });
 }
 
 impl<V: Verdict> Stage for AtItems<V> {

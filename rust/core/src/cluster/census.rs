@@ -12,77 +12,39 @@ use std::hash::BuildHasherDefault;
 use arrow_array::RecordBatch;
 
 use super::Stage;
+use super::at_items::add_up;
 use super::decide::DigestHasher;
-use super::packing::{count_places, push_marked, push_pair, take_marked, take_pair};
+use super::packing::{push_marked, push_pair, take_marked, take_pair};
 use super::routing::{InOrder, Routed, Routes, packed_batch, unrouted};
+use crate::contributions::Contributions;
 use crate::random::{Digest, Words};
 use crate::threshold::Decider;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
-
-/// Numbers added up before they are sent.
-const HELD: usize = 1 << 23;
 
 /// 32 bits of a digest that no route is made from.
 fn mark(item: Digest) -> u32 {
     (item.0 >> 96) as u32
 }
 
-/// Counts the users of marks in packed contributions.
-#[derive(Debug)]
-pub struct Census {
-    routes: Routes,
-    users: Vec<(u32, u32)>,
-}
-
-impl Census {
-    pub(super) fn new(routes: Routes) -> Self {
-        Self { routes, users: Vec::new() }
-    }
-
-    fn send(&mut self) -> Result<Vec<RecordBatch>> {
-        add_up(&mut self.users);
-        let mut made = Routed::default();
-        let route = |(mark, _): &(u32, u32)| self.routes.of_mark(*mark);
-        for group in self.users.chunk_by(|a, b| route(a) == route(b)) {
-            let (mut packed, mut before) = (Vec::new(), 0);
-            for &(mark, users) in group {
-                push_marked(mark - before, users, &mut packed);
-                before = mark;
-            }
-            made.push(route(&group[0]), packed);
+/// Numbers of users of all items of some contributions, by mark. Their routes are those of marks below zero: -1, -2, ...
+pub(super) fn census(contributions: &Contributions, routes: Routes) -> Routed {
+    let digests = contributions.vocabulary.digests_from(0..contributions.vocabulary.code_bound());
+    let counted = digests.into_iter().zip(contributions.users_of_items());
+    let mut users: Vec<(u32, u32)> =
+        counted.filter(|(_, users)| *users > 0).map(|(item, users)| (mark(item), users)).collect();
+    add_up(&mut users);
+    let mut made = Routed::default();
+    let route = |(mark, _): &(u32, u32)| routes.of_mark(*mark);
+    for group in users.chunk_by(|a, b| route(a) == route(b)) {
+        let (mut packed, mut before) = (Vec::new(), 0);
+        for &(mark, users) in group {
+            push_marked(mark - before, users, &mut packed);
+            before = mark;
         }
-        self.users.clear();
-        made.into_batches()
+        made.push(-1 - route(&group[0]), packed);
     }
-}
-
-impl Stage for Census {
-    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (_, packed) in unrouted(&batch)? {
-            count_places(packed, |item, users| self.users.push((mark(item), users)))?;
-            if self.users.len() >= HELD {
-                add_up(&mut self.users);
-            }
-        }
-        if self.users.len() < HELD / 2 { Ok(Vec::new()) } else { self.send() }
-    }
-
-    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.send()
-    }
-}
-
-/// Sort by mark, and put equal marks together.
-fn add_up(users: &mut Vec<(u32, u32)>) {
-    users.sort_unstable_by_key(|(mark, _)| *mark);
-    users.dedup_by(|next, sum| {
-        let same = next.0 == sum.0;
-        if same {
-            sum.1 = sum.1.saturating_add(next.1);
-        }
-        same
-    });
+    made
 }
 
 /// Adds up the numbers of users, and keeps those above a few.
@@ -153,15 +115,39 @@ impl MostUsers {
     fn of(&self, item: Digest) -> u32 {
         self.above.get(&mark(item)).copied().unwrap_or(self.few)
     }
+}
 
-    /// Leave out the items that the rule would not release even if all their users gave them a unit.
-    pub(super) fn retain_possible(&self, items: &mut Vec<(Digest, u64)>, rule: &Decider, words: &Words) {
-        let digests: Vec<Digest> = items.iter().map(|(item, _)| *item).collect();
-        let mut drawn = vec![0; digests.len()];
-        words.fill(&digests, &mut drawn);
-        let mut drawn = drawn.into_iter();
-        items.retain(|(item, _)| {
-            drawn.next().is_some_and(|word| rule.releases(u64::from(self.of(*item)) * UNIT, word))
-        });
+/// What tells which items some round can release.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    users: MostUsers,
+    rounds: Vec<(Decider, Words)>,
+}
+
+impl Candidates {
+    pub(super) fn new(users: MostUsers, rounds: Vec<(Decider, Words)>) -> Self {
+        Self { users, rounds }
     }
+
+    /// The most users that each item can have; `None` for items that no round would release even if all of these gave them
+    /// a unit.
+    pub(super) fn most_users(&self, items: &[Digest]) -> Vec<Option<u32>> {
+        let mut found = vec![None; items.len()];
+        let mut drawn = vec![0; items.len()];
+        for (rule, words) in &self.rounds {
+            words.fill(items, &mut drawn);
+            for ((found, item), word) in found.iter_mut().zip(items).zip(&drawn) {
+                let users = self.users.of(*item);
+                if found.is_none() && can_release(rule, users, *word) {
+                    *found = Some(users);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether so many users could have an item released.
+pub(super) fn can_release(rule: &Decider, users: u32, word: u128) -> bool {
+    rule.releases(u64::from(users) * UNIT, word)
 }

@@ -1,8 +1,10 @@
-//! Rows of the table become packed contributions, routed by user.
+//! Rows of the table become packed contributions, routed by user, and numbers of users, routed by mark.
 
 use arrow_array::RecordBatch;
 
 use super::Stage;
+use super::census::census;
+use super::dictionary::Dictionaries;
 use super::packing::Packer;
 use super::plan::{Plan, read};
 use super::routing::{Routed, Routes};
@@ -43,12 +45,14 @@ impl Waiting {
 pub struct Encode {
     plan: Plan,
     routes: Routes,
+    /// Whether the users of items are counted as well.
+    with_census: bool,
     waiting: Waiting,
 }
 
 impl Encode {
-    pub(super) fn new(plan: Plan, routes: Routes) -> Self {
-        Self { plan, routes, waiting: Waiting::default() }
+    pub(super) fn new(plan: Plan, routes: Routes, with_census: bool) -> Self {
+        Self { plan, routes, with_census, waiting: Waiting::default() }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
@@ -56,16 +60,21 @@ impl Encode {
         let Some(contributions) = read(batches, columns, self.plan.key())? else {
             return Ok(Vec::new());
         };
-        pack(&contributions, self.routes).into_batches()
+        let mut made =
+            pack(&contributions, &Dictionaries::new(self.plan.key()), self.routes).into_batches()?;
+        if self.with_census {
+            made.extend(census(&contributions, self.routes).into_batches()?);
+        }
+        Ok(made)
     }
 }
 
 /// All users, those of a route together.
-fn pack(contributions: &Contributions, routes: Routes) -> Routed {
+fn pack(contributions: &Contributions, dictionaries: &Dictionaries, routes: Routes) -> Routed {
     let users = contributions.users.iter().enumerate();
     let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (routes.of(*digest), at)).collect();
     order.sort_unstable();
-    let mut packer = Packer::new(contributions);
+    let mut packer = Packer::new(contributions, dictionaries);
     let mut made = Routed::default();
     for group in order.chunk_by(|a, b| a.0 == b.0) {
         for &(route, user) in group {

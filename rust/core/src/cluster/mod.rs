@@ -5,11 +5,12 @@
 //!
 //! | stage | takes | makes | then |
 //! |---|---|---|---|
-//! | [`Encode`] | rows of the table | packed contributions, routed by user | all of a user's come together |
-//! | [`Census`] | packed contributions | packed numbers of users, routed by mark | all of a mark's come together |
-//! | [`Crowds`] | packed numbers of users | the large ones | every `Weigh` knows which items cannot be released |
-//! | [`Weigh`] | packed contributions | packed weights or counts, routed by item | all of an item's come together |
+//! | [`Encode`] | rows of the table | packed contributions, routed by user; packed numbers of users, routed by mark | all of a user's, and of a mark's, come together |
+//! | [`Crowds`] | packed numbers of users | the large ones | every `Settle` knows which items cannot be released |
+//! | [`Settle`] | packed contributions | settled contributions | they are kept for the rounds |
+//! | [`Weigh`] | settled contributions | packed weights, routed by item | all of an item's come together |
 //! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round |
+//! | [`Count`] | packed contributions | packed counts, routed by item | all of an item's come together |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`Tilt`] | packed contributions and states of items | packed weights and states, routed by item | all of an item's come together |
 //! | [`Steer`] | packed weights and states | new states, or decisions | states go to the users who hold the item |
@@ -20,13 +21,16 @@
 
 mod at_items;
 mod census;
+mod count;
 mod decide;
+mod dictionary;
 mod encode;
 mod name;
 mod packing;
 mod plan;
 mod routing;
 mod selection;
+mod settle;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -38,12 +42,14 @@ mod weigh;
 use arrow_array::RecordBatch;
 
 pub use at_items::{AtItems, Verdict};
-pub use census::{Census, Crowds, MostUsers};
+pub use census::{Crowds, MostUsers};
+pub use count::Count;
 pub use decide::{Decide, Decisions};
 pub use encode::Encode;
 pub use name::Name;
 pub use plan::{Plan, Work};
 pub use selection::Selection;
+pub use settle::Settle;
 pub use steer::Steer;
 pub use tilt::Tilt;
 pub use top_k::{Drawn, TopK};

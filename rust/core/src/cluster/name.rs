@@ -11,8 +11,8 @@ use super::decide::Decisions;
 use super::encode::Waiting;
 use super::plan::{Plan, read};
 use crate::contributions::ItemCode;
-use crate::ingest;
-use crate::random::Digest;
+use crate::ingest::{self, ItemSchema};
+use crate::random::{Digest, Digester, Purpose, ReleaseKey};
 use crate::request::Columns;
 use crate::{Error, Result};
 
@@ -86,13 +86,33 @@ impl Stage for Name {
     }
 }
 
-/// What all naming tasks found: the digests, and the columns of the items.
-pub(super) fn put_together(
+/// Whether the items of a table have to be looked up in it. Those of integers and the like need not: their digests are
+/// permuted values.
+///
+/// # Errors
+/// As for the schema of a table.
+pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> {
+    Ok(ingest::item_schema(schema, columns)?.integer_kind().is_none())
+}
+
+/// The columns of items, and their digests in the order of the rows. What all naming tasks found is asked where the digests
+/// alone do not tell.
+pub(super) fn items_of(
+    digests: Vec<Digest>,
     named: &[RecordBatch],
-    columns: &Columns,
-    schema: &Schema,
+    schema: &ItemSchema,
+    key: &ReleaseKey,
 ) -> Result<(Vec<Digest>, RecordBatch)> {
-    let schema = ingest::item_schema(schema, columns)?.arrow_schema();
+    let Some(kind) = schema.integer_kind() else {
+        return put_together(named, schema);
+    };
+    let values = Digester::new(key, Purpose::ItemDigest).integers_of(kind, &digests).ok_or(MISMATCH)?;
+    Ok((digests, schema.decode_integers(&values)?))
+}
+
+/// What all naming tasks found.
+fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Digest>, RecordBatch)> {
+    let schema = schema.arrow_schema();
     let mut digests = Vec::new();
     let mut items = vec![RecordBatch::new_empty(schema.clone())];
     for batch in named {

@@ -4,7 +4,7 @@
 //! dictionary with each user who has it. Frequent items come early and so have small places, which take one or two
 //! bytes. Layout, all little-endian:
 //!
-//! * `items: u32`, `users: u32`, then `items` digests of 16 bytes;
+//! * `users: u32`, then the [dictionary](super::dictionary);
 //! * for each user its digest, the number of its items and their places as variable-length integers.
 //!
 //! Weights are packed as digest and variable-length integer, one after the other. Messages are weights with the state of
@@ -18,8 +18,9 @@ use crate::threshold::ItemState;
 use crate::{Error, Result};
 
 use super::decide::ByDigest;
+use super::dictionary::Dictionaries;
 
-const CORRUPT: Error = Error::Internal("a packed value is damaged");
+pub(super) const CORRUPT: Error = Error::Internal("a packed value is damaged");
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();
 /// Rows handed to a builder at once.
@@ -29,6 +30,7 @@ const ROWS: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Packer<'a> {
     digests: Digests<'a>,
+    dictionaries: &'a Dictionaries,
     /// Place in the dictionary plus one of each item code.
     places: Vec<u32>,
     dictionary: Vec<u32>,
@@ -37,10 +39,11 @@ pub(super) struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(contributions: &'a Contributions) -> Self {
+    pub(super) fn new(contributions: &'a Contributions, dictionaries: &'a Dictionaries) -> Self {
         let vocabulary = &contributions.vocabulary;
         Self {
             digests: vocabulary.digests(),
+            dictionaries,
             places: vec![0; vocabulary.code_bound()],
             dictionary: Vec::new(),
             users: 0,
@@ -48,9 +51,9 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Bytes of the packed value so far.
+    /// The most bytes that the packed value takes so far.
     pub(super) fn bytes(&self) -> usize {
-        8 + self.dictionary.len() * DIGEST + self.body.len()
+        9 + self.dictionary.len() * DIGEST + self.body.len()
     }
 
     pub(super) fn add_user(&mut self, user: Digest, items: &[u32]) {
@@ -73,12 +76,12 @@ impl<'a> Packer<'a> {
             return None;
         }
         let mut packed = Vec::with_capacity(self.bytes());
-        packed.extend(u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
         packed.extend(std::mem::take(&mut self.users).to_le_bytes());
-        for item in self.dictionary.drain(..) {
-            packed.extend(self.digests.get(ItemCode::new(item)).0.to_le_bytes());
+        let items = self.dictionary.drain(..).map(|item| {
             self.places[item as usize] = 0;
-        }
+            self.digests.get(ItemCode::new(item))
+        });
+        self.dictionaries.push(&items.collect::<Vec<_>>(), &mut packed);
         packed.append(&mut self.body);
         Some(packed)
     }
@@ -92,10 +95,14 @@ impl Payload for Nameless {
 }
 
 /// Add packed contributions to a builder; returns the number of rows.
-pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<usize> {
+pub(super) fn unpack(
+    packed: &[u8],
+    dictionaries: &Dictionaries,
+    builder: &ContributionsBuilder,
+) -> Result<usize> {
     let mut rest = packed;
-    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
+    let users = take_u32(&mut rest)?;
+    let dictionary = dictionaries.take(&mut rest)?;
     let mut worker = builder.worker();
     let mut codes: Vec<ItemCode> = Vec::with_capacity(dictionary.len());
     worker.intern(&dictionary, &Nameless, &mut codes)?;
@@ -116,24 +123,6 @@ pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<us
     }
     rows.flush()?;
     if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
-}
-
-/// How many users of packed contributions have each item.
-pub(super) fn count_places(packed: &[u8], mut each: impl FnMut(Digest, u32)) -> Result<()> {
-    let mut rest = packed;
-    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
-    let mut counts = vec![0_u32; dictionary.len()];
-    for _ in 0..users {
-        take_digest(&mut rest)?;
-        for _ in 0..take_integer(&mut rest)? {
-            let place = usize::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
-            let count = counts.get_mut(place).ok_or(CORRUPT)?;
-            *count = count.saturating_add(1);
-        }
-    }
-    dictionary.into_iter().zip(counts).for_each(|(item, count)| each(item, count));
-    if rest.is_empty() { Ok(()) } else { Err(CORRUPT) }
 }
 
 /// Rows on their way to a builder.
@@ -266,7 +255,7 @@ fn take_state(rest: &mut &[u8]) -> Result<ItemState> {
 
 /// Seven bits to a byte, the lowest first; the top bit says that more follow.
 #[expect(clippy::cast_possible_truncation, reason = "the low byte is meant")]
-fn push_integer(mut value: u64, out: &mut Vec<u8>) {
+pub(super) fn push_integer(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -274,7 +263,7 @@ fn push_integer(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-fn take_integer(rest: &mut &[u8]) -> Result<u64> {
+pub(super) fn take_integer(rest: &mut &[u8]) -> Result<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (byte, tail) = rest.split_first().ok_or(CORRUPT)?;
@@ -287,13 +276,13 @@ fn take_integer(rest: &mut &[u8]) -> Result<u64> {
     Err(CORRUPT)
 }
 
-fn take_u32(rest: &mut &[u8]) -> Result<u32> {
+pub(super) fn take_u32(rest: &mut &[u8]) -> Result<u32> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(u32::from_le_bytes(*word))
 }
 
-fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
+pub(super) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(Digest(u128::from_le_bytes(*word)))
@@ -343,10 +332,10 @@ mod tests {
         fn damaged_values_are_refused(packed in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = unpack_weights(&packed, &mut Vec::new());
             let _ = unpack_messages(&packed, |_| {});
-            let _ = count_places(&packed, |_, _| {});
             let _ = unpack_states(&packed, &mut States::default());
             let control = crate::control::Control::default();
-            let _ = unpack(&packed, &ContributionsBuilder::new(crate::contributions::KeyLayout::Words, &control));
+            let dictionaries = Dictionaries::new(&crate::random::ReleaseKey::insecure_test([0; 32]));
+            let _ = unpack(&packed, &dictionaries, &ContributionsBuilder::new(crate::contributions::KeyLayout::Words, &control));
         }
     }
 }

@@ -8,15 +8,17 @@ use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 
 use super::at_items::AtItems;
-use super::census::{Census, Crowds, MostUsers};
+use super::census::{Candidates, Crowds, MostUsers};
+use super::count::Count;
 use super::decide::{Decide, Decisions};
 use super::encode::Encode;
 use super::name::Name;
 use super::routing::Routes;
+use super::settle::Settle;
 use super::steer::Steer;
 use super::tilt::Tilt;
 use super::total::Total;
-use super::weigh::{Summand, Weigh, Weights};
+use super::weigh::Weigh;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
 use crate::control::Control;
@@ -24,7 +26,7 @@ use crate::ingest::{self, ItemSchema, Preference, Source};
 use crate::mechanisms::{Calibration, Round};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::request::Columns;
-use crate::threshold::Steering;
+use crate::threshold::{Decider, Steering};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -76,12 +78,12 @@ impl Plan {
         self.work.calibration.evidence().is_some()
     }
 
-    /// The stage that reads the table.
+    /// The stage that reads the table; with a census it counts the users of items as well.
     ///
     /// # Errors
     /// A number of routes out of range.
-    pub fn encode(&self, routes: u32) -> Result<Encode> {
-        Ok(Encode::new(self.clone(), Routes::new(routes)?))
+    pub fn encode(&self, routes: u32, with_census: bool) -> Result<Encode> {
+        Ok(Encode::new(self.clone(), Routes::new(routes)?, with_census))
     }
 
     /// The most users with whom hardly any item is released in any round, whatever they give to it. Above 0 it pays to
@@ -103,39 +105,35 @@ impl Plan {
         least
     }
 
-    /// The stage that counts the users of items, by a part of the digest.
-    ///
-    /// # Errors
-    /// A number of routes out of range.
-    pub fn census(&self, routes: u32) -> Result<Census> {
-        Ok(Census::new(Routes::new(routes)?))
-    }
-
     /// The stage that adds up what the census found, and keeps what is above a few users.
     #[must_use]
     pub fn crowds(&self, few: u32) -> Crowds {
         Crowds::new(few)
     }
 
-    /// The stage that weighs a round, counted from 0, without the items released before; with numbers of users, also
-    /// without those that the round cannot release.
+    /// The stage that keeps of each user what the rounds need; with numbers of users, only the items that some round can
+    /// release.
+    ///
+    /// # Errors
+    /// A rule that cannot be made ready.
+    pub fn settle(&self, users: Option<MostUsers>) -> Result<Settle> {
+        let candidates = users.map(|users| Ok(Candidates::new(users, self.deciders()?))).transpose()?;
+        Ok(Settle::new(self.clone(), candidates))
+    }
+
+    /// The rule and the noise of every round.
+    fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
+        let rounds = self.work.calibration.rounds.iter().zip(0..);
+        rounds.map(|(round, number)| Ok((round.rule.decider()?, self.noise_words(number)))).collect()
+    }
+
+    /// The stage that weighs a round, counted from 0, without the items released before and those that it cannot release.
     ///
     /// # Errors
     /// A number of routes out of range; a round that there is not; a rule that cannot be made ready.
-    pub fn weigh(
-        &self,
-        routes: u32,
-        number: u32,
-        released: Decisions,
-        users: Option<MostUsers>,
-    ) -> Result<Weigh> {
-        let round = self.round(number)?.clone();
-        let possible = match users {
-            Some(users) => Some((users, round.rule.decider()?, self.noise_words(number))),
-            None => None,
-        };
-        let weights = Weights { round, bound: self.bound()?, gone: released, possible };
-        Ok(Weigh::new(self.clone(), Routes::new(routes)?, Summand::Weight(weights.into())))
+    pub fn weigh(&self, routes: u32, number: u32, released: Decisions) -> Result<Weigh> {
+        let (routes, words) = (Routes::new(routes)?, self.noise_words(number));
+        Weigh::new(routes, self.bound()?, self.round(number)?, words, released)
     }
 
     /// The stage that decides a round, counted from 0.
@@ -170,9 +168,9 @@ impl Plan {
     ///
     /// # Errors
     /// A number of routes out of range.
-    pub fn count(&self, routes: u32, wanted: Option<Decisions>, bounded: bool) -> Result<Weigh> {
+    pub fn count(&self, routes: u32, wanted: Option<Decisions>, bounded: bool) -> Result<Count> {
         let bound = self.work.bound.filter(|_| bounded);
-        Ok(Weigh::new(self.clone(), Routes::new(routes)?, Summand::Users { bound, wanted }))
+        Ok(Count::new(self.clone(), Routes::new(routes)?, bound, wanted))
     }
 
     /// The stage that adds up counts, and may keep only so many of the largest.

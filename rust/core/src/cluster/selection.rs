@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use super::decide::Decisions;
-use super::name::{changed, put_together};
+use super::name::{are_looked_up, changed, items_of};
 use super::plan::{Plan, Work};
 use crate::ingest;
 use crate::mechanisms::{Calibration, Round};
@@ -68,6 +68,14 @@ impl Selection {
         &self.report
     }
 
+    /// Whether names have to be looked up in the table; where not, [`Selection::publish`] needs none.
+    ///
+    /// # Errors
+    /// As for the schema.
+    pub fn looks_up(&self, schema: &Schema) -> Result<bool> {
+        are_looked_up(&self.report.request.columns, schema)
+    }
+
     /// The release: every decision needs its name, and every name its decision.
     ///
     /// # Errors
@@ -78,7 +86,9 @@ impl Selection {
         mut released: Decisions,
         schema: &Schema,
     ) -> Result<Release> {
-        let (digests, items) = put_together(named, &self.report.request.columns, schema)?;
+        let schema = ingest::item_schema(schema, &self.report.request.columns)?;
+        let digests = released.iter().map(|(item, _)| item).collect();
+        let (digests, items) = items_of(digests, named, &schema, self.plan.key())?;
         let units = digests.iter().map(|item| released.take(*item));
         let units: Option<Vec<i64>> = units.collect();
         let Some(units) = units else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 use proptest::prelude::*;
@@ -30,8 +30,22 @@ fn table(rows: &[(i64, i64)]) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+/// The same with items that are texts.
+fn texts(rows: &[(i64, i64)]) -> RecordBatch {
+    let (users, items): (Vec<i64>, Vec<String>) =
+        rows.iter().map(|(user, item)| (user, format!("item number {item}"))).unzip();
+    let columns: [(&str, arrow_array::ArrayRef); 2] =
+        [("user", Arc::new(Int64Array::from(users))), ("item", Arc::new(StringArray::from(items)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+type Made = fn(&[(i64, i64)]) -> RecordBatch;
+
 fn source(rows: &[(i64, i64)]) -> Source {
-    let table = table(rows);
+    source_of(table(rows))
+}
+
+fn source_of(table: RecordBatch) -> Source {
     let schema = table.schema();
     Source::Stream(Box::new(RecordBatchIterator::new([Ok(table)], schema)))
 }
@@ -76,44 +90,68 @@ fn packed(made: &[RecordBatch]) -> Vec<u8> {
     values.collect()
 }
 
+/// A stage on some partitions, and another one where what it makes has come together.
+fn both<A: Stage, B: Stage>(
+    parts: &[Vec<RecordBatch>],
+    first: impl Fn() -> A,
+    second: impl Fn() -> B,
+) -> Vec<RecordBatch> {
+    let made = parts.iter().flat_map(|part| run(first(), part)).collect();
+    shuffled(made, parts.len()).iter().flat_map(|part| run(second(), part)).collect()
+}
+
 /// A cluster of so many partitions.
 struct Cluster<'a> {
     plan: &'a Plan,
     tables: Vec<RecordBatch>,
     contributions: Vec<Vec<RecordBatch>>,
+    /// Numbers of users by mark.
+    marks: Vec<Vec<RecordBatch>>,
 }
 
 impl<'a> Cluster<'a> {
-    fn new(plan: &'a Plan, rows: &[(i64, i64)], partitions: usize) -> Self {
+    fn new(plan: &'a Plan, table: Made, rows: &[(i64, i64)], partitions: usize) -> Self {
         let tables: Vec<RecordBatch> = (0..partitions)
             .map(|part| table(&rows.iter().skip(part).step_by(partitions).copied().collect::<Rows>()))
             .collect();
-        let encoded =
-            tables.iter().flat_map(|part| run(plan.encode(ROUTES).unwrap(), std::slice::from_ref(part)));
-        let contributions = shuffled(encoded.collect(), partitions);
-        Self { plan, tables, contributions }
+        let encoded = tables
+            .iter()
+            .flat_map(|part| run(plan.encode(ROUTES, true).unwrap(), std::slice::from_ref(part)));
+        let (mut contributions, mut marks) = (shuffled(encoded.collect(), partitions), vec![]);
+        for part in &mut contributions {
+            let of_users = part.partition_point(|batch| unrouted(batch).unwrap().all(|(route, _)| route < 0));
+            let users = part.split_off(of_users);
+            marks.push(std::mem::replace(part, users));
+        }
+        Self { plan, tables, contributions, marks }
     }
 
     /// A stage on the contributions, and another one where what it makes has come together.
     fn both<A: Stage, B: Stage>(&self, first: impl Fn() -> A, second: impl Fn() -> B) -> Vec<RecordBatch> {
-        let made = self.contributions.iter().flat_map(|part| run(first(), part)).collect();
-        shuffled(made, self.contributions.len()).iter().flat_map(|part| run(second(), part)).collect()
+        both(&self.contributions, first, second)
     }
 
     /// What tells which items can be released; none for few below 0.
     fn most_users(&self, few: i64) -> Option<MostUsers> {
         let few = u32::try_from(few).ok()?;
-        let made = self.both(|| self.plan.census(ROUTES).unwrap(), || self.plan.crowds(few));
+        let made: Vec<RecordBatch> =
+            self.marks.iter().flat_map(|part| run(self.plan.crowds(few), part)).collect();
         Some(MostUsers::unpack(few, &packed(&made)).unwrap())
     }
 
+    fn settled(&self, few: i64) -> Vec<Vec<RecordBatch>> {
+        let settle = || self.plan.settle(self.most_users(few)).unwrap();
+        self.contributions.iter().map(|part| run(settle(), part)).collect()
+    }
+
     fn decided(&self, few: i64) -> Vec<u8> {
-        let users = self.most_users(few);
+        let settled = self.settled(few);
         let mut released = Vec::new();
         for round in 0..u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() {
             let gone = Decisions::unpack(&released).unwrap();
-            let made = self.both(
-                || self.plan.weigh(ROUTES, round, gone.clone(), users.clone()).unwrap(),
+            let made = both(
+                &settled,
+                || self.plan.weigh(ROUTES, round, gone.clone()).unwrap(),
                 || self.plan.decide(round).unwrap(),
             );
             released.extend(packed(&made));
@@ -176,20 +214,21 @@ fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -
     .unwrap()
 }
 
-fn on_cluster(rows: &[(i64, i64)], request: &Request, partitions: usize, few: i64) -> Release {
+fn on_cluster(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize, few: i64) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let cluster = Cluster::new(selection.plan(), rows, partitions);
+    let cluster = Cluster::new(selection.plan(), table, rows, partitions);
     let released = if selection.plan().is_steered() { cluster.steered() } else { cluster.decided(few) };
-    let named = cluster.named(&released);
+    let looked_up = selection.looks_up(&schema).unwrap();
+    let named = if looked_up { cluster.named(&released) } else { vec![] };
     selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
 }
 
 /// In both ways, and with every idea of what few users are.
-fn same(rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
-    let here = select_partitions(source(rows), request, &key(), &Control::default()).unwrap();
+fn same(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
+    let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
     for few in [-1, 1, 4] {
-        let there = on_cluster(rows, request, partitions, few);
+        let there = on_cluster(table, rows, request, partitions, few);
         assert_eq!(there.items, here.items, "{:?}, {few}", request.mechanism);
         assert_eq!(there.report, here.report);
     }
@@ -230,9 +269,9 @@ const MECHANISMS: [&str; 8] = [
 fn a_cluster_makes_the_local_release() {
     let rows = some_rows();
     for mechanism in MECHANISMS {
-        for partitions in [1, 5] {
+        for (table, partitions) in [(table as Made, 1), (texts as Made, 5)] {
             let with_weights = !mechanism.contains("curve");
-            let found = same(&rows, &request(mechanism, 9, with_weights), partitions);
+            let found = same(table, &rows, &request(mechanism, 9, with_weights), partitions);
             assert!((1..280).contains(&found), "{mechanism}: {found}");
         }
     }
@@ -245,7 +284,7 @@ proptest! {
         rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), partitions in 1_usize..5, bound in 1_u32..4,
     ) {
         for mechanism in [MECHANISMS[5], MECHANISMS[7]] {
-            same(&rows, &request(mechanism, bound, false), partitions);
+            same(table, &rows, &request(mechanism, bound, false), partitions);
         }
     }
 }
@@ -258,14 +297,14 @@ fn top_k_on_cluster(
     let schema: Schema = table(rows).schema().as_ref().clone();
     let top_k = TopK::new(request.clone(), &schema, domain.map(source), key()).unwrap();
     let plan = top_k.plan();
-    let cluster = Cluster::new(plan, rows, 3);
+    let cluster = Cluster::new(plan, table, rows, 3);
     let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
     let wanted = wanted.map(|wanted| Decisions::unpack(&wanted).unwrap());
     let bounded = !top_k.is_discovery();
     let counted =
         cluster.both(|| plan.count(ROUTES, wanted.clone(), bounded).unwrap(), || plan.total(top_k.largest()));
     let drawn = top_k.draw(&Decisions::unpack(&packed(&counted)).unwrap()).unwrap();
-    let named = cluster.named(&drawn.pack());
+    let named = if top_k.looks_up(&schema).unwrap() { cluster.named(&drawn.pack()) } else { vec![] };
     top_k.publish(&named, &drawn, &schema).unwrap().items
 }
 
@@ -313,14 +352,15 @@ fn a_census_leaves_hardly_anything_to_send() {
     let selection = Selection::new(request_with(MECHANISMS[5], 0.5, 9, false), &schema, key()).unwrap();
     let plan = selection.plan();
     assert!(plan.few() >= 2, "{}", plan.few());
-    let cluster = Cluster::new(plan, &rows, 2);
-    let sent = |users: Option<MostUsers>| {
-        let weigh = || plan.weigh(ROUTES, 0, Decisions::default(), users.clone()).unwrap();
-        let made = cluster.contributions.iter().flat_map(|part| run(weigh(), part));
-        packed(&made.collect::<Vec<_>>()).len()
+    let cluster = Cluster::new(plan, table, &rows, 2);
+    let sent = |few: i64| {
+        let weigh = || plan.weigh(ROUTES, 0, Decisions::default()).unwrap();
+        let settled = cluster.settled(few);
+        let made: Vec<RecordBatch> = settled.iter().flat_map(|part| run(weigh(), part)).collect();
+        [packed(&settled.concat()).len(), packed(&made).len()]
     };
-    let (all, few) = (sent(None), sent(cluster.most_users(plan.few().into())));
-    assert!(few * 20 < all, "{few} of {all}");
+    let (all, few) = (sent(-1), sent(plan.few().into()));
+    assert!(few[0] * 5 < all[0] && few[1] * 20 < all[1], "{few:?} of {all:?}");
 }
 
 #[test]
@@ -330,12 +370,14 @@ fn stages_refuse_what_is_not_theirs() {
     let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let plan = selection.plan();
     assert!(plan.tilt(ROUTES, 0).is_err() && plan.steer(0).is_err() && plan.decide(3).is_err());
-    assert!(plan.weigh(0, 0, Decisions::default(), None).is_err());
-    let encoded = run(plan.encode(ROUTES).unwrap(), &[table(&rows)]);
+    assert!(plan.weigh(0, 0, Decisions::default()).is_err());
+    let encoded = run(plan.encode(ROUTES, false).unwrap(), &[table(&rows)]);
     let mut backwards = shuffled(encoded, 1).concat();
     backwards.reverse();
-    let mut weigh = plan.weigh(ROUTES, 0, Decisions::default(), None).unwrap();
-    assert!(backwards.into_iter().any(|batch| weigh.push(batch).is_err()));
+    let mut settle = plan.settle(None).unwrap();
+    assert!(backwards.into_iter().any(|batch| settle.push(batch).is_err()));
+    let mut weigh = plan.weigh(ROUTES, 0, Decisions::default()).unwrap();
+    assert!(weigh.push(table(&rows)).is_err());
     assert!(plan.decide(0).unwrap().push(table(&rows)).is_err());
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
 }
@@ -343,9 +385,9 @@ fn stages_refuse_what_is_not_theirs() {
 #[test]
 fn a_changed_table_is_noticed() {
     let rows = some_rows();
-    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let schema: Schema = texts(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
-    let cluster = Cluster::new(selection.plan(), &rows, 2);
+    let cluster = Cluster::new(selection.plan(), texts, &rows, 2);
     let released = cluster.decided(2);
     let mut named = cluster.named(&released);
     let unpacked = || Decisions::unpack(&released).unwrap();

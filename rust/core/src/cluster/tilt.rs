@@ -6,6 +6,7 @@
 use arrow_array::RecordBatch;
 
 use super::Stage;
+use super::dictionary::Dictionaries;
 use super::packing::{Message, States, unpack, unpack_states};
 use super::plan::{Plan, control, nameless_builder, no_names};
 use super::routing::{Buffers, InOrder, Routes, unrouted, unrouted_states};
@@ -24,6 +25,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Tilt {
     plan: Plan,
+    dictionaries: Dictionaries,
     item_routes: Routes,
     publish: Publish,
     first: bool,
@@ -38,8 +40,9 @@ impl Tilt {
             return Err(Error::Internal("the rounds gather no evidence"));
         };
         let (publish, states) = (publish.clone(), States::default());
+        let dictionaries = Dictionaries::new(plan.key());
         let (builder, routes) = (None, InOrder::default());
-        Ok(Self { plan, item_routes, publish, first: round == 0, states, builder, routes })
+        Ok(Self { plan, dictionaries, item_routes, publish, first: round == 0, states, builder, routes })
     }
 
     /// Weigh the users of the route that has ended.
@@ -101,7 +104,7 @@ impl Stage for Tilt {
                 ready.extend(self.weigh(before)?);
             }
             let builder = self.builder.get_or_insert_with(nameless_builder);
-            unpack(packed, builder)?;
+            unpack(packed, &self.dictionaries, builder)?;
         }
         Ok(ready)
     }

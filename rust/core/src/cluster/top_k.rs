@@ -8,7 +8,7 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Schema;
 
 use super::decide::Decisions;
-use super::name::{changed, put_together};
+use super::name::{are_looked_up, changed, items_of};
 use super::plan::{Plan, Work, control};
 use crate::contributions::{Contributions, ItemCode};
 use crate::ingest::{self, Preference, Source};
@@ -129,6 +129,15 @@ impl TopK {
         Ok(Drawn(listed.collect()))
     }
 
+    /// Whether names have to be looked up in the table: those of a public list, and of items whose digests tell them, are
+    /// known.
+    ///
+    /// # Errors
+    /// As for the schema.
+    pub fn looks_up(&self, schema: &Schema) -> Result<bool> {
+        Ok(self.listed.is_none() && are_looked_up(&self.columns, schema)?)
+    }
+
     /// The answer. `named` has the items that were drawn; those of a public list are known here.
     ///
     /// # Errors
@@ -148,7 +157,8 @@ impl TopK {
             let keys = wanted.filter_map(|item| Some(vocabulary.key(*codes.get(&item)?)));
             return vocabulary.schema().decode(keys);
         }
-        let (digests, items) = put_together(named, &self.columns, schema)?;
+        let schema = ingest::item_schema(schema, &self.columns)?;
+        let (digests, items) = items_of(wanted.clone().collect(), named, &schema, &self.key)?;
         let rows: HashMap<Digest, u32> = digests.into_iter().zip(0..).collect();
         let order: Option<Vec<u32>> = wanted.map(|item| rows.get(&item).copied()).collect();
         let order = UInt32Array::from(order.ok_or_else(changed)?);

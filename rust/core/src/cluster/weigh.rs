@@ -1,121 +1,129 @@
-//! Packed contributions become the weights of one round, or numbers of users, added up within the task and routed by
-//! item.
+//! Settled contributions become the weights of one round, added up within the task and routed by item.
 
 use arrow_array::RecordBatch;
 
 use super::Stage;
-use super::census::MostUsers;
+use super::at_items::add_up;
+use super::census::can_release;
 use super::decide::Decisions;
-use super::packing::{push_weight, unpack};
-use super::plan::{Plan, control, nameless_builder, no_names};
-use super::routing::{InOrder, Routed, Routes, unrouted};
+use super::packing::push_weight;
+use super::routing::{Routed, Routes, unrouted};
+use super::settle::{Settled, Written};
 use crate::Result;
 use crate::accounting::L0Bound;
-use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{Contributions, ContributionsBuilder, ItemCode, ItemOrder, Vocabulary};
 use crate::mechanisms::Round;
-use crate::random::{Digest, ReleaseKey, Words};
+use crate::random::{Digest, Words};
 use crate::threshold::Decider;
-use crate::topk::Counted;
-use crate::weighting::{WeightHistogram, weigh_round};
 
-/// Rows weighed together, where users allow it. The more there are, the more weights of an item are added up before
-/// they move.
-const ROWS: usize = 1 << 23;
+/// Weights added up before they are sent. The more there are, the fewer move.
+const HELD: usize = 1 << 22;
 /// A packed value of more bytes ends.
 const PACKED_BYTES: usize = 1 << 22;
 
-/// What is added up for each item.
-#[derive(Debug)]
-pub(super) enum Summand {
-    /// The weight of a round, without the items that are gone.
-    Weight(Box<Weights>),
-    /// One for each user who keeps it under a limit, or has it; of some items only.
-    Users { bound: Option<L0Bound>, wanted: Option<Decisions> },
-}
-
-/// The weights of one round.
-#[derive(Debug)]
-pub(super) struct Weights {
-    pub(super) round: Round,
-    pub(super) bound: L0Bound,
-    /// What earlier rounds released.
-    pub(super) gone: Decisions,
-    /// What tells which items the round can release, if that is known.
-    pub(super) possible: Option<(MostUsers, Decider, Words)>,
-}
-
-impl Weights {
-    /// What is not zero, of items that the round can release.
-    fn sums(&self, contributions: Contributions, key: &ReleaseKey) -> Result<Vec<(Digest, u64)>> {
-        let control = control();
-        let mut bounded = BoundedContributions::new(contributions, self.bound, key, &control)?;
-        if let Some(gone) = self.gone.among(bounded.vocabulary()) {
-            bounded.remove(&gone, &control)?;
-        }
-        let codes = bounded.vocabulary().code_bound();
-        let mut histogram = WeightHistogram::new(codes);
-        let weights = (self.round.weighting, self.round.rule.quantum());
-        weigh_round(&mut histogram, &bounded, weights, None, key, &control)?;
-        let digests = bounded.vocabulary().digests_from(0..codes);
-        let weights = digests.into_iter().zip(histogram.weights(0..codes));
-        let mut sums: Vec<(Digest, u64)> = weights.filter(|(_, weight)| *weight > 0).collect();
-        if let Some((users, rule, words)) = &self.possible {
-            users.retain_possible(&mut sums, rule, words);
-        }
-        Ok(sums)
-    }
-}
-
 /// See the module.
-///
-/// # Contract
-/// All rows of a route come one after the other in one task, so all of a user's contributions are there when it is
-/// bounded.
 #[derive(Debug)]
 pub struct Weigh {
-    plan: Plan,
-    item_routes: Routes,
-    summand: Summand,
-    builder: Option<ContributionsBuilder>,
-    rows: usize,
-    routes: InOrder,
+    routes: Routes,
+    bound: u32,
+    /// What earlier rounds released.
+    gone: Decisions,
+    rule: Decider,
+    words: Words,
+    weights: Weights,
+    sums: Vec<(Digest, u64)>,
 }
 
 impl Weigh {
-    pub(super) fn new(plan: Plan, item_routes: Routes, summand: Summand) -> Self {
-        Self { plan, item_routes, summand, builder: None, rows: 0, routes: InOrder::default() }
+    pub(super) fn new(
+        routes: Routes,
+        bound: L0Bound,
+        round: &Round,
+        words: Words,
+        gone: Decisions,
+    ) -> Result<Self> {
+        let (rule, weights) = (round.rule.decider()?, Weights::new(round));
+        Ok(Self { routes, bound: bound.get(), gone, rule, words, weights, sums: Vec::new() })
     }
 
-    fn weigh(&mut self) -> Result<Vec<RecordBatch>> {
-        self.rows = 0;
-        let Some(builder) = self.builder.take() else {
-            return Ok(Vec::new());
-        };
-        let contributions = builder.finish(no_names()?, &ItemOrder::Any)?;
-        pack(self.summand.sums(contributions, &self.plan)?, self.item_routes).into_batches()
+    /// Add the weights of items that the round can release.
+    fn weigh(&mut self, packed: &[u8]) -> Result<()> {
+        let settled = Settled::unpack(packed)?;
+        let gone: Vec<bool> = settled.dictionary.iter().map(|(item, _)| self.gone.contains(*item)).collect();
+        let mut sums = vec![0_u64; gone.len()];
+        let (bound, weights) = (u64::from(self.bound), &mut self.weights);
+        settled.each_user(self.bound, |items, written| {
+            let left = items - written.iter().filter(|item| gone[item.place]).count() as u64;
+            let weight = weights.of(left.min(bound));
+            let mut gone_before = 0;
+            for &Written { place, rank } in written {
+                if gone[place] {
+                    gone_before += 1;
+                } else if rank - gone_before < bound {
+                    sums[place] = sums[place].saturating_add(weight);
+                }
+            }
+        })?;
+        self.keep_possible(&settled.dictionary, &sums);
+        Ok(())
+    }
+
+    fn keep_possible(&mut self, dictionary: &[(Digest, u32)], sums: &[u64]) {
+        let digests: Vec<Digest> = dictionary.iter().map(|(item, _)| *item).collect();
+        let mut drawn = vec![0; digests.len()];
+        self.words.fill(&digests, &mut drawn);
+        for ((&(item, users), &sum), word) in dictionary.iter().zip(sums).zip(drawn) {
+            if sum > 0 && (users == 0 || can_release(&self.rule, users, word)) {
+                self.sums.push((item, sum));
+            }
+        }
+    }
+
+    fn send(&mut self) -> Result<Vec<RecordBatch>> {
+        add_up(&mut self.sums);
+        pack(std::mem::take(&mut self.sums), self.routes).into_batches()
     }
 }
 
-impl Summand {
-    /// What is not zero.
-    fn sums(&self, contributions: Contributions, plan: &Plan) -> Result<Vec<(Digest, u64)>> {
-        match self {
-            Self::Weight(weights) => weights.sums(contributions, plan.key()),
-            Self::Users { bound, wanted } => {
-                let Counted { counts, vocabulary } =
-                    Counted::new(contributions, *bound, plan.key(), &control())?;
-                let digests = vocabulary.digests_from(0..vocabulary.code_bound());
-                let counts = digests.into_iter().zip(counts.into_iter().map(i64::unsigned_abs));
-                let is_wanted = |item| wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
-                Ok(counts.filter(|(item, users)| *users > 0 && is_wanted(*item)).collect())
+impl Stage for Weigh {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        for (_, packed) in unrouted(&batch)? {
+            self.weigh(packed)?;
+            if self.sums.len() >= HELD {
+                add_up(&mut self.sums);
             }
         }
+        if self.sums.len() < HELD / 2 { Ok(Vec::new()) } else { self.send() }
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.send()
+    }
+}
+
+/// What a user gives to each of k items, as far as it was asked for.
+#[derive(Debug)]
+struct Weights {
+    round: Round,
+    known: Vec<u64>,
+}
+
+impl Weights {
+    fn new(round: &Round) -> Self {
+        Self { round: round.clone(), known: Vec::new() }
+    }
+
+    fn of(&mut self, items: u64) -> u64 {
+        let at = usize::try_from(items).unwrap_or(usize::MAX);
+        for k in self.known.len()..=at {
+            let k = u32::try_from(k).unwrap_or(u32::MAX);
+            self.known.push(self.round.weighting.weight_in_quanta(k, self.round.rule.quantum()));
+        }
+        self.known[at]
     }
 }
 
 /// All items, those of a route together.
-fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
+pub(super) fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
     let with_route = weighed.into_iter().map(|(item, weight)| (routes.of(item), item, weight));
     let mut order: Vec<(i32, Digest, u64)> = with_route.collect();
     order.sort_unstable_by_key(|(route, ..)| *route);
@@ -131,39 +139,4 @@ fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
         made.push(group[0].0, packed);
     }
     made
-}
-
-impl Decisions {
-    /// The released ones among the items of a vocabulary; `None` if nothing was released.
-    pub(super) fn among(&self, vocabulary: &Vocabulary) -> Option<ItemSet> {
-        if self.is_empty() {
-            return None;
-        }
-        let codes = vocabulary.code_bound();
-        let mut found = ItemSet::new(codes);
-        for (code, digest) in vocabulary.digests_from(0..codes).into_iter().enumerate() {
-            if self.contains(digest) {
-                found.insert(ItemCode::from_index(code));
-            }
-        }
-        Some(found)
-    }
-}
-
-impl Stage for Weigh {
-    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        let mut ready = Vec::new();
-        for (route, packed) in unrouted(&batch)? {
-            if self.routes.is_next(route)? && self.rows >= ROWS {
-                ready.extend(self.weigh()?);
-            }
-            let builder = self.builder.get_or_insert_with(nameless_builder);
-            self.rows += unpack(packed, builder)?;
-        }
-        Ok(ready)
-    }
-
-    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.weigh()
-    }
 }

@@ -83,15 +83,21 @@ impl Contributions {
     /// How many items have how many users, as (users, items) in ascending order. These are exact counts: they say
     /// what can be had from data that is public anyway.
     pub(crate) fn users_per_item(&self) -> Vec<(u32, u64)> {
+        let mut users = self.users_of_items();
+        users.sort_unstable();
+        let alike = users.chunk_by(|a, b| a == b).filter(|alike| alike[0] > 0);
+        alike.map(|alike| (alike[0], alike.len() as u64)).collect()
+    }
+
+    /// The number of users of each item code.
+    pub(crate) fn users_of_items(&self) -> Vec<u32> {
         let mut users = vec![0_u32; self.vocabulary.code_bound()];
         for (start, len) in self.starts.iter().zip(&self.lens) {
             for item in &self.items.as_slice()[*start..][..*len as usize] {
                 users[*item as usize] += 1;
             }
         }
-        users.sort_unstable();
-        let alike = users.chunk_by(|a, b| a == b).filter(|alike| alike[0] > 0);
-        alike.map(|alike| (alike[0], alike.len() as u64)).collect()
+        users
     }
 }
 

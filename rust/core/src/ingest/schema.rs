@@ -62,6 +62,23 @@ impl ItemSchema {
         }
     }
 
+    /// The kind of the items if they are integer-like: then their canonical block holds all there is to know.
+    #[must_use]
+    pub fn integer_kind(&self) -> Option<KeyKind> {
+        let [field] = self.schema.fields().as_ref() else { return None };
+        key_kind(field.data_type()).filter(|_| self.layout() == KeyLayout::Words)
+    }
+
+    /// Build the column of integer-like items from the values in their canonical blocks.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] if the items are of another kind, or a value does not fit their type.
+    pub fn decode_integers(&self, values: &[i128]) -> Result<RecordBatch> {
+        let [field] = self.schema.fields().as_ref() else { return Err(CORRUPT) };
+        let column = from_integers(field.data_type(), values.iter().map(|value| Some(*value)))?;
+        with_rows(self.arrow_schema(), vec![column], values.len())
+    }
+
     /// Decode keys into freshly built columns (law 5), in the order given.
     ///
     /// # Errors
@@ -130,9 +147,14 @@ fn component(data_type: &DataType, keys: &mut [&[u8]]) -> Result<ArrayRef> {
     if is_bytes(data_type) {
         return from_bytes(data_type, &values);
     }
+    from_integers(data_type, values.into_iter().map(composite::integer))
+}
+
+/// A column from the values in canonical blocks, which count time in nanoseconds.
+fn from_integers(data_type: &DataType, values: impl Iterator<Item = Option<i128>>) -> Result<ArrayRef> {
     let unit = i128::from(scale(data_type));
-    let words = values.iter().map(|v| {
-        let value = composite::integer(v)? / unit;
+    let words = values.map(|value| {
+        let value = value? / unit;
         match data_type {
             DataType::UInt64 => u64::try_from(value).ok(),
             _ => i64::try_from(value).ok().map(i64::cast_unsigned),

@@ -19,7 +19,7 @@ use aes::Aes256;
 use aes::cipher::KeyInit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::words::encrypt;
+use super::words::{decrypt, encrypt};
 use super::{Purpose, ReleaseKey};
 
 /// Most bytes that are encoded as they are; longer values are hashed first.
@@ -91,7 +91,20 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn integer(kind: KeyKind, value: i128) -> Self {
-        Self((value.cast_unsigned() << 8) | u128::from(kind as u8))
+        Self::tagged(kind as u8, value)
+    }
+
+    /// The tag, and the number behind it if this is the block of an integer-like key.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the tag is the lowest byte")]
+    pub fn parts(self) -> (u8, i128) {
+        (self.0 as u8, self.0.cast_signed() >> 8)
+    }
+
+    /// The block of these parts.
+    #[must_use]
+    pub fn tagged(tag: u8, value: i128) -> Self {
+        Self((value.cast_unsigned() << 8) | u128::from(tag))
     }
 
     /// The block of a byte string, [`Block::LONG`] if it needs more.
@@ -145,6 +158,23 @@ impl Digester {
     pub fn integers(&self, kind: KeyKind, values: impl IntoIterator<Item = i128>, out: &mut Vec<Digest>) {
         let blocks: Vec<Block> = values.into_iter().map(|value| Block::integer(kind, value)).collect();
         self.blocks(&blocks, out);
+    }
+
+    /// The values that digests of integer-like keys were made of: one block is permuted, and the key undoes that. `None`
+    /// if one is the digest of another kind of key.
+    #[must_use]
+    pub fn integers_of(&self, kind: KeyKind, digests: &[Digest]) -> Option<Vec<i128>> {
+        let value =
+            |block: Block| Some(block.parts()).filter(|(tag, _)| *tag == kind as u8).map(|(_, value)| value);
+        self.blocks_of(digests).into_iter().map(value).collect()
+    }
+
+    /// What digests of keys of one block are made of. For other digests it means nothing, but they are made of it too.
+    #[must_use]
+    pub fn blocks_of(&self, digests: &[Digest]) -> Vec<Block> {
+        let mut blocks: Vec<u128> = digests.iter().map(|digest| digest.0).collect();
+        decrypt(&self.cipher, &mut blocks);
+        blocks.into_iter().map(Block).collect()
     }
 
     /// Digests of keys of one block, appended to `out`.
@@ -288,6 +318,18 @@ mod tests {
         ints.push(one(KeyKind::Text, b"1"));
         let distinct: std::collections::BTreeSet<_> = ints.iter().collect();
         assert_eq!(distinct.len(), ints.len());
+    }
+
+    #[test]
+    fn the_key_tells_integers_from_their_digests() {
+        let values =
+            [0, 1, -1, i128::from(u64::MAX), i128::from(i64::MIN), i128::from(i64::MIN) * 1_000_000_000];
+        let mut digests = Vec::new();
+        digester().integers(KeyKind::Date, values, &mut digests);
+        assert_eq!(digester().integers_of(KeyKind::Date, &digests), Some(values.to_vec()));
+        assert_eq!(digester().integers_of(KeyKind::Integer, &digests), None);
+        let other = Digester::new(&ReleaseKey::insecure_test([4; 32]), Purpose::ItemDigest);
+        assert_ne!(other.integers_of(KeyKind::Date, &digests), Some(values.to_vec()));
     }
 
     #[test]

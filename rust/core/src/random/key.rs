@@ -25,6 +25,8 @@ pub enum Purpose {
     TopKNoise = 8,
     /// The noise of the counts that are published with a top-k.
     TopKCounts = 9,
+    /// The mask of items on their way between machines.
+    Mask = 10,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

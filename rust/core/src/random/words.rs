@@ -1,7 +1,7 @@
 //! Pseudorandom 128-bit words for items and for (user, item) pairs.
 
 use aes::Aes256;
-use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use zerocopy::IntoBytes;
 
 use super::{Digest, Purpose, ReleaseKey};
@@ -71,6 +71,18 @@ pub(super) fn encrypt(cipher: &Aes256, words: &mut [u128]) {
     }
     let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
     cipher.encrypt_blocks(blocks);
+    for word in words.iter_mut() {
+        *word = u128::from_le(*word);
+    }
+}
+
+/// Undo [`encrypt`].
+pub(super) fn decrypt(cipher: &Aes256, words: &mut [u128]) {
+    for word in words.iter_mut() {
+        *word = word.to_le();
+    }
+    let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
+    cipher.decrypt_blocks(blocks);
     for word in words.iter_mut() {
         *word = u128::from_le(*word);
     }

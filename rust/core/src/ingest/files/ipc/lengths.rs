@@ -117,7 +117,8 @@ impl<R: Read + Seek> Source<'_, R> {
         }
         let Some((from, length)) = self.header(start)? else { return Ok(false) };
         let Some(bytes) = self.bytes(from, length)? else { return Ok(false) };
-        root_as_message(&bytes).map_or(Ok(true), |message| self.can_decompress(message, behind))
+        // The decoder looks beyond that length, and may find a message where there is none within it.
+        root_as_message(&bytes).map_or(Ok(false), |message| self.can_decompress(message, behind))
     }
 
     /// Whether what the buffers of a message claim to become can be allocated.
