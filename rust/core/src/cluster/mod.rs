@@ -9,7 +9,9 @@
 //! | [`Census`] | packed contributions | packed numbers of users, routed by mark | all of a mark's come together |
 //! | [`Crowds`] | packed numbers of users | the large ones | every `Weigh` knows which items cannot be released |
 //! | [`Weigh`] | packed contributions | packed weights or counts, routed by item | all of an item's come together |
-//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round |
+//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round: [`Known`] |
+//! | [`Sift`] | packed contributions | the items that pass a filter of many decisions, routed by item | all of an item's come together |
+//! | [`Mistaken`] | these, and the decisions routed by [`scatter`] | the items that pass without being decided | they go to every task with the filter: [`Known`] |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`Tilt`] | packed contributions and states of items | packed weights and states, routed by item | all of an item's come together |
 //! | [`Steer`] | packed weights and states | new states, or decisions | states go to the users who hold the item |
@@ -22,11 +24,13 @@ mod at_items;
 mod census;
 mod decide;
 mod encode;
+mod known;
 mod name;
 mod packing;
 mod plan;
 mod routing;
 mod selection;
+mod sift;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -41,9 +45,11 @@ pub use at_items::{AtItems, Verdict};
 pub use census::{Census, Crowds, MostUsers};
 pub use decide::{Decide, Decisions};
 pub use encode::Encode;
+pub use known::{Filter, Known};
 pub use name::Name;
 pub use plan::{Plan, Work};
 pub use selection::Selection;
+pub use sift::{Mistaken, Sift, scatter};
 pub use steer::Steer;
 pub use tilt::Tilt;
 pub use top_k::{Drawn, TopK};

@@ -94,8 +94,7 @@ impl Payload for Nameless {
 /// Add packed contributions to a builder; returns the number of rows.
 pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<usize> {
     let mut rest = packed;
-    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
+    let (dictionary, users) = take_dictionary(&mut rest)?;
     let mut worker = builder.worker();
     let mut codes: Vec<ItemCode> = Vec::with_capacity(dictionary.len());
     worker.intern(&dictionary, &Nameless, &mut codes)?;
@@ -118,11 +117,16 @@ pub(super) fn unpack(packed: &[u8], builder: &ContributionsBuilder) -> Result<us
     if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
 }
 
+/// The distinct items of packed contributions, and the number of users that follow.
+pub(super) fn take_dictionary(rest: &mut &[u8]) -> Result<(Vec<Digest>, u32)> {
+    let (items, users) = (take_u32(rest)?, take_u32(rest)?);
+    Ok(((0..items).map(|_| take_digest(rest)).collect::<Result<_>>()?, users))
+}
+
 /// How many users of packed contributions have each item.
 pub(super) fn count_places(packed: &[u8], mut each: impl FnMut(Digest, u32)) -> Result<()> {
     let mut rest = packed;
-    let (items, users) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-    let dictionary = (0..items).map(|_| take_digest(&mut rest)).collect::<Result<Vec<_>>>()?;
+    let (dictionary, users) = take_dictionary(&mut rest)?;
     let mut counts = vec![0_u32; dictionary.len()];
     for _ in 0..users {
         take_digest(&mut rest)?;
@@ -293,7 +297,7 @@ fn take_u32(rest: &mut &[u8]) -> Result<u32> {
     Ok(u32::from_le_bytes(*word))
 }
 
-fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
+pub(super) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(Digest(u128::from_le_bytes(*word)))

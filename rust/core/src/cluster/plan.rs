@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::at_items::AtItems;
 use super::census::{Census, Crowds, MostUsers};
-use super::decide::{Decide, Decisions};
+use super::decide::Decide;
 use super::encode::Encode;
+use super::known::Known;
 use super::name::Name;
 use super::routing::Routes;
+use super::sift::{Mistaken, Sift};
 use super::steer::Steer;
 use super::tilt::Tilt;
 use super::total::Total;
@@ -126,7 +128,7 @@ impl Plan {
         &self,
         routes: u32,
         number: u32,
-        released: Decisions,
+        released: Known,
         users: Option<MostUsers>,
     ) -> Result<Weigh> {
         let round = self.round(number)?.clone();
@@ -170,7 +172,7 @@ impl Plan {
     ///
     /// # Errors
     /// A number of routes out of range.
-    pub fn count(&self, routes: u32, wanted: Option<Decisions>, bounded: bool) -> Result<Weigh> {
+    pub fn count(&self, routes: u32, wanted: Option<Known>, bounded: bool) -> Result<Weigh> {
         let bound = self.work.bound.filter(|_| bounded);
         Ok(Weigh::new(self.clone(), Routes::new(routes)?, Summand::Users { bound, wanted }))
     }
@@ -181,9 +183,23 @@ impl Plan {
         AtItems::new(Total::new(most))
     }
 
+    /// The stage that finds the items of the table that pass a filter.
+    ///
+    /// # Errors
+    /// A number of routes out of range.
+    pub fn sift(&self, routes: u32, filter: Known) -> Result<Sift> {
+        Ok(Sift::new(Routes::new(routes)?, filter))
+    }
+
+    /// The stage that finds those among them that are not listed: it takes what [`scatter`](super::scatter) made as well.
+    #[must_use]
+    pub fn mistaken(&self) -> AtItems<Mistaken> {
+        AtItems::new(Mistaken)
+    }
+
     /// The stage that looks up names.
     #[must_use]
-    pub fn name(&self, released: Decisions) -> Name {
+    pub fn name(&self, released: Known) -> Name {
         Name::new(self.clone(), released)
     }
 

@@ -1,5 +1,6 @@
 //! The stages in one process, with what an engine does between them: the same release as the local engine's.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -9,6 +10,7 @@ use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 use proptest::prelude::*;
 
+use super::packing::count_places;
 use super::routing::unrouted;
 use super::*;
 use crate::control::Control;
@@ -79,6 +81,8 @@ fn packed(made: &[RecordBatch]) -> Vec<u8> {
 /// A cluster of so many partitions.
 struct Cluster<'a> {
     plan: &'a Plan,
+    /// Bits of a filter for each decided item, where these are joined.
+    joined: Option<NonZeroU32>,
     tables: Vec<RecordBatch>,
     contributions: Vec<Vec<RecordBatch>>,
 }
@@ -91,7 +95,7 @@ impl<'a> Cluster<'a> {
         let encoded =
             tables.iter().flat_map(|part| run(plan.encode(ROUTES).unwrap(), std::slice::from_ref(part)));
         let contributions = shuffled(encoded.collect(), partitions);
-        Self { plan, tables, contributions }
+        Self { plan, joined: None, tables, contributions }
     }
 
     /// A stage on the contributions, and another one where what it makes has come together.
@@ -107,11 +111,29 @@ impl<'a> Cluster<'a> {
         Some(MostUsers::unpack(few, &packed(&made)).unwrap())
     }
 
+    /// What tasks know of decided items.
+    fn known(&self, decided: &[u8]) -> Known {
+        let mut known = Known::pack(decided, self.joined).unwrap();
+        if self.joined.is_some() {
+            let filter = Known::unpack(&known).unwrap();
+            let passed = self
+                .contributions
+                .iter()
+                .flat_map(|part| run(self.plan.sift(ROUTES, filter.clone()).unwrap(), part));
+            let both = passed.chain(scatter(ROUTES, decided).unwrap()).collect();
+            let parts = shuffled(both, self.contributions.len());
+            let mistaken: Vec<RecordBatch> =
+                parts.iter().flat_map(|part| run(self.plan.mistaken(), part)).collect();
+            known.extend(packed(&mistaken));
+        }
+        Known::unpack(&known).unwrap()
+    }
+
     fn decided(&self, few: i64) -> Vec<u8> {
         let users = self.most_users(few);
         let mut released = Vec::new();
         for round in 0..u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() {
-            let gone = Decisions::unpack(&released).unwrap();
+            let gone = self.known(&released);
             let made = self.both(
                 || self.plan.weigh(ROUTES, round, gone.clone(), users.clone()).unwrap(),
                 || self.plan.decide(round).unwrap(),
@@ -151,7 +173,8 @@ impl<'a> Cluster<'a> {
 
     /// Names, each item once.
     fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
-        let name = || self.plan.name(Decisions::unpack(released).unwrap());
+        let known = self.known(released);
+        let name = || self.plan.name(known.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };
@@ -176,21 +199,27 @@ fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -
     .unwrap()
 }
 
-fn on_cluster(rows: &[(i64, i64)], request: &Request, partitions: usize, few: i64) -> Release {
+fn on_cluster(
+    rows: &[(i64, i64)],
+    request: &Request,
+    partitions: usize,
+    few: i64,
+    joined: Option<NonZeroU32>,
+) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let cluster = Cluster::new(selection.plan(), rows, partitions);
+    let cluster = Cluster { joined, ..Cluster::new(selection.plan(), rows, partitions) };
     let released = if selection.plan().is_steered() { cluster.steered() } else { cluster.decided(few) };
     let named = cluster.named(&released);
     selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
 }
 
-/// In both ways, and with every idea of what few users are.
+/// In both ways, with every idea of what few users are, and with released items listed or joined.
 fn same(rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
     let here = select_partitions(source(rows), request, &key(), &Control::default()).unwrap();
-    for few in [-1, 1, 4] {
-        let there = on_cluster(rows, request, partitions, few);
-        assert_eq!(there.items, here.items, "{:?}, {few}", request.mechanism);
+    for (few, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
+        let there = on_cluster(rows, request, partitions, few, NonZeroU32::new(bits));
+        assert_eq!(there.items, here.items, "{:?}, {few}, {bits}", request.mechanism);
         assert_eq!(there.report, here.report);
     }
     here.items.num_rows()
@@ -254,13 +283,14 @@ fn top_k_on_cluster(
     rows: &[(i64, i64)],
     domain: Option<&[(i64, i64)]>,
     request: &TopKRequest,
+    joined: Option<NonZeroU32>,
 ) -> RecordBatch {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let top_k = TopK::new(request.clone(), &schema, domain.map(source), key()).unwrap();
     let plan = top_k.plan();
-    let cluster = Cluster::new(plan, rows, 3);
+    let cluster = Cluster { joined, ..Cluster::new(plan, rows, 3) };
     let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
-    let wanted = wanted.map(|wanted| Decisions::unpack(&wanted).unwrap());
+    let wanted = wanted.map(|wanted| cluster.known(&wanted));
     let bounded = !top_k.is_discovery();
     let counted =
         cluster.both(|| plan.count(ROUTES, wanted.clone(), bounded).unwrap(), || plan.total(top_k.largest()));
@@ -299,8 +329,10 @@ fn a_cluster_draws_the_local_top_k() {
             let here =
                 top_k_from_rows(source(&rows), list.map(source), &request, &key(), &Control::default())
                     .unwrap();
-            let there = top_k_on_cluster(&rows, list, &request);
-            assert_eq!(there, here.items, "{mechanism}");
+            for bits in [0, 2] {
+                let there = top_k_on_cluster(&rows, list, &request, NonZeroU32::new(bits));
+                assert_eq!(there, here.items, "{mechanism}, {bits}");
+            }
             assert!(here.items.num_rows() > 0, "{mechanism}");
         }
     }
@@ -315,7 +347,7 @@ fn a_census_leaves_hardly_anything_to_send() {
     assert!(plan.few() >= 2, "{}", plan.few());
     let cluster = Cluster::new(plan, &rows, 2);
     let sent = |users: Option<MostUsers>| {
-        let weigh = || plan.weigh(ROUTES, 0, Decisions::default(), users.clone()).unwrap();
+        let weigh = || plan.weigh(ROUTES, 0, Known::default(), users.clone()).unwrap();
         let made = cluster.contributions.iter().flat_map(|part| run(weigh(), part));
         packed(&made.collect::<Vec<_>>()).len()
     };
@@ -330,13 +362,18 @@ fn stages_refuse_what_is_not_theirs() {
     let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let plan = selection.plan();
     assert!(plan.tilt(ROUTES, 0).is_err() && plan.steer(0).is_err() && plan.decide(3).is_err());
-    assert!(plan.weigh(0, 0, Decisions::default(), None).is_err());
+    assert!(plan.weigh(0, 0, Known::default(), None).is_err());
     let encoded = run(plan.encode(ROUTES).unwrap(), &[table(&rows)]);
     let mut backwards = shuffled(encoded, 1).concat();
     backwards.reverse();
-    let mut weigh = plan.weigh(ROUTES, 0, Decisions::default(), None).unwrap();
+    let mut weigh = plan.weigh(ROUTES, 0, Known::default(), None).unwrap();
     assert!(backwards.into_iter().any(|batch| weigh.push(batch).is_err()));
     assert!(plan.decide(0).unwrap().push(table(&rows)).is_err());
+    assert!(
+        plan.sift(0, Known::default()).is_err()
+            && scatter(0, &[]).is_err()
+            && scatter(ROUTES, &[0; 25]).is_err()
+    );
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
 }
 
@@ -355,4 +392,31 @@ fn a_changed_table_is_noticed() {
     assert!(matches!(error, crate::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
     assert!(selection.publish(&named, unpacked(), &schema).is_err());
+}
+
+#[test]
+fn a_join_finds_the_mistaken_items_and_no_others() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
+    for partitions in [1, 5] {
+        let listed = Cluster::new(selection.plan(), &rows, partitions);
+        let released = listed.decided(2);
+        let joined =
+            Cluster { joined: NonZeroU32::new(1), ..Cluster::new(selection.plan(), &rows, partitions) };
+        let (list, filter) = (listed.known(&released), Known::pack(&released, joined.joined).unwrap());
+        let (filter, exact) = (Known::unpack(&filter).unwrap(), joined.known(&released));
+        let mut mistaken = 0;
+        for batch in joined.contributions.concat() {
+            for (_, packed) in unrouted(&batch).unwrap() {
+                count_places(packed, |item, _| {
+                    assert_eq!(exact.contains(item), list.contains(item));
+                    mistaken += u32::from(filter.contains(item) && !list.contains(item));
+                })
+                .unwrap();
+            }
+        }
+        assert!(mistaken > 20, "{mistaken}");
+        assert_eq!(joined.named(&released).len(), listed.named(&released).len());
+    }
 }

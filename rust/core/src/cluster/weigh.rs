@@ -5,14 +5,14 @@ use arrow_array::RecordBatch;
 
 use super::Stage;
 use super::census::MostUsers;
-use super::decide::Decisions;
+use super::known::Known;
 use super::packing::{push_weight, unpack};
 use super::plan::{Plan, control, nameless_builder, no_names};
 use super::routing::{InOrder, Routed, Routes, unrouted};
 use crate::Result;
 use crate::accounting::L0Bound;
-use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{Contributions, ContributionsBuilder, ItemCode, ItemOrder, Vocabulary};
+use crate::bounding::BoundedContributions;
+use crate::contributions::{Contributions, ContributionsBuilder, ItemOrder};
 use crate::mechanisms::Round;
 use crate::random::{Digest, ReleaseKey, Words};
 use crate::threshold::Decider;
@@ -31,7 +31,7 @@ pub(super) enum Summand {
     /// The weight of a round, without the items that are gone.
     Weight(Box<Weights>),
     /// One for each user who keeps it under a limit, or has it; of some items only.
-    Users { bound: Option<L0Bound>, wanted: Option<Decisions> },
+    Users { bound: Option<L0Bound>, wanted: Option<Known> },
 }
 
 /// The weights of one round.
@@ -40,7 +40,7 @@ pub(super) struct Weights {
     pub(super) round: Round,
     pub(super) bound: L0Bound,
     /// What earlier rounds released.
-    pub(super) gone: Decisions,
+    pub(super) gone: Known,
     /// What tells which items the round can release, if that is known.
     pub(super) possible: Option<(MostUsers, Decider, Words)>,
 }
@@ -115,7 +115,7 @@ impl Summand {
 }
 
 /// All items, those of a route together.
-fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
+pub(super) fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
     let with_route = weighed.into_iter().map(|(item, weight)| (routes.of(item), item, weight));
     let mut order: Vec<(i32, Digest, u64)> = with_route.collect();
     order.sort_unstable_by_key(|(route, ..)| *route);
@@ -131,23 +131,6 @@ fn pack(weighed: Vec<(Digest, u64)>, routes: Routes) -> Routed {
         made.push(group[0].0, packed);
     }
     made
-}
-
-impl Decisions {
-    /// The released ones among the items of a vocabulary; `None` if nothing was released.
-    pub(super) fn among(&self, vocabulary: &Vocabulary) -> Option<ItemSet> {
-        if self.is_empty() {
-            return None;
-        }
-        let codes = vocabulary.code_bound();
-        let mut found = ItemSet::new(codes);
-        for (code, digest) in vocabulary.digests_from(0..codes).into_iter().enumerate() {
-            if self.contains(digest) {
-                found.insert(ItemCode::from_index(code));
-            }
-        }
-        Some(found)
-    }
 }
 
 impl Stage for Weigh {
