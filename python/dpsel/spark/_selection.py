@@ -92,7 +92,8 @@ def select_partitions(
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
-        named = flow.names(released)
+            known = flow.known(contributions, released)
+        named = flow.names(known)
     return SparkRelease(
         Release(selection.publish(named, released, schema, reason), "pyarrow"), frame.sparkSession
     )

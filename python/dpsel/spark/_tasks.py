@@ -21,7 +21,9 @@ __all__ = [
     "Crowds",
     "Decide",
     "Encode",
+    "Mistaken",
     "Name",
+    "Sift",
     "Steer",
     "Tilt",
     "Total",
@@ -99,14 +101,14 @@ class Weigh(_Task):
 
     routes: int
     round: int
-    released: Any = field(repr=False)
+    known: Any = field(repr=False)
     few: int = 0
     crowds: Any = field(default=None, repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
         crowds = None if self.crowds is None else _value(self.crowds)
-        return self.plan.weigh(self.routes, self.round, _value(self.released), self.few, crowds)
+        return self.plan.weigh(self.routes, self.round, _value(self.known), self.few, crowds)
 
 
 @dataclass(frozen=True)
@@ -185,17 +187,38 @@ class Total(_Task):
 
 
 @dataclass(frozen=True)
-class Name(_OfRows):
-    """Look up the names of released items."""
+class Sift(_Task):
+    """Find the items that pass a filter."""
 
-    released: Any = field(repr=False)
+    routes: int
+    sieve: Any = field(repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.name(_value(self.released))
+        return self.plan.sift(self.routes, _value(self.sieve))
 
 
-def _value(released: Any) -> bytes:
+@dataclass(frozen=True)
+class Mistaken(_Task):
+    """Find the items that pass a filter and are none of those that it was made of."""
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.mistaken()
+
+
+@dataclass(frozen=True)
+class Name(_OfRows):
+    """Look up the names of released items."""
+
+    known: Any = field(repr=False)
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.name(_value(self.known))
+
+
+def _value(shared: Any) -> bytes:
     """Return the bytes of a broadcast, or of what stands in for one."""
-    value: bytes = released if isinstance(released, bytes) else released.value
+    value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

@@ -92,7 +92,7 @@ def select_top_k(
     with own_errors():
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(draw.items) if labels is None else []
+        named = flow.names(top_k.plan.known(draw.items)) if labels is None else []
     answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
     return SparkTopKRelease(answer, frame.sparkSession)
 

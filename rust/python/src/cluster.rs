@@ -207,18 +207,18 @@ impl ClusterPlan {
     }
 
     /// The task that weighs a round without the items released before, and without those that the crowds rule out.
-    #[pyo3(signature = (routes, round, released, few=0, crowds=None))]
+    #[pyo3(signature = (routes, round, known, few=0, crowds=None))]
     fn weigh(
         &self,
         routes: u32,
         round: u32,
-        released: &[u8],
+        known: &[u8],
         few: u32,
         crowds: Option<&[u8]>,
     ) -> PyResult<ClusterTask> {
         guarded(|| {
             let users = crowds.map(|crowds| MostUsers::unpack(few, crowds)).transpose()?;
-            self.plan.weigh(routes, round, Known::unpack(released)?, users)
+            self.plan.weigh(routes, round, Known::unpack(known)?, users)
         })
         .map(ClusterTask::new)
     }
@@ -263,8 +263,8 @@ impl ClusterPlan {
     }
 
     /// The task that finds the items of the table that pass a filter.
-    fn sift(&self, routes: u32, filter: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.sift(routes, Known::unpack(filter)?)).map(ClusterTask::new)
+    fn sift(&self, routes: u32, sieve: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.sift(routes, Known::unpack(sieve)?)).map(ClusterTask::new)
     }
 
     /// The task that finds those of them that were not decided, where `scatter` has brought both together.
@@ -280,8 +280,8 @@ impl ClusterPlan {
     }
 
     /// The task that looks up the names of released items.
-    fn name(&self, released: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| Ok(self.plan.name(Known::unpack(released)?))).map(ClusterTask::new)
+    fn name(&self, known: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| Ok(self.plan.name(Known::unpack(known)?))).map(ClusterTask::new)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

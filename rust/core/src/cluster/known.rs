@@ -42,11 +42,14 @@ impl Default for Known {
 
 impl Known {
     /// Pack the items of packed decisions: as a list, or as a filter of so many bits for each. To a filter the mistaken
-    /// items are to be appended.
+    /// items are to be appended. No items are no bytes.
     ///
     /// # Errors
     /// [`Error::Internal`] for damaged decisions.
     pub fn pack(items: &[u8], bits: Option<NonZeroU32>) -> Result<Vec<u8>> {
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
         let Some(bits) = bits else {
             return Ok([&[LIST], items].concat());
         };
