@@ -830,7 +830,7 @@ MUTANTS = [
         ("cargo:cluster",),
     ),
     Mutant(
-        "a cluster's filter loses an item",
+        "a cluster's join loses a released item from its filter",
         CORE + "cluster/known.rs",
         "items.for_each(|(item, _)| filter.insert(item));",
         "items.skip(1).for_each(|(item, _)| filter.insert(item));",
