@@ -100,6 +100,17 @@ def test_top_k_of_joined_items(spark, joins) -> None:
     assert mistaken > 10
 
 
+def test_items_that_were_not_discovered_are_not_drawn(spark, monkeypatch) -> None:
+    """With a filter whose mistakes are forgotten nothing is drawn at all."""
+    monkeypatch.setattr(
+        _dataflow.Dataflow, "known", lambda flow, _contributions, decided: flow._plan.known(decided, 1)
+    )
+    frame = spark.createDataFrame(table(rows(600, 300)))
+    given = {"user": "user", "item": "item", "k": 6, "max_items_per_user": 9}
+    with pytest.raises(DataError, match="other items were counted than discovered, so rows of the table"):
+        dpsel.spark.select_top_k(frame, privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-4), **given)
+
+
 def test_nothing_released(spark, joins) -> None:
     local = table([(user, user) for user in range(100)])
     assert same(spark.createDataFrame(local), local, dpsel.Sips()).num_rows == 0
