@@ -27,7 +27,7 @@ PARALLEL = [
     dpsel.Sips(),
     dpsel.Sips(rounds=4, ratio=1.0),
     dpsel.Sips(ratio=0.2, release="curve"),
-    dpsel.Steered(rounds=7),
+    dpsel.Steered(rounds=5),
     dpsel.OneItem(),
 ]
 
