@@ -21,7 +21,7 @@ from pathlib import Path
 from benches import data, tables
 from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
 
-#: Partitions of shuffles for each thread, and what else helps. Plain PySpark takes longer with 2 of them, with
+#: Partitions of shuffles for each thread, and what else helps. Plain PySpark takes longer with 2, with
 #: adaptive plans, joins by broadcast and aggregates that fall back to sorting.
 SETTINGS = {
     "dpsel.spark": (2, {"spark.sql.execution.arrow.maxRecordsPerBatch": 100_000}),

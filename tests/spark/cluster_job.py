@@ -1,12 +1,12 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER plain dying failing uncached steered
+    python tests/spark/cluster_job.py FOLDER plain dying failing uncached steered joined
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of rounds of
-evidence. Speculative copies of tasks cannot be had here: Spark starts them on other hosts only. The classes
-of tasks stand in this file, which is the main module: so they travel by value. Run by test_failures.py as a
-process of its own, because a process has one Spark context.
+evidence, or of a join. Speculative copies of tasks cannot be had here: Spark starts them on other hosts
+only. The classes of tasks stand in this file, which is the main module: so they travel by value. Run by
+test_failures.py as a process of its own, because a process has one Spark context.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spark_support import arguments, rows, table  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from conftest import session  # noqa: E402
-from dpsel.spark import _tasks  # noqa: E402
+from dpsel.spark import _dataflow, _tasks  # noqa: E402
 
 
 @dataclass
@@ -63,13 +63,13 @@ class Failing:
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
-    name = "Steer" if scenario == "steered" else "Weigh"
+    name = {"steered": "Steer", "joined": "Mistaken"}.get(scenario, "Weigh")
     mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
     plain = getattr(_tasks, name)
 
     def disturbed(*given):
         task = plain(*given)
-        if scenario in ("dying", "steered") and task.round == 1:
+        if scenario == "joined" or (scenario in ("dying", "steered") and task.round == 1):
             return Dying(task, str(mark))
         if scenario == "failing" and task.round == 1:
             return Failing(task, str(mark))
@@ -79,10 +79,14 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         return task
 
     setattr(_tasks, name, disturbed)
+    listed = _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS
+    if scenario == "joined":
+        _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
     try:
         found = dpsel.spark.select_partitions(frame, **arguments(mechanism, with_weights=True))
     finally:
         setattr(_tasks, name, plain)
+        _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = listed
     return {
         "items": found.to_local().to_pylist(),
         "happened": mark.exists(),

@@ -18,6 +18,7 @@ from spark_support import arguments, rows, table  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from dpsel.exceptions import DataError  # noqa: E402
+from dpsel.spark import _dataflow  # noqa: E402
 from support import KEY  # noqa: E402
 
 
@@ -35,6 +36,9 @@ def main() -> None:
     for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):
         found = dpsel.spark.select_partitions(frame, **arguments(mechanism))
         results[mechanism.name] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]
+    _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
+    found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
+    results["joined"] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     results["top_k"] = [top.to_local().to_pylist(), top.report.to_json(), top.items.count()]

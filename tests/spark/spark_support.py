@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 import dpsel
 import dpsel.spark
 from support import KEY, released, report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 PRIVACY = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
 
@@ -22,7 +27,7 @@ PARALLEL = [
     dpsel.Sips(),
     dpsel.Sips(rounds=4, ratio=1.0),
     dpsel.Sips(ratio=0.2, release="curve"),
-    dpsel.Steered(rounds=7),
+    dpsel.Steered(rounds=5),
     dpsel.OneItem(),
 ]
 
@@ -58,3 +63,31 @@ def same(frame: object, local: pa.Table, mechanism: object, **more: object) -> p
     assert report_of(there) == report_of(here)
     assert there.to_local().report.to_json() == here.report.to_json()
     return released(here)
+
+
+def same_top_k(frame: object, local: pa.Table, **given: object) -> object:
+    """Pick in both ways; items, ranks, counts and reports are equal. Returns what the local engine picked."""
+    given = {"user": "user", "item": "item", "k": 6, "insecure_test_key": KEY} | given
+    routes = given.pop("routes", None)
+    here = dpsel.select_top_k(local, **given)
+    there = dpsel.spark.select_top_k(frame, routes=routes, **given)
+    found = there.to_local()
+    assert found.to_table().to_arrow().equals(here.to_table().to_arrow())
+    assert report_of(there) == report_of(here)
+    assert found.report.to_json() == here.report.to_json()
+    return here
+
+
+def changing_items(mark: Path) -> Callable[[Iterable], Iterator]:
+    """A task for `mapInArrow` with other items when its rows are read again."""
+
+    def changing(batches):
+        import pyarrow as pa
+
+        for batch in batches:
+            second = mark.exists()
+            items = pa.array([f"{item} {second}" for item in batch["item"].to_pylist()])
+            yield pa.record_batch([batch["user"], items], ["user", "item"])
+        mark.touch()
+
+    return changing

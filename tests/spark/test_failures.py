@@ -15,7 +15,7 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCENARIOS = ["plain", "dying", "failing", "uncached", "steered"]
+SCENARIOS = ["plain", "dying", "failing", "uncached", "steered", "joined"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -42,6 +42,6 @@ def test_the_release_is_the_local_one(results, scenario) -> None:
     assert results[scenario]["report"] == here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["dying", "failing", "steered"])
+@pytest.mark.parametrize("scenario", ["dying", "failing", "steered", "joined"])
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]

@@ -40,11 +40,14 @@ def results():
     return json.loads(done.stdout.rsplit("RESULTS", 1)[1])
 
 
-@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=4)], ids=repr)
-def test_the_same_release(results, mechanism) -> None:
+@pytest.mark.parametrize(
+    ("name", "mechanism"),
+    [("sips", dpsel.Sips()), ("steered", dpsel.Steered(rounds=4)), ("joined", dpsel.Sips())],
+)
+def test_the_same_release(results, name, mechanism) -> None:
     assert results["kind"].startswith("pyspark.sql.connect")
     here = dpsel.select_partitions(table(rows(400, 300)), **arguments(mechanism))
-    assert results[mechanism.name] == [here.to_pylist(), here.report.to_json(), len(here)]
+    assert results[name] == [here.to_pylist(), here.report.to_json(), len(here)]
     assert len(here) > 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from spark_support import arguments, rows, table
+from spark_support import arguments, changing_items, rows, table
 
 import dpsel
 import dpsel.spark
@@ -109,21 +109,11 @@ def test_a_null_user(spark, local) -> None:
 
 def test_a_table_that_changes_between_reads(spark, tmp_path) -> None:
     """Here: items that are other ones whenever they are read."""
-    mark = tmp_path / "read"
-
-    def changing(batches):
-        import pyarrow as pa
-
-        for batch in batches:
-            second = mark.exists()
-            items = pa.array([f"{item} {second}" for item in batch["item"].to_pylist()])
-            yield pa.record_batch([batch["user"], items], ["user", "item"])
-        mark.touch()
-
     frame = spark.createDataFrame(table([(user, 1) for user in range(500)])).coalesce(1)
     with pytest.raises(DataError, match="rows changed between the two; write the table out first"):
         dpsel.spark.select_partitions(
-            frame.mapInArrow(changing, "user long, item string"), **arguments(dpsel.Sips())
+            frame.mapInArrow(changing_items(tmp_path / "read"), "user long, item string"),
+            **arguments(dpsel.Sips()),
         )
 
 

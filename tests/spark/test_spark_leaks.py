@@ -9,6 +9,7 @@ from spark_support import arguments, rows, table
 
 import dpsel
 import dpsel.spark
+from dpsel.spark import _dataflow
 from support import KEY
 
 pytestmark = pytest.mark.spark
@@ -20,7 +21,9 @@ def spellings(secret: bytes) -> list[bytes]:
     return [secret, secret.hex().encode(), repr(secret).encode(), *coded]
 
 
-def test_neither_key_nor_names_are_in_the_event_log(spark, events) -> None:
+@pytest.mark.parametrize("most", [_dataflow.BROADCAST_ITEMS, 0], ids=["listed", "joined"])
+def test_neither_key_nor_names_are_in_the_event_log(spark, events, monkeypatch, most) -> None:
+    monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", most)
     data = [(user, f"name of item {item}") for user, item in rows(300, 40)]
     found = dpsel.spark.select_partitions(spark.createDataFrame(table(data)), **arguments(dpsel.Sips()))
     assert len(found) > 0
@@ -46,6 +49,7 @@ def test_functions_show_no_key() -> None:
         plan,
         _tasks.Encode(plan, ("user", "item"), 3),
         _tasks.Weigh(plan, 3, 0, b"abc"),
+        _tasks.Sift(plan, 3, b"abc"),
         _tasks.Name(plan, ("item",), b"abc"),
     ):
         text = f"{shown!r} {shown}".encode()
@@ -54,7 +58,10 @@ def test_functions_show_no_key() -> None:
 
 def test_what_stages_pass_on_holds_no_names() -> None:
     """What Spark shuffles, spills and keeps is what tasks return."""
+    import itertools
     import pickle
+
+    import pyarrow as pa
 
     from dpsel import _core
     from dpsel._request import request_json
@@ -67,8 +74,16 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     encoded = list(_tasks.Encode(plan, tuple(local.column_names), 4)(local.to_batches()))
     weighed = list(_tasks.Weigh(plan, 4, 0, b"")(encoded))
     decided = list(_tasks.Decide(plan, 0)(sorted(weighed, key=lambda batch: batch["route"][0].as_py())))
-    assert [len(stage) > 0 for stage in (encoded, weighed, decided)] == [True] * 3
-    for batch in encoded + weighed + decided:
+    released = b"".join(packed for batch in decided for packed in batch["packed"].to_pylist())
+    sieve = plan.known(released, 1)
+    assert b"name " not in sieve
+    sifted = list(_tasks.Sift(plan, 4, sieve)(encoded))
+    scattered = list(map(pa.record_batch, plan.scatter(4, released)))
+    met = pa.Table.from_batches(sifted + scattered).sort_by("route")
+    mistaken = list(_tasks.Mistaken(plan)(met.to_batches()))
+    stages = [encoded, weighed, decided, sifted, scattered, mistaken]
+    assert all(stages)
+    for batch in itertools.chain(*stages):
         for packed in batch["packed"].to_pylist():
             assert b"name " not in packed
             assert b"person " not in packed

@@ -6,6 +6,7 @@
     settled -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each round of evidence
     kept -> Count -> shuffle by item -> Total -> driver
+    kept -> Sift -> shuffle by item, with released items -> Mistaken -> driver: once these are many
     rows -> Name -> shuffle of released items -> driver
 
 What is kept has routes of users, from 0 on, and those of marks, below 0. Only decisions and counts come to
@@ -15,7 +16,7 @@ the driver, as digests with numbers, and the names of what is released.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.spark import _tasks
 from dpsel.spark._schema import item_types, quoted
@@ -32,6 +33,15 @@ _MESSAGES = "route int, source int, packed binary"
 _STATES = "route int, states binary"
 _PACKED = "packed binary"
 
+#: More released items are joined. In every Python worker a list takes 24 bytes for each, and its table, which
+#: grows at 3 670 016 of them, 38: so up to 220 MB, less than packing contributions does.
+BROADCAST_ITEMS: int = 3_500_000
+#: Without broadcasts the list is part of every function, which is to stay below 1 MB.
+FUNCTION_ITEMS: Final = 40_000
+#: Bits that the filter of joined items has for each. Of 15 000 other items about one passes.
+FILTER_BITS: int = 20
+_DECISION_BYTES: Final = 24
+
 
 class Dataflow:
     """One release."""
@@ -42,6 +52,8 @@ class Dataflow:
         self._columns = columns
         self._plan = plan
         self._routes = routes
+        # Sessions of Spark Connect have none.
+        self._context = getattr(data.sparkSession, "_sc", None)
 
     def _rows(self, columns: tuple[str, ...]) -> Any:
         """The columns under plain names: PySpark does not quote names when it hands rows to tasks."""
@@ -69,7 +81,7 @@ class Dataflow:
         released = b""
         with self._settled(contributions) as settled:
             for number in range(self._plan.rounds):
-                with self._shared(released) as shared:
+                with self._shared(self.known(contributions, released)) as shared:
                     weigh = _tasks.Weigh(self._plan, self._routes, number, shared)
                     weights = _together(settled.mapInArrow(weigh, _ROUTED))
                     released += _collected(weights.mapInArrow(_tasks.Decide(self._plan, number), _PACKED))
@@ -87,6 +99,25 @@ class Dataflow:
             with _kept(_of_users(contributions).mapInArrow(settle, _ROUTED)) as settled:
                 yield settled
 
+    def known(self, contributions: Any, decided: bytes) -> bytes:
+        """What tells tasks which items of the table these are: a list, or more compact and as exact."""
+        most = BROADCAST_ITEMS if self._context is not None else min(BROADCAST_ITEMS, FUNCTION_ITEMS)
+        if len(decided) <= most * _DECISION_BYTES:
+            return self._plan.known(decided)
+        sieve = self._plan.known(decided, FILTER_BITS)
+        with self._shared(sieve) as shared:
+            sift = _tasks.Sift(self._plan, self._routes, shared)
+            passed = _of_users(contributions).mapInArrow(sift, _ROUTED)
+            met = _together(passed.union(self._scattered(decided)))
+            return sieve + _collected(met.mapInArrow(_tasks.Mistaken(self._plan), _PACKED))
+
+    def _scattered(self, decided: bytes) -> Any:
+        """Items from the driver, by route."""
+        import pyarrow as pa
+
+        rows = map(pa.record_batch, self._plan.scatter(self._routes, decided))
+        return self._data.sparkSession.createDataFrame(pa.Table.from_batches(rows))
+
     def _steered(self, contributions: Any) -> bytes:
         """One job for all rounds: nothing comes to the driver before the end."""
         last = self._plan.rounds - 1
@@ -102,21 +133,22 @@ class Dataflow:
         self, contributions: Any, wanted: bytes | None, *, bounded: bool, most: int | None = None
     ) -> bytes:
         """Count the users of these items, or of all; keep so many of the largest counts, or all."""
-        with self._shared(wanted) as shared:
+        known = None if wanted is None else self.known(contributions, wanted)
+        with self._shared(known) as shared:
             count = _tasks.Count(self._plan, self._routes, bounded, shared)
             counts = _together(_of_users(contributions).mapInArrow(count, _ROUTED))
             return _collected(counts.mapInArrow(_tasks.Total(self._plan, most), _PACKED))
 
-    def names(self, released: bytes) -> list[Any]:
-        """Look the released items up in the table; return batches of digest and item columns."""
+    def names(self, known: bytes) -> list[Any]:
+        """Look known items up in the table; return batches of digest and item columns."""
         from pyspark.sql import types as t
 
-        if not released:
+        if not known:
             return []
         items = tuple(self._columns[1:])
         fields = item_types(self._data, items, is_text=self._plan.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
-        with self._shared(released) as shared:
+        with self._shared(known) as shared:
             named = self._rows(items).mapInArrow(_tasks.Name(self._plan, items, shared), schema)
             batches: list[Any] = named.dropDuplicates(["digest"]).toArrow().to_batches()
         return batches
@@ -127,11 +159,10 @@ class Dataflow:
 
         Spark writes large functions to a file; functions that hold the key stay small this way.
         """
-        context = getattr(self._data.sparkSession, "_sc", None)
-        if context is None or value is None:
+        if self._context is None or value is None:
             yield value
             return
-        broadcast = context.broadcast(value)
+        broadcast = self._context.broadcast(value)
         try:
             yield broadcast
         finally:

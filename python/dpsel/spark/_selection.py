@@ -93,7 +93,9 @@ def select_partitions(
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
-        named = flow.names(released) if selection.looks_up(schema) else []
+            looks_up = selection.looks_up(schema)
+            known = flow.known(contributions, released) if looks_up else b""
+        named = flow.names(known)
     return SparkRelease(
         Release(selection.publish(named, released, schema, reason), "pyarrow"), frame.sparkSession
     )

@@ -20,8 +20,10 @@ __all__ = [
     "Crowds",
     "Decide",
     "Encode",
+    "Mistaken",
     "Name",
     "Settle",
+    "Sift",
     "Steer",
     "Tilt",
     "Total",
@@ -101,11 +103,11 @@ class Weigh(_Task):
 
     routes: int
     round: int
-    released: Any = field(repr=False)
+    known: Any = field(repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.weigh(self.routes, self.round, _value(self.released))
+        return self.plan.weigh(self.routes, self.round, _value(self.known))
 
 
 @dataclass(frozen=True)
@@ -184,17 +186,38 @@ class Total(_Task):
 
 
 @dataclass(frozen=True)
-class Name(_OfRows):
-    """Look up the names of released items."""
+class Sift(_Task):
+    """Find the items that pass a filter."""
 
-    released: Any = field(repr=False)
+    routes: int
+    sieve: Any = field(repr=False)
 
     def start(self) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.name(_value(self.released))
+        return self.plan.sift(self.routes, _value(self.sieve))
 
 
-def _value(released: Any) -> bytes:
+@dataclass(frozen=True)
+class Mistaken(_Task):
+    """Find the items that pass a filter and are none of those that it was made of."""
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.mistaken()
+
+
+@dataclass(frozen=True)
+class Name(_OfRows):
+    """Look up the names of released items."""
+
+    known: Any = field(repr=False)
+
+    def start(self) -> _core.ClusterTask:
+        """Return the compiled task."""
+        return self.plan.name(_value(self.known))
+
+
+def _value(shared: Any) -> bytes:
     """Return the bytes of a broadcast, or of what stands in for one."""
-    value: bytes = released if isinstance(released, bytes) else released.value
+    value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

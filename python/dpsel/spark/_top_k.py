@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
+from dpsel.exceptions import DataError
 from dpsel.selection import checked_test_key
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._errors import own_errors
@@ -92,7 +93,7 @@ def select_top_k(
     with own_errors():
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(draw.items) if top_k.looks_up(schema) else []
+        named = flow.names(top_k.plan.known(draw.items)) if top_k.looks_up(schema) else []
     answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
     return SparkTopKRelease(answer, frame.sparkSession)
 
@@ -100,7 +101,14 @@ def select_top_k(
 def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> bytes:
     """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
     with flow.contributions() as contributions:
-        if top_k.is_discovery:
-            found = flow.selected(contributions)
-            return flow.counted(contributions, found, bounded=False) if found else b""
-        return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
+        if not top_k.is_discovery:
+            return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
+        found = flow.selected(contributions)
+        counts = flow.counted(contributions, found, bounded=False) if found else b""
+    # Somebody holds each of them. So more or fewer counts are those of other items, which must not be drawn.
+    if len(counts) != len(found):
+        raise DataError(
+            "other items were counted than discovered, so rows of the table changed meanwhile; "
+            "write the table out first, and select from what was written"
+        )
+    return counts

@@ -1,11 +1,12 @@
 //! The pieces of a release on a cluster.
 
+use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use dpsel_core::Error;
-use dpsel_core::cluster::{Decisions, MostUsers, Plan, Selection, Stage, TopK};
+use dpsel_core::cluster::{Decisions, Known, MostUsers, Plan, Selection, Stage, TopK, scatter};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::topk::TopKRequest;
@@ -223,8 +224,8 @@ impl ClusterPlan {
     }
 
     /// The task that weighs a round without the items released before.
-    fn weigh(&self, routes: u32, round: u32, released: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.weigh(routes, round, Decisions::unpack(released)?)).map(ClusterTask::new)
+    fn weigh(&self, routes: u32, round: u32, known: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.weigh(routes, round, Known::unpack(known)?)).map(ClusterTask::new)
     }
 
     /// The task that decides a round.
@@ -244,7 +245,7 @@ impl ClusterPlan {
 
     /// The task that counts the users of items, of all of them if none are named.
     fn count(&self, routes: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ClusterTask> {
-        let wanted = wanted.map(|wanted| guarded(|| Decisions::unpack(wanted))).transpose()?;
+        let wanted = wanted.map(|wanted| guarded(|| Known::unpack(wanted))).transpose()?;
         guarded(|| self.plan.count(routes, wanted, bounded)).map(ClusterTask::new)
     }
 
@@ -253,9 +254,39 @@ impl ClusterPlan {
         ClusterTask::new(self.plan.total(most))
     }
 
+    /// What tells tasks of decided items: a list, or a filter of so many bits for each. To a filter `mistaken` is to be
+    /// appended.
+    #[staticmethod]
+    #[pyo3(signature = (decided, bits=None))]
+    fn known<'py>(
+        py: Python<'py>,
+        decided: &[u8],
+        bits: Option<NonZeroU32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let packed = py.detach(|| guarded(|| Known::pack(decided, bits)))?;
+        Ok(PyBytes::new(py, &packed))
+    }
+
+    /// The task that finds the items of the table that pass a filter.
+    fn sift(&self, routes: u32, sieve: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| self.plan.sift(routes, Known::unpack(sieve)?)).map(ClusterTask::new)
+    }
+
+    /// The task that finds those of them that were not decided, where `scatter` has brought both together.
+    fn mistaken(&self) -> ClusterTask {
+        ClusterTask::new(self.plan.mistaken())
+    }
+
+    /// Decided items as rows, routed by item.
+    #[staticmethod]
+    fn scatter(py: Python<'_>, routes: u32, decided: &[u8]) -> PyResult<Vec<PyRecordBatch>> {
+        let made = py.detach(|| guarded(|| scatter(routes, decided)))?;
+        Ok(made.into_iter().map(PyRecordBatch::new).collect())
+    }
+
     /// The task that looks up the names of released items.
-    fn name(&self, released: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| Ok(self.plan.name(Decisions::unpack(released)?))).map(ClusterTask::new)
+    fn name(&self, known: &[u8]) -> PyResult<ClusterTask> {
+        guarded(|| Ok(self.plan.name(Known::unpack(known)?))).map(ClusterTask::new)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

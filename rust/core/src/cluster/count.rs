@@ -3,8 +3,8 @@
 use arrow_array::RecordBatch;
 
 use super::Stage;
-use super::decide::Decisions;
 use super::dictionary::Dictionaries;
+use super::known::Known;
 use super::packing::unpack;
 use super::plan::{Plan, control, nameless_builder, no_names};
 use super::routing::{InOrder, Routes, unrouted};
@@ -31,7 +31,7 @@ pub struct Count {
     item_routes: Routes,
     bound: Option<L0Bound>,
     /// The items that are counted; none for all.
-    wanted: Option<Decisions>,
+    wanted: Option<Known>,
     builder: Option<ContributionsBuilder>,
     rows: usize,
     routes: InOrder,
@@ -42,7 +42,7 @@ impl Count {
         plan: Plan,
         item_routes: Routes,
         bound: Option<L0Bound>,
-        wanted: Option<Decisions>,
+        wanted: Option<Known>,
     ) -> Self {
         let dictionaries = Dictionaries::new(plan.key());
         Self {

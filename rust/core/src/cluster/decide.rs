@@ -24,20 +24,28 @@ impl Decisions {
     /// # Errors
     /// [`Error::Internal`] if they are damaged, or an item is there twice.
     pub fn unpack(packed: &[u8]) -> Result<Self> {
-        let (decisions, rest) = packed.as_chunks::<DECISION>();
+        let decisions = Self::each(packed)?;
         let mut found = Self::default();
         found.0.reserve(decisions.len());
-        for decision in decisions {
-            let (digest, number) = decision.split_at(size_of::<u128>());
-            let (Ok(digest), Ok(number)) = (digest.try_into(), number.try_into()) else {
-                return Err(Error::Internal("decisions are damaged"));
-            };
-            let digest = Digest(u128::from_le_bytes(digest));
-            if found.0.insert(digest, i64::from_le_bytes(number)).is_some() {
+        for (item, number) in decisions {
+            if found.0.insert(item, number).is_some() {
                 return Err(Error::Internal("an item was decided twice"));
             }
         }
-        if rest.is_empty() { Ok(found) } else { Err(Error::Internal("decisions are damaged")) }
+        Ok(found)
+    }
+
+    /// Packed decisions, one after the other.
+    pub(super) fn each(packed: &[u8]) -> Result<impl ExactSizeIterator<Item = (Digest, i64)> + '_> {
+        let (decisions, rest) = packed.as_chunks::<DECISION>();
+        let decisions = decisions.iter().map(|decision| {
+            let (digest, number) = decision.split_at(size_of::<u128>());
+            let (mut bytes, mut units) = ([0; size_of::<u128>()], [0; size_of::<i64>()]);
+            bytes.copy_from_slice(digest);
+            units.copy_from_slice(number);
+            (Digest(u128::from_le_bytes(bytes)), i64::from_le_bytes(units))
+        });
+        if rest.is_empty() { Ok(decisions) } else { Err(Error::Internal("decisions are damaged")) }
     }
 
     /// Pack items and numbers, one after the other.

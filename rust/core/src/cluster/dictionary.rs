@@ -49,15 +49,15 @@ impl Dictionaries {
         };
         let mut hasher = blake3::Hasher::new_keyed(&self.start_key);
         hasher.update(&[tag]);
-        numbers.iter().for_each(|number| {
+        for number in &numbers {
             hasher.update(&number.to_le_bytes());
-        });
+        }
         let mut start = [0; size_of::<u128>()];
         hasher.finalize_xof().fill(&mut start);
         packed.push(tag);
         packed.extend(start);
         self.mask(u128::from_le_bytes(start), &mut numbers);
-        numbers.iter().for_each(|number| packed.extend(number.to_le_bytes()));
+        packed.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
     }
 
     /// Take what [`Dictionaries::push`] made off the front.

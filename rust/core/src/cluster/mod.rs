@@ -9,8 +9,10 @@
 //! | [`Crowds`] | packed numbers of users | the large ones | every `Settle` knows which items cannot be released |
 //! | [`Settle`] | packed contributions | settled contributions | they are kept for the rounds |
 //! | [`Weigh`] | settled contributions | packed weights, routed by item | all of an item's come together |
-//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round |
+//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round: [`Known`] |
 //! | [`Count`] | packed contributions | packed counts, routed by item | all of an item's come together |
+//! | [`Sift`] | packed contributions | the items that pass a filter of many decisions, routed by item | all of an item's come together |
+//! | [`Mistaken`] | these, and the decisions routed by [`scatter`] | the items that pass without being decided | they go to every task with the filter: [`Known`] |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`Tilt`] | packed contributions and states of items | packed weights and states, routed by item | all of an item's come together |
 //! | [`Steer`] | packed weights and states | new states, or decisions | states go to the users who hold the item |
@@ -25,12 +27,14 @@ mod count;
 mod decide;
 mod dictionary;
 mod encode;
+mod known;
 mod name;
 mod packing;
 mod plan;
 mod routing;
 mod selection;
 mod settle;
+mod sift;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -46,10 +50,12 @@ pub use census::{Crowds, MostUsers};
 pub use count::Count;
 pub use decide::{Decide, Decisions};
 pub use encode::Encode;
+pub use known::{Filter, Known};
 pub use name::Name;
 pub use plan::{Plan, Work};
 pub use selection::Selection;
 pub use settle::Settle;
+pub use sift::{Mistaken, Sift, scatter};
 pub use steer::Steer;
 pub use tilt::Tilt;
 pub use top_k::{Drawn, TopK};

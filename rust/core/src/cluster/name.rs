@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema};
 
 use super::Stage;
-use super::decide::Decisions;
 use super::encode::Waiting;
+use super::known::Known;
 use super::plan::{Plan, read};
 use crate::contributions::ItemCode;
 use crate::ingest::{self, ItemSchema};
@@ -26,13 +26,13 @@ const MISMATCH: Error = Error::Internal("named items do not fit together");
 pub struct Name {
     plan: Plan,
     columns: Columns,
-    /// The released items that the task has not named yet.
-    unnamed: Decisions,
+    /// The released items; those of a list go when the task has named them.
+    unnamed: Known,
     waiting: Waiting,
 }
 
 impl Name {
-    pub(super) fn new(plan: Plan, released: Decisions) -> Self {
+    pub(super) fn new(plan: Plan, released: Known) -> Self {
         let given = &plan.work().columns;
         // Longer than the name of any item column, so it is none of them.
         let user = format!("user of {}", given.items.join(" "));
@@ -50,8 +50,7 @@ impl Name {
         };
         let vocabulary = &contributions.vocabulary;
         let all = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
-        let found: Vec<(usize, Digest)> =
-            all.filter(|(_, item)| self.unnamed.take(*item).is_some()).collect();
+        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.unnamed.take(*item)).collect();
         if found.is_empty() {
             return Ok(Vec::new());
         }
@@ -127,10 +126,10 @@ fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Diges
     Ok((digests, arrow_select::concat::concat_batches(&schema, &items).map_err(|_| MISMATCH)?))
 }
 
-/// Items that were released have no name.
+/// The two reads of the table do not fit together.
 pub(super) fn changed() -> Error {
     Error::Source(
-        "released items are missing from the second read of the table, so its rows changed between the two; \
+        "the second read of the table has other items than the first, so its rows changed between the two; \
          write the table out first, and select from what was written"
             .into(),
     )

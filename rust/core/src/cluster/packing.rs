@@ -125,6 +125,12 @@ pub(super) fn unpack(
     if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
 }
 
+/// The items of packed contributions.
+pub(super) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
+    take_u32(rest)?;
+    dictionaries.take(rest)
+}
+
 /// Rows on their way to a builder.
 struct Rows<'a> {
     worker: Worker<'a>,

@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::at_items::AtItems;
 use super::census::{Candidates, Crowds, MostUsers};
 use super::count::Count;
-use super::decide::{Decide, Decisions};
+use super::decide::Decide;
+use super::dictionary::Dictionaries;
 use super::encode::Encode;
+use super::known::Known;
 use super::name::Name;
 use super::routing::Routes;
 use super::settle::Settle;
+use super::sift::{Mistaken, Sift};
 use super::steer::Steer;
 use super::tilt::Tilt;
 use super::total::Total;
@@ -131,7 +134,7 @@ impl Plan {
     ///
     /// # Errors
     /// A number of routes out of range; a round that there is not; a rule that cannot be made ready.
-    pub fn weigh(&self, routes: u32, number: u32, released: Decisions) -> Result<Weigh> {
+    pub fn weigh(&self, routes: u32, number: u32, released: Known) -> Result<Weigh> {
         let (routes, words) = (Routes::new(routes)?, self.noise_words(number));
         Weigh::new(routes, self.bound()?, self.round(number)?, words, released)
     }
@@ -168,7 +171,7 @@ impl Plan {
     ///
     /// # Errors
     /// A number of routes out of range.
-    pub fn count(&self, routes: u32, wanted: Option<Decisions>, bounded: bool) -> Result<Count> {
+    pub fn count(&self, routes: u32, wanted: Option<Known>, bounded: bool) -> Result<Count> {
         let bound = self.work.bound.filter(|_| bounded);
         Ok(Count::new(self.clone(), Routes::new(routes)?, bound, wanted))
     }
@@ -179,9 +182,23 @@ impl Plan {
         AtItems::new(Total::new(most))
     }
 
+    /// The stage that finds the items of the table that pass a filter.
+    ///
+    /// # Errors
+    /// A number of routes out of range.
+    pub fn sift(&self, routes: u32, filter: Known) -> Result<Sift> {
+        Ok(Sift::new(Routes::new(routes)?, Dictionaries::new(&self.key), filter))
+    }
+
+    /// The stage that finds those among them that are not listed: it takes what [`scatter`](super::scatter) made as well.
+    #[must_use]
+    pub fn mistaken(&self) -> AtItems<Mistaken> {
+        AtItems::new(Mistaken)
+    }
+
     /// The stage that looks up names.
     #[must_use]
-    pub fn name(&self, released: Decisions) -> Name {
+    pub fn name(&self, released: Known) -> Name {
         Name::new(self.clone(), released)
     }
 

@@ -1,5 +1,6 @@
 //! The stages in one process, with what an engine does between them: the same release as the local engine's.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -9,6 +10,8 @@ use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 use proptest::prelude::*;
 
+use super::dictionary::Dictionaries;
+use super::packing::take_items;
 use super::routing::unrouted;
 use super::*;
 use crate::control::Control;
@@ -17,7 +20,8 @@ use crate::pipeline::select_partitions;
 use crate::random::ReleaseKey;
 use crate::release::Release;
 use crate::request::Request;
-use crate::topk::{TopKRequest, top_k_from_rows};
+
+mod top_k;
 
 type Rows = Vec<(i64, i64)>;
 
@@ -103,6 +107,8 @@ fn both<A: Stage, B: Stage>(
 /// A cluster of so many partitions.
 struct Cluster<'a> {
     plan: &'a Plan,
+    /// Bits of a filter for each decided item, where these are joined.
+    joined: Option<NonZeroU32>,
     tables: Vec<RecordBatch>,
     contributions: Vec<Vec<RecordBatch>>,
     /// Numbers of users by mark.
@@ -123,7 +129,7 @@ impl<'a> Cluster<'a> {
             let users = part.split_off(of_users);
             marks.push(std::mem::replace(part, users));
         }
-        Self { plan, tables, contributions, marks }
+        Self { plan, joined: None, tables, contributions, marks }
     }
 
     /// A stage on the contributions, and another one where what it makes has come together.
@@ -139,6 +145,24 @@ impl<'a> Cluster<'a> {
         Some(MostUsers::unpack(few, &packed(&made)).unwrap())
     }
 
+    /// What tasks know of decided items.
+    fn known(&self, decided: &[u8]) -> Known {
+        let mut known = Known::pack(decided, self.joined).unwrap();
+        if self.joined.is_some() {
+            let filter = Known::unpack(&known).unwrap();
+            let passed = self
+                .contributions
+                .iter()
+                .flat_map(|part| run(self.plan.sift(ROUTES, filter.clone()).unwrap(), part));
+            let both = passed.chain(scatter(ROUTES, decided).unwrap()).collect();
+            let parts = shuffled(both, self.contributions.len());
+            let mistaken: Vec<RecordBatch> =
+                parts.iter().flat_map(|part| run(self.plan.mistaken(), part)).collect();
+            known.extend(packed(&mistaken));
+        }
+        Known::unpack(&known).unwrap()
+    }
+
     fn settled(&self, few: i64) -> Vec<Vec<RecordBatch>> {
         let settle = || self.plan.settle(self.most_users(few)).unwrap();
         self.contributions.iter().map(|part| run(settle(), part)).collect()
@@ -148,7 +172,7 @@ impl<'a> Cluster<'a> {
         let settled = self.settled(few);
         let mut released = Vec::new();
         for round in 0..u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() {
-            let gone = Decisions::unpack(&released).unwrap();
+            let gone = self.known(&released);
             let made = both(
                 &settled,
                 || self.plan.weigh(ROUTES, round, gone.clone()).unwrap(),
@@ -189,7 +213,8 @@ impl<'a> Cluster<'a> {
 
     /// Names, each item once.
     fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
-        let name = || self.plan.name(Decisions::unpack(released).unwrap());
+        let known = self.known(released);
+        let name = || self.plan.name(known.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };
@@ -214,22 +239,29 @@ fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -
     .unwrap()
 }
 
-fn on_cluster(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize, few: i64) -> Release {
+fn on_cluster(
+    table: Made,
+    rows: &[(i64, i64)],
+    request: &Request,
+    partitions: usize,
+    few: i64,
+    joined: Option<NonZeroU32>,
+) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let cluster = Cluster::new(selection.plan(), table, rows, partitions);
+    let cluster = Cluster { joined, ..Cluster::new(selection.plan(), table, rows, partitions) };
     let released = if selection.plan().is_steered() { cluster.steered() } else { cluster.decided(few) };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { cluster.named(&released) } else { vec![] };
     selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
 }
 
-/// In both ways, and with every idea of what few users are.
+/// In both ways, with every idea of what few users are, and with released items listed or joined.
 fn same(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
-    for few in [-1, 1, 4] {
-        let there = on_cluster(table, rows, request, partitions, few);
-        assert_eq!(there.items, here.items, "{:?}, {few}", request.mechanism);
+    for (few, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
+        let there = on_cluster(table, rows, request, partitions, few, NonZeroU32::new(bits));
+        assert_eq!(there.items, here.items, "{:?}, {few}, {bits}", request.mechanism);
         assert_eq!(there.report, here.report);
     }
     here.items.num_rows()
@@ -289,62 +321,6 @@ proptest! {
     }
 }
 
-fn top_k_on_cluster(
-    rows: &[(i64, i64)],
-    domain: Option<&[(i64, i64)]>,
-    request: &TopKRequest,
-) -> RecordBatch {
-    let schema: Schema = table(rows).schema().as_ref().clone();
-    let top_k = TopK::new(request.clone(), &schema, domain.map(source), key()).unwrap();
-    let plan = top_k.plan();
-    let cluster = Cluster::new(plan, table, rows, 3);
-    let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
-    let wanted = wanted.map(|wanted| Decisions::unpack(&wanted).unwrap());
-    let bounded = !top_k.is_discovery();
-    let counted =
-        cluster.both(|| plan.count(ROUTES, wanted.clone(), bounded).unwrap(), || plan.total(top_k.largest()));
-    let drawn = top_k.draw(&Decisions::unpack(&packed(&counted)).unwrap()).unwrap();
-    let named = if top_k.looks_up(&schema).unwrap() { cluster.named(&drawn.pack()) } else { vec![] };
-    top_k.publish(&named, &drawn, &schema).unwrap().items
-}
-
-#[test]
-fn a_cluster_draws_the_local_top_k() {
-    let rows = some_rows();
-    let listed: Rows = (0..320).map(|item| (0, item)).collect();
-    for (mechanism, domain) in [
-        (r#"{"name": "joint"}"#, "listed"),
-        (r#"{"name": "joint_set"}"#, "listed"),
-        (r#"{"name": "gumbel_peel"}"#, "listed"),
-        (r#"{"name": "permute_flip_peel"}"#, "listed"),
-        (r#"{"name": "gamma"}"#, "listed"),
-        (r#"{"name": "laplace_top_k"}"#, "listed"),
-        (r#"{"name": "limit_domain"}"#, "unknown"),
-        (r#"{"name": "limit_domain", "candidates": 90}"#, "unknown"),
-        (r#"{"name": "discover", "share": 0.5, "ordered": false}"#, "unknown"),
-    ] {
-        for bound in ["null", "5"] {
-            if mechanism.contains("discover") && bound == "null" {
-                continue;
-            }
-            let request = TopKRequest::from_json(&format!(
-                r#"{{"columns": {{"user": "user", "items": ["item"]}}, "k": 7,
-                     "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 1e-2}}, "mechanism": {mechanism},
-                     "max_items_per_user": {bound}, "domain": {{"kind": "{domain}"}},
-                     "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
-            ))
-            .unwrap();
-            let list = (domain == "listed").then_some(listed.as_slice());
-            let here =
-                top_k_from_rows(source(&rows), list.map(source), &request, &key(), &Control::default())
-                    .unwrap();
-            let there = top_k_on_cluster(&rows, list, &request);
-            assert_eq!(there, here.items, "{mechanism}");
-            assert!(here.items.num_rows() > 0, "{mechanism}");
-        }
-    }
-}
-
 #[test]
 fn a_census_leaves_hardly_anything_to_send() {
     let rows: Rows = (0..3000).map(|user| (user, if user % 2 == 0 { -1 } else { user })).collect();
@@ -354,7 +330,7 @@ fn a_census_leaves_hardly_anything_to_send() {
     assert!(plan.few() >= 2, "{}", plan.few());
     let cluster = Cluster::new(plan, table, &rows, 2);
     let sent = |few: i64| {
-        let weigh = || plan.weigh(ROUTES, 0, Decisions::default()).unwrap();
+        let weigh = || plan.weigh(ROUTES, 0, Known::default()).unwrap();
         let settled = cluster.settled(few);
         let made: Vec<RecordBatch> = settled.iter().flat_map(|part| run(weigh(), part)).collect();
         [packed(&settled.concat()).len(), packed(&made).len()]
@@ -370,15 +346,20 @@ fn stages_refuse_what_is_not_theirs() {
     let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let plan = selection.plan();
     assert!(plan.tilt(ROUTES, 0).is_err() && plan.steer(0).is_err() && plan.decide(3).is_err());
-    assert!(plan.weigh(0, 0, Decisions::default()).is_err());
+    assert!(plan.weigh(0, 0, Known::default()).is_err());
     let encoded = run(plan.encode(ROUTES, false).unwrap(), &[table(&rows)]);
     let mut backwards = shuffled(encoded, 1).concat();
     backwards.reverse();
     let mut settle = plan.settle(None).unwrap();
     assert!(backwards.into_iter().any(|batch| settle.push(batch).is_err()));
-    let mut weigh = plan.weigh(ROUTES, 0, Decisions::default()).unwrap();
+    let mut weigh = plan.weigh(ROUTES, 0, Known::default()).unwrap();
     assert!(weigh.push(table(&rows)).is_err());
     assert!(plan.decide(0).unwrap().push(table(&rows)).is_err());
+    assert!(
+        plan.sift(0, Known::default()).is_err()
+            && scatter(0, &[]).is_err()
+            && scatter(ROUTES, &[0; 25]).is_err()
+    );
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
 }
 
@@ -397,4 +378,32 @@ fn a_changed_table_is_noticed() {
     assert!(matches!(error, crate::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
     assert!(selection.publish(&named, unpacked(), &schema).is_err());
+}
+
+#[test]
+fn a_join_finds_the_mistaken_items_and_no_others() {
+    let rows = some_rows();
+    let schema: Schema = texts(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
+    for partitions in [1, 5] {
+        let listed = Cluster::new(selection.plan(), texts, &rows, partitions);
+        let released = listed.decided(2);
+        let joined = Cluster {
+            joined: NonZeroU32::new(1),
+            ..Cluster::new(selection.plan(), texts, &rows, partitions)
+        };
+        let (list, filter) = (listed.known(&released), Known::pack(&released, joined.joined).unwrap());
+        let (filter, exact) = (Known::unpack(&filter).unwrap(), joined.known(&released));
+        let mut mistaken = 0;
+        for batch in joined.contributions.concat() {
+            for (_, mut packed) in unrouted(&batch).unwrap() {
+                for item in take_items(&mut packed, &Dictionaries::new(&key())).unwrap() {
+                    assert_eq!(exact.contains(item), list.contains(item));
+                    mistaken += u32::from(filter.contains(item) && !list.contains(item));
+                }
+            }
+        }
+        assert!(mistaken > 20, "{mistaken}");
+        assert_eq!(joined.named(&released).len(), listed.named(&released).len());
+    }
 }

@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use super::Stage;
 use super::at_items::add_up;
 use super::census::can_release;
-use super::decide::Decisions;
+use super::known::Known;
 use super::packing::push_weight;
 use super::routing::{Routed, Routes, unrouted};
 use super::settle::{Settled, Written};
@@ -26,7 +26,7 @@ pub struct Weigh {
     routes: Routes,
     bound: u32,
     /// What earlier rounds released.
-    gone: Decisions,
+    gone: Known,
     rule: Decider,
     words: Words,
     weights: Weights,
@@ -39,7 +39,7 @@ impl Weigh {
         bound: L0Bound,
         round: &Round,
         words: Words,
-        gone: Decisions,
+        gone: Known,
     ) -> Result<Self> {
         let (rule, weights) = (round.rule.decider()?, Weights::new(round));
         Ok(Self { routes, bound: bound.get(), gone, rule, words, weights, sums: Vec::new() })

@@ -1,0 +1,127 @@
+"""Releases that are joined instead of broadcast: the same, with filters that mistake many items."""
+
+from __future__ import annotations
+
+import pytest
+from spark_support import arguments, changing_items, rows, same, same_top_k, table
+
+import dpsel
+import dpsel.spark
+from dpsel.exceptions import DataError
+from dpsel.spark import _dataflow
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def local():
+    return table(rows())
+
+
+@pytest.fixture(scope="module")
+def frame(spark, local):
+    return spark.createDataFrame(local).repartition(3).persist()
+
+
+@pytest.fixture
+def joins(monkeypatch):
+    """Join everything, with a filter of one bit for each item.
+
+    What was asked for: the number of items, and how many others pass; `None` where items are listed.
+    """
+    asked: list[tuple[int, int | None]] = []
+
+    def known(flow, contributions, decided):
+        told = plain(flow, contributions, decided)
+        sieve = flow._plan.known(decided, _dataflow.FILTER_BITS)
+        joined = bool(decided) and told.startswith(sieve)
+        asked.append((len(decided) // 24, (len(told) - len(sieve)) // 16 if joined else None))
+        return told
+
+    plain = _dataflow.Dataflow.known
+    monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", 0)
+    monkeypatch.setattr(_dataflow, "FILTER_BITS", 1)
+    monkeypatch.setattr(_dataflow.Dataflow, "known", known)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "routes", "more"),
+    [
+        pytest.param(dpsel.Sips(), 64, {"with_weights": True}, id="noise"),
+        pytest.param(dpsel.Sips(ratio=0.2, release="curve"), 1, {}, id="curve"),
+        pytest.param(dpsel.Steered(rounds=4), 7, {}, id="steered"),
+    ],
+)
+def test_every_round_is_joined(frame, local, joins, mechanism, routes, more) -> None:
+    found = same(frame, local, mechanism, routes=routes, **more)
+    rounds = 3 if isinstance(mechanism, dpsel.Sips) else 1
+    first, *later = joins if rounds > 1 else [(0, None), *joins]
+    assert first == (0, None)
+    assert len(later) == rounds
+    assert all(mistaken > 500 for _, mistaken in later)
+    assert later[-1][0] == found.num_rows
+
+
+def test_a_round_that_is_broadcast_before_one_that_is_joined(frame, local, joins, monkeypatch) -> None:
+    monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", 7)
+    same(frame, local, dpsel.Sips())
+    assert [mistaken is None for _, mistaken in joins] == [True, True, False, False]
+    assert joins[1][0] > 0
+
+
+def test_names_of_several_columns(spark, joins) -> None:
+    data = [(user, item % 7, None if item == 3 else f"city {item % 9}") for user, item in rows(400, 60)]
+    local = table(data, names=("user", "number", "city"))
+    frame = spark.createDataFrame(local).repartition(4)
+    found = same(frame, local, dpsel.WeightedGaussian(), item=["city", "number"], max_items_per_user=40)
+    assert joins[1][0] == found.num_rows
+    assert joins[1][1] > 0
+
+
+def test_names_of_elements_of_lists(spark, joins) -> None:
+    local = table([(user, [f"{item}", f"{item + 1}", None]) for user, item in rows(400, 300)])
+    found = same(spark.createDataFrame(local).repartition(4), local, dpsel.WeightedGaussian())
+    assert joins[1][0] == found.num_rows
+    assert joins[1][1] > 0
+
+
+def test_top_k_of_joined_items(spark, joins) -> None:
+    """Items that were discovered, and items of a public list."""
+    local = table([(user, f"item {item}") for user, item in rows(600, 300)])
+    frame = spark.createDataFrame(local).repartition(3)
+    delta = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
+    assert len(same_top_k(frame, local, privacy=delta, max_items_per_user=9)) > 0
+    assert [mistaken is None for _, mistaken in joins] == [True, False, False, False]
+    domain = [f"item {number}" for number in range(0, 340, 2)]
+    same_top_k(frame, local, privacy=dpsel.PureDP(epsilon=3.0), domain=domain)
+    ((listed, mistaken),) = joins[4:]
+    assert listed == 170
+    assert mistaken > 10
+
+
+def test_items_that_were_not_discovered_are_not_drawn(spark, monkeypatch) -> None:
+    """With a filter whose mistakes are forgotten nothing is drawn at all."""
+    monkeypatch.setattr(
+        _dataflow.Dataflow, "known", lambda flow, _contributions, decided: flow._plan.known(decided, 1)
+    )
+    frame = spark.createDataFrame(table(rows(600, 300)))
+    given = {"user": "user", "item": "item", "k": 6, "max_items_per_user": 9}
+    with pytest.raises(DataError, match="other items were counted than discovered, so rows of the table"):
+        dpsel.spark.select_top_k(frame, privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-4), **given)
+
+
+def test_nothing_released(spark, joins) -> None:
+    local = table([(user, user) for user in range(100)])
+    assert same(spark.createDataFrame(local), local, dpsel.Sips()).num_rows == 0
+    assert joins == [(0, None)] * 4
+
+
+def test_a_table_that_changes_between_reads(spark, joins, tmp_path) -> None:
+    """New items may pass the filter."""
+    data = [(user, item) for user in range(500) for item in range(3)]
+    frame = spark.createDataFrame(table(data)).coalesce(1)
+    frame = frame.mapInArrow(changing_items(tmp_path / "read"), "user long, item string")
+    with pytest.raises(DataError, match="rows changed between the two; write the table out first"):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.WeightedGaussian()))
+    assert [items for items, _ in joins] == [0, 3]
