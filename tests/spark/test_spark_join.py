@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def local():
-    return table(rows())
+    return table([(user, f"item {item}") for user, item in rows()])
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_items_that_were_not_discovered_are_not_drawn(spark, monkeypatch) -> Non
 
 
 def test_nothing_released(spark, joins) -> None:
-    local = table([(user, user) for user in range(100)])
+    local = table([(user, f"{user}") for user in range(100)])
     assert same(spark.createDataFrame(local), local, dpsel.Sips()).num_rows == 0
     assert joins == [(0, None)] * 4
 

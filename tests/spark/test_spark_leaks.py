@@ -47,7 +47,8 @@ def test_functions_show_no_key() -> None:
     plan = _core.ClusterSelection(request, schema, test_key=KEY).plan
     for shown in (
         plan,
-        _tasks.Encode(plan, ("user", "item"), 3),
+        _tasks.Encode(plan, ("user", "item"), 3, True),
+        _tasks.Settle(plan, 3, b"abc"),
         _tasks.Weigh(plan, 3, 0, b"abc"),
         _tasks.Sift(plan, 3, b"abc"),
         _tasks.Name(plan, ("item",), b"abc"),
@@ -71,17 +72,26 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
     local = table([(f"person {user}", f"name {item}") for user, item in rows(300, 40)])
     plan = pickle.loads(pickle.dumps(_core.ClusterSelection(request, local.schema, test_key=KEY).plan))
-    encoded = list(_tasks.Encode(plan, tuple(local.column_names), 4)(local.to_batches()))
-    weighed = list(_tasks.Weigh(plan, 4, 0, b"")(encoded))
-    decided = list(_tasks.Decide(plan, 0)(sorted(weighed, key=lambda batch: batch["route"][0].as_py())))
+
+    def together(made: list) -> list:
+        return pa.Table.from_batches(made).sort_by("route").to_batches()
+
+    everything = together(list(_tasks.Encode(plan, tuple(local.column_names), 4, True)(local.to_batches())))
+    marks, encoded = (
+        [batch.filter(pa.compute.less(batch["route"], 0)) for batch in everything],
+        [batch.filter(pa.compute.greater_equal(batch["route"], 0)) for batch in everything],
+    )
+    crowds = list(_tasks.Crowds(plan, plan.few)(marks))
+    settled = list(_tasks.Settle(plan, plan.few, crowds[0]["packed"][0].as_py())(encoded))
+    weighed = list(_tasks.Weigh(plan, 4, 0, b"")(settled))
+    decided = list(_tasks.Decide(plan, 0)(together(weighed)))
     released = b"".join(packed for batch in decided for packed in batch["packed"].to_pylist())
     sieve = plan.known(released, 1)
     assert b"name " not in sieve
     sifted = list(_tasks.Sift(plan, 4, sieve)(encoded))
     scattered = list(map(pa.record_batch, plan.scatter(4, released)))
-    met = pa.Table.from_batches(sifted + scattered).sort_by("route")
-    mistaken = list(_tasks.Mistaken(plan)(met.to_batches()))
-    stages = [encoded, weighed, decided, sifted, scattered, mistaken]
+    mistaken = list(_tasks.Mistaken(plan)(together(sifted + scattered)))
+    stages = [everything, crowds, settled, weighed, decided, sifted, scattered, mistaken]
     assert all(stages)
     for batch in itertools.chain(*stages):
         for packed in batch["packed"].to_pylist():
