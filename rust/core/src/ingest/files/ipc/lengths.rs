@@ -216,6 +216,21 @@ mod tests {
         }
     }
 
+    /// The decoder of files looks for the message of a block up to the end of the block, whatever its length says.
+    #[test]
+    fn a_message_has_to_lie_within_its_length() {
+        let honest = written(true, Some(CompressionType::ZSTD));
+        let marks = (8..honest.len() - 8).filter(|at| honest[*at..*at + 4] == CONTINUATION);
+        let headers: Vec<usize> = marks.filter(|at| honest[*at + 4..*at + 8] != [0; 4]).collect();
+        // The schema and three batches; the footer repeats the schema.
+        assert_eq!(headers.len(), 4);
+        for header in &headers[1..] {
+            let mut bytes = honest.clone();
+            bytes[header + 4..header + 8].copy_from_slice(&16_u32.to_le_bytes());
+            assert!(!checked(&bytes, true));
+        }
+    }
+
     #[test]
     fn what_cannot_come_out_is_not_believed() {
         assert!(is_possible(1 << 17, 30) && is_possible(1 << 20, 1 << 10));
