@@ -804,7 +804,7 @@ MUTANTS = [
     Mutant(
         "a cluster's join forgets what its filter mistakes",
         CORE + "cluster/known.rs",
-        "filter.passes(item) && !filter.mistaken.contains_key(&item)",
+        "filter.passes(item) && !filter.mistaken.contains(&item)",
         "filter.passes(item)",
         ("cargo:cluster",),
     ),

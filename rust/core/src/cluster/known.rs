@@ -8,9 +8,11 @@
 //! Digests are pseudorandom under the release key. So they are their own hashes, and no table makes the filter err more
 //! often.
 
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
 use std::num::NonZeroU32;
 
-use super::decide::{ByDigest, Decisions};
+use super::decide::{Decisions, DigestHasher};
 use super::packing::take_digest;
 use crate::bounding::ItemSet;
 use crate::contributions::{ItemCode, Vocabulary};
@@ -22,6 +24,8 @@ const DAMAGED: Error = Error::Internal("what is known of released items is damag
 const LIST: u8 = 0;
 /// First byte of a packed filter; its number of probes, its bytes and the mistaken digests follow.
 const FILTER: u8 = 1;
+type Items = HashSet<Digest, BuildHasherDefault<DigestHasher>>;
+
 /// Vocabularies have gaps with this digest, so a filter is asked for it too.
 const NO_ITEM: Digest = Digest(0);
 
@@ -72,9 +76,9 @@ impl Known {
                 let (bytes, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
                 let bytes = usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| DAMAGED)?;
                 let (bits, mut rest) = rest.split_at_checked(bytes).ok_or(DAMAGED)?;
-                let mut mistaken = ByDigest::from_iter([(NO_ITEM, ())]);
+                let mut mistaken = Items::from_iter([NO_ITEM]);
                 while !rest.is_empty() {
-                    mistaken.insert(take_digest(&mut rest)?, ());
+                    mistaken.insert(take_digest(&mut rest)?);
                 }
                 let filter = Filter { probes: *probes, bits: bits.into(), mistaken };
                 if bytes == 0 { Err(DAMAGED) } else { Ok(Self::Filtered(filter)) }
@@ -86,7 +90,7 @@ impl Known {
     pub(super) fn contains(&self, item: Digest) -> bool {
         match self {
             Self::Listed(items) => items.contains(item),
-            Self::Filtered(filter) => filter.passes(item) && !filter.mistaken.contains_key(&item),
+            Self::Filtered(filter) => filter.passes(item) && !filter.mistaken.contains(&item),
         }
     }
 
@@ -125,7 +129,7 @@ pub struct Filter {
     /// How many bits an item sets.
     probes: u8,
     bits: Box<[u8]>,
-    mistaken: ByDigest<()>,
+    mistaken: Items,
 }
 
 impl Filter {
@@ -135,7 +139,7 @@ impl Filter {
         let probes = u8::try_from((bits.get().saturating_mul(69) / 100).clamp(1, 50)).unwrap_or(1);
         let all = (items as u64).saturating_mul(bits.get().into());
         let bytes = usize::try_from(all / 8 + 1).unwrap_or(usize::MAX);
-        Self { probes, bits: vec![0; bytes].into(), mistaken: ByDigest::default() }
+        Self { probes, bits: vec![0; bytes].into(), mistaken: Items::default() }
     }
 
     /// The byte and the bit of each probe: two halves of a digest give all (A. Kirsch and M. Mitzenmacher, "Less hashing,
@@ -193,7 +197,7 @@ mod tests {
                 (0.8 * at_most..at_most).contains(&share) || bits == 20 && share < at_most,
                 "{bits}: {share}"
             );
-            passed.iter().for_each(|item| packed.extend(item.0.to_le_bytes()));
+            packed.extend(passed.iter().flat_map(|item| item.0.to_le_bytes()));
             let exact = Known::unpack(&packed).unwrap();
             assert!(released.iter().all(|item| exact.contains(*item)));
             assert!(!others.iter().any(|item| exact.contains(*item)));
