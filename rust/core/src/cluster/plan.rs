@@ -125,7 +125,7 @@ impl Plan {
     }
 
     /// The rule and the noise of every round.
-    fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
+    pub(super) fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
         let rounds = self.work.calibration.rounds.iter().zip(0..);
         rounds.map(|(round, number)| Ok((round.rule.decider()?, self.noise_words(number)))).collect()
     }

@@ -10,6 +10,7 @@ use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 use proptest::prelude::*;
 
+use super::census::Candidates;
 use super::dictionary::Dictionaries;
 use super::packing::take_items;
 use super::routing::unrouted;
@@ -17,9 +18,11 @@ use super::*;
 use crate::control::Control;
 use crate::ingest::Source;
 use crate::pipeline::select_partitions;
-use crate::random::ReleaseKey;
+use crate::random::{Digest, ReleaseKey, Words};
 use crate::release::Release;
 use crate::request::Request;
+use crate::threshold::Decider;
+use crate::weighting::UNIT;
 
 mod top_k;
 
@@ -337,6 +340,41 @@ fn a_census_leaves_hardly_anything_to_send() {
     };
     let (all, few) = (sent(-1), sent(plan.few().into()));
     assert!(few[0] * 5 < all[0] && few[1] * 20 < all[1], "{few:?} of {all:?}");
+}
+
+/// Where users keep one item and nearly all that is frequent is gone after a round, the whole reserve matters.
+#[test]
+fn long_reserves_move_up_in_their_order() {
+    let rows: Rows = (0..400)
+        .flat_map(|user| {
+            let common = (0..30).map(move |item| (user, item));
+            common.chain((0..12).map(move |n| (user, 100 + (user * 7 + n * 11) % 60)))
+        })
+        .collect();
+    let found = same(table, &rows, &request_with(MECHANISMS[5], 30.0, 1, true), 3);
+    assert!(found > 40, "{found}");
+}
+
+/// An item is left out if no round can release it, and only then.
+#[test]
+fn candidates_are_those_of_any_round() {
+    let schema: Schema = table(&[]).schema().as_ref().clone();
+    let selection = Selection::new(request_with(MECHANISMS[5], 0.3, 9, false), &schema, key()).unwrap();
+    let deciders = || selection.plan().deciders().unwrap();
+    let items: Vec<Digest> = (0..3000).map(Digest).collect();
+    let by_round = |users: u32| -> Vec<Vec<bool>> {
+        let releases = |(rule, words): &(Decider, Words), item: &Digest| {
+            rule.releases(u64::from(users) * UNIT, words.word(*item))
+        };
+        deciders().iter().map(|round| items.iter().map(|item| releases(round, item)).collect()).collect()
+    };
+    let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
+    let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
+    let candidates = Candidates::new(MostUsers::unpack(users, &[]).unwrap(), deciders());
+    let rounds = by_round(users);
+    for (at, found) in candidates.most_users(&items).into_iter().enumerate() {
+        assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));
+    }
 }
 
 #[test]
