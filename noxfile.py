@@ -7,6 +7,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
     nox -s spark          the tests on Spark that take seconds; needs Java 17
+    nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
     nox -s mutants_sample four of them, other ones for every commit
@@ -36,6 +37,7 @@ nox.options.sessions = [
     "slow",
     "statistical",
     "mutants_sample",
+    "spark_sample",
 ]
 nox.options.stop_on_first_error = False
 
@@ -134,6 +136,21 @@ def spark(session: nox.Session) -> None:
     """Run the tests on a local Spark session."""
     with_spark(session)
     session.run("pytest", "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
+
+
+@nox.session
+def spark_sample(session: nox.Session) -> None:
+    """Run what a minute or two allow: every mechanism, a join, what may leak, executors that die."""
+    with_spark(session)
+    here = "tests/spark"
+    session.run(
+        "pytest",
+        "-m", "spark",
+        f"{here}/test_same_release.py::test_every_parallel_mechanism",
+        f"{here}/test_spark_join.py::test_every_round_is_joined",
+        f"{here}/test_spark_leaks.py",
+        f"{here}/test_failures.py",
+    )  # fmt: skip
 
 
 @nox.session
