@@ -1,6 +1,6 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER plain dying failing uncached steered joined
+    python tests/spark/cluster_job.py FOLDER dying:table.parquet plain dying failing uncached steered joined
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of rounds of
@@ -101,8 +101,11 @@ def main() -> None:
         "spark.local.dir": str(folder / "local"),
     }
     spark = session("local-cluster[2,1,1024]", **settings)
-    frame = spark.createDataFrame(table(rows())).repartition(6)
-    results = {scenario: select(spark, frame, folder / scenario, scenario) for scenario in sys.argv[2:]}
+    results = {}
+    for number, given in enumerate(sys.argv[2:]):
+        scenario, _, path = given.partition(":")
+        frame = spark.read.parquet(path) if path else spark.createDataFrame(table(rows()))
+        results[given] = select(spark, frame.repartition(6), folder / str(number), scenario)
     spark.stop()
     print("RESULTS" + json.dumps(results))
 

@@ -19,19 +19,24 @@ SCENARIOS = ["plain", "dying", "failing", "uncached", "steered", "joined"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """What came out of each scenario on one cluster of two executors."""
+def run(folder: Path, scenarios: list[str]) -> dict:
+    """What comes out of each scenario on one cluster of two executors."""
     import pyspark
 
     home = Path(pyspark.__file__).parent
     given = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [sys.executable, str(JOB), str(tmp_path_factory.mktemp("cluster")), *SCENARIOS]
+    command = [sys.executable, str(JOB), str(folder), *scenarios]
     done = subprocess.run(
         command, env=os.environ | given, capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.rsplit("RESULTS", 1)[1])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of all scenarios."""
+    return run(tmp_path_factory.mktemp("cluster"), SCENARIOS)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -45,3 +50,17 @@ def test_the_release_is_the_local_one(results, scenario) -> None:
 @pytest.mark.parametrize("scenario", ["dying", "failing", "steered", "joined"])
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]
+
+
+@pytest.mark.shared_data
+def test_real_data_after_killed_executors(shared_data, tmp_path) -> None:
+    paths = [
+        str(shared_data / f"{name}.parquet") for name in ("imdb", "git_messages", "synthetic_pareto_zeta_50k")
+    ]
+    results = run(tmp_path, [f"dying:{path}" for path in paths])
+    for path in paths:
+        here = dpsel.select_partitions(path, **arguments(dpsel.Sips(), with_weights=True))
+        found = results[f"dying:{path}"]
+        assert found["happened"]
+        assert found["items"] == [list(item) for item in here.to_pylist()]
+        assert found["report"] == here.report.to_json()
