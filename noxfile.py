@@ -34,7 +34,6 @@ nox.options.sessions = [
     "rust",
     "types",
     "pytest",
-    "slow",
     "statistical",
     "mutants_sample",
     "spark_sample",
@@ -46,6 +45,8 @@ CARGO_ENV = {
     "PYO3_BUILD_EXTENSION_MODULE": "1",
     "PYO3_PYTHON": sys.executable,
 }
+#: A process for each core.
+PARALLEL = ("--numprocesses", "auto")
 RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz")
 
 
@@ -109,7 +110,7 @@ def types(session: nox.Session) -> None:
 def pytest(session: nox.Session) -> None:
     """Run the Python tests that take seconds, and every example in code and documents."""
     build(session)
-    session.run("pytest", "-m", "not slow and not statistical and not spark", *session.posargs)
+    session.run("pytest", *PARALLEL, "-m", "not slow and not statistical and not spark", *session.posargs)
     if not session.posargs:
         session.run("pytest", "--doctest-modules", "python/dpsel")
 
@@ -118,7 +119,7 @@ def pytest(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the tests marked slow."""
     build(session)
-    session.run("pytest", "-m", "slow and not spark", *session.posargs)
+    session.run("pytest", *PARALLEL, "-m", "slow and not spark", *session.posargs)
 
 
 def with_spark(session: nox.Session) -> None:
@@ -165,7 +166,7 @@ def statistical(session: nox.Session) -> None:
     """Run goodness-of-fit tests, Rust and Python; the false-alarm rate is named once, in the tests."""
     session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
     build(session)
-    session.run("pytest", "-m", "statistical", *session.posargs)
+    session.run("pytest", *PARALLEL, "-m", "statistical", *session.posargs)
 
 
 @nox.session
