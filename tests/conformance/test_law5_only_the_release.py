@@ -126,6 +126,15 @@ def test_the_report_does_not_depend_on_the_data(case, rows) -> None:
     assert report_of(select(table(rows), **arguments)) == report_of(select(table([]), **arguments))
 
 
+def test_a_release_of_something_has_the_report_of_nothing(case) -> None:
+    """Few of the tables above have items that are released."""
+    privacy = dpsel.ApproxDP(epsilon=4.0, delta=0.3)
+    arguments = {"privacy": privacy, "max_items_per_user": 3, "mechanism": case.mechanism}
+    full = select(table([(user, item) for user in range(400) for item in range(3)]), **arguments)
+    assert items_of(full)
+    assert report_of(full) == report_of(select(table([]), **arguments))
+
+
 def test_the_report_has_no_unknown_field(case) -> None:
     """A new field is looked at by a person before it is published with every release."""
     report = report_of(select(table([]), privacy=PRIVACY, max_items_per_user=3, mechanism=case.mechanism))
