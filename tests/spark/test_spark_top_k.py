@@ -157,3 +157,29 @@ def test_other_tables_and_null_users(spark, local) -> None:
     frame = spark.createDataFrame(local).selectExpr("nullif(user, 7) as user", "item")
     with pytest.raises(DataError, match=r"user column 'user' is null in row \d+"):
         dpsel.spark.select_top_k(frame, **given)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counted"), [(dpsel.LimitDomain(), False), (dpsel.Discover(), True)], ids=repr
+)
+def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
+    from dpsel import _core
+    from dpsel.spark._dataflow import Dataflow
+    from dpsel.top_k import row_request
+
+    local = table(rows(40, 30))
+    request, _, _ = row_request(
+        ["user", "item"],
+        k=3,
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        mechanism=mechanism,
+        domain=None,
+        ordered=True,
+        counts=None,
+        max_items_per_user=5,
+        neighbours="add_remove",
+    )
+    plan = _core.ClusterTopK(request, local.schema).plan
+    flow = Dataflow(spark.createDataFrame(local), ["user", "item"], plan, 4)
+    with flow.contributions() as contributions:
+        assert bool(contributions.where("route < 0").count()) == counted

@@ -70,8 +70,11 @@ class Dataflow:
 
     @property
     def _with_census(self) -> bool:
-        """Whether it helps to know how many users items have: not where single users may release some."""
-        return not self._plan.is_steered and self._plan.few >= 1
+        """Whether it helps to know how many users items have: not where single users may release some.
+
+        Without rounds, where users are counted only, nothing asks.
+        """
+        return self._plan.rounds > 0 and not self._plan.is_steered and self._plan.few >= 1
 
     def selected(self, contributions: Any) -> bytes:
         """Run the rounds; return the packed decisions of all."""
