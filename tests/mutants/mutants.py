@@ -774,9 +774,9 @@ MUTANTS = [
     ),
     Mutant(
         "a cluster bounds parts of users",
-        CORE + "cluster/settle.rs",
-        "if self.routes.is_next(route)? && self.rows >= ROWS {",
-        "if !self.routes.is_next(route)? && self.rows > 0 {",
+        CORE + "cluster/gather.rs",
+        "self.routes.is_next(route)? && self.rows >= ROWS;",
+        "!self.routes.is_next(route)? && self.rows > 0;",
         ("cargo:cluster",),
     ),
     Mutant(

@@ -27,6 +27,7 @@ mod count;
 mod decide;
 mod dictionary;
 mod encode;
+mod gather;
 mod known;
 mod name;
 mod packing;

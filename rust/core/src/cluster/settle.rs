@@ -15,49 +15,35 @@ use arrow_array::RecordBatch;
 
 use super::Stage;
 use super::census::Candidates;
-use super::dictionary::Dictionaries;
-use super::packing::{CORRUPT, push_integer, take_digest, take_integer, take_u32, unpack};
-use super::plan::{Plan, control, nameless_builder, no_names};
-use super::routing::{InOrder, Routed, unrouted};
+use super::gather::Gather;
+use super::packing::{CORRUPT, push_integer, take_digest, take_integer, take_u32};
+use super::plan::{Plan, control};
+use super::routing::{Routed, unrouted};
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{ContributionsBuilder, ItemOrder, Vocabulary};
+use crate::contributions::{Contributions, Vocabulary};
 use crate::random::Digest;
 
 /// About the bytes of an item in the dictionary.
 const DICTIONARY_BYTES: usize = size_of::<u128>() + 2;
-/// Rows settled together, where users allow it. The more there are, the more share a dictionary.
-const ROWS: usize = 1 << 23;
 
 /// See the module.
-///
-/// # Contract
-/// All rows of a route come one after the other in one task, so all of a user's contributions are there when it is
-/// bounded.
 #[derive(Debug)]
 pub struct Settle {
     plan: Plan,
-    dictionaries: Dictionaries,
     candidates: Option<Candidates>,
-    builder: Option<ContributionsBuilder>,
-    rows: usize,
-    routes: InOrder,
+    gathered: Gather,
 }
 
 impl Settle {
     pub(super) fn new(plan: Plan, candidates: Option<Candidates>) -> Self {
-        let dictionaries = Dictionaries::new(plan.key());
-        Self { plan, dictionaries, candidates, builder: None, rows: 0, routes: InOrder::default() }
+        let gathered = Gather::new(&plan);
+        Self { plan, candidates, gathered }
     }
 
-    /// Settle what has come, which is all there is of some routes. The last of them stands for all.
-    fn settle(&mut self, route: Option<i32>) -> Result<Vec<RecordBatch>> {
-        self.rows = 0;
-        let (Some(builder), Some(route)) = (self.builder.take(), route) else {
-            return Ok(Vec::new());
-        };
+    /// Settle all there is of some routes. The last of them stands for all.
+    fn settle(&self, (route, contributions): (i32, Contributions)) -> Result<Vec<RecordBatch>> {
         let (control, bound) = (control(), self.plan.bound()?);
-        let contributions = builder.finish(no_names()?, &ItemOrder::Any)?;
         let mut bounded = BoundedContributions::new(contributions, bound, self.plan.key(), &control)?;
         bounded.order_all(&control)?;
         let mut settled = Writer::new(&bounded, self.candidates.as_ref());
@@ -72,18 +58,15 @@ impl Stage for Settle {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut ready = Vec::new();
         for (route, packed) in unrouted(&batch)? {
-            let before = self.routes.current();
-            if self.routes.is_next(route)? && self.rows >= ROWS {
-                ready.extend(self.settle(before)?);
+            if let Some(gathered) = self.gathered.push(route, packed)? {
+                ready.extend(self.settle(gathered)?);
             }
-            let builder = self.builder.get_or_insert_with(nameless_builder);
-            self.rows += unpack(packed, &self.dictionaries, builder)?;
         }
         Ok(ready)
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.settle(self.routes.current())
+        self.gathered.finish()?.map_or(Ok(Vec::new()), |gathered| self.settle(gathered))
     }
 }
 
