@@ -22,8 +22,10 @@ ROOT = HERE.parent
 KEPT = ROOT / "target" / "fuzz"
 #: As in noxfile.py, so that PyO3 is not built again.
 CARGO_ENV = {"PYO3_BUILD_EXTENSION_MODULE": "1", "PYO3_PYTHON": sys.executable}
-#: Seconds that one input may take.
+#: Seconds that one input may take, and those of targets where it is more: a curve that is refused has two million entries by
+#: then, which take minutes with counters.
 TIMEOUT = 20
+TIMEOUTS = {"curves": 300}
 #: Megabytes that may be in use, and that may be reserved: a larger request fails, and the process ends.
 IN_USE, RESERVED = 1024, 4096
 #: Longest inputs in bytes; what is not here has the length of the corpus.
@@ -74,7 +76,7 @@ def search(program: Path, target: str, seconds: int, folder: str) -> bool:
         path.mkdir(parents=True, exist_ok=True)
     arguments = [
         f"-max_total_time={seconds}",
-        f"-timeout={TIMEOUT}",
+        f"-timeout={TIMEOUTS.get(target, TIMEOUT)}",
         f"-rss_limit_mb={IN_USE}",
         f"-artifact_prefix={findings}/{target}-",
         "-print_final_stats=1",

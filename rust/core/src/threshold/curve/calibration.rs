@@ -20,8 +20,9 @@ const L1_QUANTA_TO_HALF: f64 = 12_000.0;
 const CONTINUOUS_FINEST: f64 = 512.0;
 const CONTINUOUS_QUANTA_TO_HALF: f64 = 8_000.0;
 
-/// The largest weight of even odds for which a table is made: it takes minutes beyond.
+/// The largest weights of even odds for which a table is made, of parts of a unit and of whole units: it takes minutes beyond.
 const FARTHEST_HALF: f64 = 8_000.0;
+const FARTHEST_WHOLE_HALF: f64 = 32_000.0;
 
 /// The L1 curve that is (`epsilon`, `delta`)-DP for weights of L1 norm at most 1 in multiples of the quantum.
 ///
@@ -52,8 +53,9 @@ pub fn l2_curves(
     let last = shares.last().copied().unwrap_or(1.0);
     let contribution = weighting.weight(bound.get());
     let smallest = shares.iter().copied().fold(last, f64::min);
-    if contribution < UNIT && approximate_half(epsilon, delta, smallest) > FARTHEST_HALF {
-        return Err(too_long());
+    let farthest = if contribution < UNIT { FARTHEST_HALF } else { FARTHEST_WHOLE_HALF };
+    if approximate_half(epsilon, delta, smallest) > farthest {
+        return Err(too_long(farthest));
     }
     let Proposal { alpha, part } = best(epsilon, delta, last, contribution);
     let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
@@ -119,7 +121,7 @@ struct Whole {
 fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(Whole, CurveSpec)> {
     let half = approximate_half(epsilon, delta, share);
     if half > FARTHEST_HALF {
-        return Err(too_long());
+        return Err(too_long(FARTHEST_HALF));
     }
     let Proposal { alpha, part } = best(epsilon, delta, share, 1);
     let (whole, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
@@ -157,10 +159,10 @@ fn with_half(curve: CurveKind, quantum: u64) -> Result<CurveSpec> {
     Ok(CurveSpec { curve, quantum, half })
 }
 
-fn too_long() -> Error {
+fn too_long(farthest: f64) -> Error {
     Error::Calibration {
-        what: format!("a release curve that reaches one half before the weight {FARTHEST_HALF}"),
-        fix: "raise epsilon or delta, or have fewer rounds or more equal ones",
+        what: format!("a release curve that reaches one half before the weight {farthest}"),
+        fix: "raise epsilon or delta, have fewer rounds or more equal ones, or take a mechanism of noise",
     }
 }
 

@@ -214,6 +214,14 @@ fn parameters_out_of_range_are_refused() {
     }
 }
 
+#[test]
+fn curves_that_would_take_minutes_are_refused_at_once() {
+    for items in [1, 100] {
+        let curves = l2_curves(Weighting::EqualL2, L0Bound::new(items).unwrap(), 1e-6, 1e-30, &[1.0]);
+        assert!(curves.unwrap_err().to_string().contains("before the weight"));
+    }
+}
+
 /// ln of the binomial coefficients (k over 0..=k).
 fn log_binomials(k: u32) -> Vec<f64> {
     (0..=k)
