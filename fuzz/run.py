@@ -22,8 +22,8 @@ ROOT = HERE.parent
 KEPT = ROOT / "target" / "fuzz"
 #: As in noxfile.py, so that PyO3 is not built again.
 CARGO_ENV = {"PYO3_BUILD_EXTENSION_MODULE": "1", "PYO3_PYTHON": sys.executable}
-#: Seconds that one input may take, and those of targets where it is more: a curve that is refused has two million entries by
-#: then, which take minutes with counters.
+#: Seconds that one input may take, and those of targets where it is more: a curve that is refused has two
+#: million entries by then, which take minutes with counters.
 TIMEOUT = 20
 TIMEOUTS = {"curves": 300}
 #: Megabytes that may be in use, and that may be reserved: a larger request fails, and the process ends.
