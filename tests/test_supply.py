@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -72,3 +74,34 @@ def test_no_crate_has_a_build_script(member) -> None:
 def test_workflows_may_only_read_unless_they_publish() -> None:
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         assert re.search(r"^permissions:\n  contents: read$", path.read_text(), re.MULTILINE), path
+
+
+def licences() -> dict[str, str]:
+    """The licence of every dependency, those of other systems too."""
+    command = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    packages = json.loads(done.stdout)["packages"]
+    return {each["name"]: each["license"] for each in packages if each["source"]}
+
+
+def permits(expression: str, allowed: set[str]) -> bool:
+    """Whether an SPDX expression can be met with these licences; old ones have `/` for OR."""
+    words = re.findall(r"[()]|\bAND\b|\bOR\b|[\w.+-]+(?: WITH [\w.-]+)?", expression.replace("/", " OR "))
+    values = {"AND": " and ", "OR": " or ", "(": "(", ")": ")"}
+    return bool(eval("".join(values.get(word, str(word in allowed)) for word in words)))  # noqa: S307
+
+
+def test_every_licence_is_allowed() -> None:
+    """What `cargo deny check licenses` says, without it."""
+    rules = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]
+    more = {each["crate"]: set(each["allow"]) for each in rules["exceptions"]}
+    found = licences()
+    assert len(found) > 100
+    refused = {
+        crate: licence
+        for crate, licence in found.items()
+        if not permits(licence, set(rules["allow"]) | more.get(crate, set()))
+    }
+    assert refused == {}
+    assert not permits("(MIT OR Apache-2.0) AND NCSA", set(rules["allow"]))
+    assert permits("MIT/GPL-3.0", set(rules["allow"]))
