@@ -19,7 +19,7 @@ def test_a_mechanism_stands(dpsel_run, folder):
 
 
 def test_a_refuted_claim_has_its_own_exit_code(dpsel_run):
-    run = dpsel_run("audit", "greedy-frequency-published")
+    run = dpsel_run("audit", "greedy-frequency-published", "--quick")
     assert run.code == 4
     assert "REFUTED" in run.out
 
