@@ -145,12 +145,13 @@ def spark_sample(session: nox.Session) -> None:
     with_spark(session)
     here = "tests/spark"
     session.run(
-        "pytest",
+        "pytest", *PARALLEL, "--dist", "loadfile",
         "-m", "spark",
         f"{here}/test_same_release.py::test_every_parallel_mechanism",
         f"{here}/test_spark_join.py::test_every_round_is_joined",
         f"{here}/test_spark_leaks.py",
-        f"{here}/test_failures.py",
+        f"{here}/test_failures.py::test_the_release_is_the_local_one",
+        f"{here}/test_failures.py::test_it_did_happen",
     )  # fmt: skip
 
 
@@ -166,7 +167,7 @@ def statistical(session: nox.Session) -> None:
     """Run goodness-of-fit tests, Rust and Python; the false-alarm rate is named once, in the tests."""
     session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
     build(session)
-    session.run("pytest", *PARALLEL, "-m", "statistical", *session.posargs)
+    session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
 
 
 @nox.session

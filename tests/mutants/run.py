@@ -166,6 +166,8 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
     if not where.stdout.startswith(str(copy)):
         raise BrokenRunError(f"the patched package is not what is imported: {where.stdout}{where.stderr}")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *files]
+    # Those of the unpatched copy are many, and all run.
+    command += ["--numprocesses", "auto"] * (len(files) > 2)
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise BrokenRunError(
