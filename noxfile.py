@@ -47,6 +47,8 @@ CARGO_ENV = {
 }
 #: A process for each core.
 PARALLEL = ("--numprocesses", "auto")
+#: The same, with the tests of a file in one of them: they share a Spark session.
+BY_FILE = (*PARALLEL, "--dist", "loadfile")
 RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz")
 
 
@@ -136,7 +138,7 @@ def with_spark(session: nox.Session) -> None:
 def spark(session: nox.Session) -> None:
     """Run the tests on a local Spark session."""
     with_spark(session)
-    session.run("pytest", "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
+    session.run("pytest", *BY_FILE, "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
 
 
 @nox.session
@@ -145,7 +147,7 @@ def spark_sample(session: nox.Session) -> None:
     with_spark(session)
     here = "tests/spark"
     session.run(
-        "pytest", *PARALLEL, "--dist", "loadfile",
+        "pytest", *BY_FILE,
         "-m", "spark",
         f"{here}/test_same_release.py::test_every_parallel_mechanism",
         f"{here}/test_spark_join.py::test_every_round_is_joined",
