@@ -76,12 +76,12 @@ def test_workflows_may_only_read_unless_they_publish() -> None:
         assert re.search(r"^permissions:\n  contents: read$", path.read_text(), re.MULTILINE), path
 
 
-def licences() -> dict[str, str]:
-    """The licence of every dependency, those of other systems too."""
+def licences() -> dict[tuple[str, str], str]:
+    """The licence of each version of every dependency, those of other systems too."""
     command = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     packages = json.loads(done.stdout)["packages"]
-    return {each["name"]: each["license"] for each in packages if each["source"]}
+    return {(each["name"], each["version"]): each["license"] for each in packages if each["source"]}
 
 
 def permits(expression: str, allowed: set[str]) -> bool:
@@ -98,8 +98,8 @@ def test_every_licence_is_allowed() -> None:
     found = licences()
     assert len(found) > 100
     refused = {
-        crate: licence
-        for crate, licence in found.items()
+        (crate, version): licence
+        for (crate, version), licence in found.items()
         if not permits(licence, set(rules["allow"]) | more.get(crate, set()))
     }
     assert refused == {}
