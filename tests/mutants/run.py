@@ -119,7 +119,7 @@ def take_built(copy: Path) -> None:
     shutil.copy2(built_module(ROOT), built_module(copy))
 
 
-def build(copy: Path) -> bool:
+def build(copy: Path) -> None:
     """Build the extension and put it beside the copied Python package."""
     target = ROOT / "target"
     command = ["cargo", "build", "--quiet", "--locked", *PACKAGES]
@@ -127,15 +127,13 @@ def build(copy: Path) -> bool:
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )
     if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return False
+        raise BrokenRunError(f"the copy does not compile: {done.stderr[-2000:]}")
     built = next(
         p
         for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
         if p.exists()
     )
     shutil.copy2(built, built_module(copy))
-    return True
 
 
 def unit_tests_fail(copy: Path, test_filter: str) -> bool:
@@ -149,12 +147,14 @@ def unit_tests_fail(copy: Path, test_filter: str) -> bool:
     return done.returncode != 0
 
 
-def tests_fail(copy: Path, tests: tuple[str, ...]) -> str | None:
-    """The first test that fails, or None."""
+def tests_fail(copy: Path, tests: tuple[str, ...], *, build_first: bool) -> str | None:
+    """The first test that fails, or None; the extension is built when a test of Python is next."""
     for test in tests:
         if test.startswith("cargo:") and unit_tests_fail(copy, test.removeprefix("cargo:")):
             return test
     files = [test for test in tests if not test.startswith("cargo:")]
+    if files and build_first:
+        build(copy)
     return pytest_fails(copy, files) if files else None
 
 
@@ -183,9 +183,7 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     original = path.read_text()
     path.write_text(patched(copy, mutant))
     try:
-        if not mutant.in_python and not build(copy):
-            raise BrokenRunError(f"{mutant.name}: does not compile")
-        return tests_fail(copy, mutant.tests)
+        return tests_fail(copy, mutant.tests, build_first=not mutant.in_python)
     finally:
         path.write_text(original)
 
@@ -235,12 +233,11 @@ def main() -> int:
 def run(mutants: list[Mutant]) -> int:
     """Build the unpatched copy, whose tests must pass, then each mutant."""
     copy = copy_repository()
-    if all(mutant.in_python for mutant in mutants):
+    in_python = all(mutant.in_python for mutant in mutants)
+    if in_python:
         take_built(copy)
-    elif not build(copy):
-        raise BrokenRunError("the unpatched copy does not compile")
     every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
-    test = tests_fail(copy, every_test)
+    test = tests_fail(copy, every_test, build_first=not in_python)
     if test:
         raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
     survivors = []

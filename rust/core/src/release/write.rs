@@ -2,6 +2,7 @@
 
 mod aside;
 mod encode;
+mod instants;
 #[cfg(test)]
 mod tests;
 

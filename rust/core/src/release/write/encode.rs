@@ -12,6 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::OutputFormat;
+use super::instants::as_text;
 
 /// Write a whole table.
 ///
@@ -24,9 +25,7 @@ pub(super) fn write_format(
 ) -> io::Result<()> {
     match format {
         OutputFormat::Parquet => write_parquet(table, out).map_err(parquet_error),
-        OutputFormat::Csv => {
-            arrow_csv::WriterBuilder::new().with_header(true).build(out).write(table).map_err(arrow_error)
-        }
+        OutputFormat::Csv => write_csv(table, out).map_err(arrow_error),
         OutputFormat::NdJson => write_ndjson(table, out).map_err(arrow_error),
         OutputFormat::IpcFile => write_ipc_file(table, out).map_err(arrow_error),
         OutputFormat::IpcStream => write_ipc_stream(table, out).map_err(arrow_error),
@@ -44,9 +43,13 @@ fn write_parquet(table: &RecordBatch, out: &mut (impl Write + Send)) -> Result<(
     writer.close().map(drop)
 }
 
+fn write_csv(table: &RecordBatch, out: &mut impl Write) -> Result<(), ArrowError> {
+    arrow_csv::WriterBuilder::new().with_header(true).build(out).write(&as_text(table)?)
+}
+
 fn write_ndjson(table: &RecordBatch, out: &mut impl Write) -> Result<(), ArrowError> {
     let mut writer = arrow_json::LineDelimitedWriter::new(out);
-    writer.write(table)?;
+    writer.write(&as_text(table)?)?;
     writer.finish()
 }
 

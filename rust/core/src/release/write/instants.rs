@@ -1,0 +1,40 @@
+//! Dates and times for the text formats, whose own encoders refuse some of them or write an error where the value should be.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+/// The table with ISO 8601 text in place of dates and times.
+///
+/// A time zone that is not known here becomes UTC. A column with a value beyond the years that ISO 8601 text is made of
+/// here (about 260,000 in both directions) becomes integers: units since 1970, as in the other formats.
+pub(super) fn as_text(table: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns: Vec<ArrayRef> = table.columns().iter().map(written).collect::<Result<_, _>>()?;
+    let fields = table.schema_ref().fields().iter().zip(&columns);
+    let fields: Vec<Field> =
+        fields.map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true)).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+}
+
+fn written(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match column.data_type() {
+        DataType::Date32 => text(column).or_else(|_| cast(column, &DataType::Int32)),
+        DataType::Date64 => text(column).or_else(|_| cast(column, &DataType::Int64)),
+        DataType::Timestamp(unit, zone) => {
+            let utc = DataType::Timestamp(*unit, zone.as_ref().map(|_| Arc::from("UTC")));
+            text(column).or_else(|_| text(&cast(column, &utc)?)).or_else(|_| cast(column, &DataType::Int64))
+        }
+        _ => Ok(Arc::clone(column)),
+    }
+}
+
+fn text(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    cast(column, &DataType::Utf8)
+}
+
+/// A value that the type cannot hold is an error, not a null.
+fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
+    cast_with_options(column, to, &CastOptions { safe: false, ..CastOptions::default() })
+}
