@@ -36,6 +36,14 @@ def as_int(name: str, value: SupportsIndex) -> int:
     return number
 
 
+def as_count(name: str, value: SupportsIndex) -> int:
+    """Return a whole number from 0 to the largest of 32 bits."""
+    number = as_int(name, value)
+    if not 0 <= number < 1 << 32:
+        raise InvalidParameterError(f"{name} must be from 0 to 2^32 - 1, got {number}; give a count")
+    return number
+
+
 def several(value: Any) -> list[Any]:
     """Return one value or several as a list."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from dpsel import _core
-from dpsel._arguments import as_number
+from dpsel._arguments import as_count, as_number
 from dpsel.budget import Budget, Spent
 
 __all__ = ["ZCDP", "ApproxDP", "Budget", "Privacy", "PureDP", "Spent"]
@@ -109,15 +109,19 @@ class ZCDP(_Parameters):
     rho: float
     delta: float
 
-    def to_approx_dp(self, *, epsilon: float | None = None, delta: float | None = None) -> ApproxDP:
+    def to_approx_dp(
+        self, *, epsilon: float | None = None, delta: float | None = None, releases: int = 1
+    ) -> ApproxDP:
         """Return what this guarantees as (epsilon, delta), rounded up.
 
         Swanberg, Desfontaines and Haney (PoPETs 2023), Corollary 9, which adds this delta to the tight
-        conversion of Canonne, Kamath and Steinke (2020).
+        conversion of Canonne, Kamath and Steinke (2020). What finite precision may cost a release of this
+        library, 1e-18 (1 + e^epsilon), is added too.
 
         Args:
             epsilon: Find the delta for this epsilon.
             delta: Or find the epsilon for this total delta, which must be above the own one.
+            releases: How many releases this is the cost of; 0 for the conversion in exact arithmetic.
 
         Returns:
             The guarantee.
@@ -135,6 +139,7 @@ class ZCDP(_Parameters):
             self.delta,
             epsilon=None if epsilon is None else as_number("epsilon", epsilon),
             target_delta=None if delta is None else as_number("delta", delta),
+            releases=as_count("releases", releases),
         )
         return ApproxDP(epsilon=converted["epsilon"], delta=converted["delta"])
 

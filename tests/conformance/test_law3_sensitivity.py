@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from math import isqrt
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from strategies import keys, max_items, neighbours
 from support import rounds_of, select, table, units_of
 
 #: With the crowd every item clears its threshold, and its exact weight can be seen.
-GENEROUS = dpsel.ApproxDP(epsilon=40.0, delta=0.01)
+GENEROUS = dpsel.ApproxDP(epsilon=25.0, delta=0.01)
 ITEMS = range(21)
 #: Users with one item each, the same on both sides.
 CROWD = [(10_000 + 100 * n + i, i) for i in ITEMS for n in range(12)]
@@ -47,11 +48,20 @@ def skip_evidence(case) -> None:
         pytest.skip("weights follow the evidence; see test_steered.py")
 
 
-def check(case, before: dict, after: dict, bound: int) -> None:
-    """Within the declared norms; and weights do not fall, but for the rounded steps of a policy in L2."""
-    found = testing.check_distance(before, after, **norms(case.name, bound))
+def check(case, before: dict, after: dict, bound: int, step: int = 1) -> None:
+    """Within the declared norms; and weights do not fall, but for the rounded steps of a policy in L2.
+
+    Weights that were read in steps may be less than a step off.
+    """
+    declared = norms(case.name, bound)
+    off = (step - 1) * len(ITEMS)
+    if "l1" in declared:
+        declared["l1"] += off
+    if "l2_squared" in declared:
+        declared["l2_squared"] = (isqrt(declared["l2_squared"]) + off) ** 2 if off else declared["l2_squared"]
+    found = testing.check_distance(before, after, **declared)
     fallen = [weight - after.get(item, 0) for item, weight in before.items() if weight > after.get(item, 0)]
-    assert max(fallen, default=0) <= 1
+    assert max(fallen, default=0) <= step
     assert found.lowered == len(fallen)
 
 
@@ -86,7 +96,7 @@ def test_shipped_histograms_of_neighbours(case, tables, bound, key) -> None:
         pytest.skip("later rounds depend on what was released; see the test of one round given the past")
     before, after = (shipped_histogram(case, rows + CROWD, bound, key) for rows in tables)
     assert before.keys() == after.keys() == set(ITEMS)
-    check(case, before, after, bound)
+    check(case, before, after, bound, reference.STEP if reference.DEFINITIONS[case.name].policy else 1)
 
 
 @given(tables=neighbours(), bound=max_items, key=keys, gone=st.sets(st.integers(0, 20)))

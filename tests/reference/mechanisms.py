@@ -12,6 +12,9 @@ from .noise import UNIT, at_least, noise
 
 Rows = Iterable[tuple[Hashable, Hashable]]
 
+#: Steps of the noisy weights that policies publish, in integer units.
+STEP = UNIT >> 20
+
 
 @dataclass(frozen=True)
 class Round:
@@ -93,6 +96,13 @@ def weigh(definition: Definition, bounded, round_: Round, max_items: int, key: b
     return definition.policy(bounded, parameters | {"max_items": max_items}, key)
 
 
+def published(definition: Definition, round_: Round, noisy: int | None) -> int | None:
+    """A noisy weight as it is published: where users react to others, in steps from the threshold."""
+    if noisy is None or definition.policy is None:
+        return noisy
+    return round_.threshold + (noisy - round_.threshold) // STEP * STEP
+
+
 def novel_weight(definition: Definition, round_: Round, t: int) -> int:
     """The most that a user gives to each of t items that nobody else holds."""
     if definition.policy is not sequential.descent_l1:
@@ -135,6 +145,6 @@ def select(
             if at_least(definition.noise, round_.threshold - total, round_.scale, word):
                 out.add(item)
                 noisy = total + noise(definition.noise, round_.scale, word) if with_weights else None
-                released[item[1]] = noisy
+                released[item[1]] = published(definition, round_, noisy)
         sets = {user: items - out for user, items in sets.items()}
     return released

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import types
 from fractions import Fraction
 
@@ -132,6 +133,19 @@ def test_zcdp_to_approx_dp_is_the_papers_figure_and_rounds_up():
     assert back.delta == pytest.approx(4.96e-5, rel=1e-6)
     with pytest.raises(InvalidParameterError, match="delta"):
         cost.to_approx_dp(delta=1e-6)
+
+
+def test_finite_precision_of_releases_is_part_of_the_conversion():
+    """Where epsilon is large, a total variation of 1e-18 costs delta."""
+    cost = dpsel.ZCDP(rho=0.5, delta=1e-12)
+    delta = {n: cost.to_approx_dp(epsilon=20.0, releases=n).delta for n in (0, 1, 5)}
+    each = 1e-18 * (1 + math.exp(20.0))
+    assert delta[1] - delta[0] == pytest.approx(each, rel=1e-3)
+    assert delta[5] - delta[0] == pytest.approx(5 * each, rel=1e-3)
+    assert cost.to_approx_dp(epsilon=20.0) == cost.to_approx_dp(epsilon=20.0, releases=1)
+    for releases in (-1, 1 << 32, 1.5, True):
+        with pytest.raises(InvalidParameterError, match="releases"):
+            cost.to_approx_dp(epsilon=1.0, releases=releases)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 10, 97])

@@ -5,20 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::ingest::{Preference, Prior};
-use crate::mechanisms::{Calibration, FillingOrder, MechanismSpec};
+use crate::mechanisms::{Calibration, FillingOrder, MechanismSpec, Round};
 use crate::noise::Noise;
 use crate::rounding::{Interval, add_up, mul_up, sub_down};
-use crate::threshold::Noisy;
-use crate::weighting::UNIT;
 use crate::{Error, Result};
 
 /// Name of the column of noisy weights.
 pub const WEIGHT_COLUMN: &str = "weight";
 
-/// The most by which publishing noisy weights may change the law of a release in total variation (law 4).
-const WEIGHTS_SLACK: f64 = 1e-18;
 /// The most of delta that may be kept for it.
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
@@ -146,7 +142,7 @@ impl Request {
         let (left, reserve) = reserve_for_weights(self.privacy);
         let calibration = mechanism.calibrate(left, self.max_items_per_user)?;
         let slack = self.weights_slack(&calibration);
-        if slack > WEIGHTS_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
+        if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
             return Err(Error::Calibration {
                 what: format!("publishing noisy weights for {reserve:e} of delta"),
                 fix: "set with_weights=False, raise delta or epsilon, or lower max_items_per_user",
@@ -176,12 +172,15 @@ impl Request {
         Ok(calibration)
     }
 
-    /// Upper bound of the total variation between the published weights and exact ones: one user touches at most D0
-    /// items a round, and each value of their noise is exact up to 2^-128.
+    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
+    /// can move, each value of their noise that is told apart is exact up to 2^-128.
     fn weights_slack(&self, calibration: &Calibration) -> f64 {
-        let items = f64::from(self.max_items_per_user.get());
-        let slack = |rule: Noisy| mul_up(mul_up(items, noise_values(rule.noise)), 1.0 / 2_f64.powi(128));
-        calibration.rounds.iter().filter_map(|round| round.rule.noisy()).map(slack).fold(0.0, add_up)
+        let slack = |round: &Round| {
+            let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
+            let items = round.weighting.changed_items(self.max_items_per_user);
+            Some(mul_up(mul_up(items, values), 1.0 / 2_f64.powi(128)))
+        };
+        calibration.rounds.iter().filter_map(slack).fold(0.0, add_up)
     }
 }
 
@@ -197,18 +196,18 @@ fn delta_factor(privacy: Privacy) -> f64 {
 
 /// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the scale,
 /// are below 2^-128.
-fn noise_values(noise: Noise) -> f64 {
+fn noise_values(noise: Noise, per_unit: f64) -> f64 {
     let reach = match noise {
         Noise::Gaussian { sigma } => mul_up(14.0, sigma),
         Noise::Laplace { scale } => mul_up(89.0, scale),
     };
-    add_up(mul_up(mul_up(2.0, reach), UNIT as f64), 4.0)
+    add_up(mul_up(mul_up(2.0, reach), per_unit), 4.0)
 }
 
 /// The privacy left when a little of delta, also returned, is kept for publishing noisy weights.
 fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
     let keep = |delta: f64| {
-        let reserve = mul_up(WEIGHTS_SLACK, delta_factor(privacy)).min(delta * WEIGHTS_SHARE);
+        let reserve = mul_up(RELEASE_SLACK, delta_factor(privacy)).min(delta * WEIGHTS_SHARE);
         (sub_down(delta, reserve), reserve)
     };
     match privacy {
@@ -276,7 +275,7 @@ mod tests {
     fn publishing_weights_is_paid_from_delta() {
         let (with, without) = (request(1e-6, true), request(1e-6, false));
         let calibration = with.calibrate().unwrap();
-        assert!(with.weights_slack(&calibration) <= WEIGHTS_SLACK);
+        assert!(with.weights_slack(&calibration) <= RELEASE_SLACK);
         let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
         assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
     }

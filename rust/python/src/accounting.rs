@@ -31,16 +31,17 @@ pub(crate) fn calibration_of(request_json: &str) -> PyResult<Calibration> {
 
 /// What approximate zCDP guarantees as (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
 #[pyfunction]
-#[pyo3(signature = (rho, delta, *, epsilon=None, target_delta=None))]
+#[pyo3(signature = (rho, delta, *, epsilon=None, target_delta=None, releases=1))]
 pub(crate) fn convert_zcdp(
     rho: f64,
     delta: f64,
     epsilon: Option<f64>,
     target_delta: Option<f64>,
+    releases: u32,
 ) -> PyResult<BTreeMap<&'static str, f64>> {
     let converted = guarded(|| match (epsilon, target_delta) {
-        (Some(epsilon), None) => conversion::delta_of_zcdp(rho, delta, epsilon),
-        (None, Some(target)) => conversion::epsilon_of_zcdp(rho, delta, target),
+        (Some(epsilon), None) => conversion::delta_of_zcdp(rho, delta, epsilon, releases),
+        (None, Some(target)) => conversion::epsilon_of_zcdp(rho, delta, target, releases),
         _ => Err(Error::Incompatible {
             what: "epsilon and delta cannot both be computed, nor both be given".into(),
             fix: "give exactly one of epsilon and delta; the other one is computed",

@@ -1,8 +1,9 @@
 //! A budget that several releases about the same users share.
 //!
 //! The guarantees of separate releases add up: epsilons and deltas under basic composition (Dwork and Roth 2014,
-//! Theorem 3.16; adaptive choice included), rho by addition and delta by 1 - (1 - a)(1 - b) under approximate
-//! zCDP (Bun and Steinke 2016, Lemma 8.2). Every sum is rounded up.
+//! Theorem 3.16), rho by addition and delta by 1 - (1 - a)(1 - b) under approximate zCDP (Bun and Steinke 2016, Lemma
+//! 8.2). Costs may be chosen by what earlier releases showed, as the limit is fixed: a privacy filter (Rogers et al. 2016,
+//! Theorem 3.6; Whitehouse et al. 2023). Every sum is rounded up.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,4 +13,4 @@ pub use budget::Budget;
 pub use conversion::Conversion;
 pub use params::{L0Bound, Privacy};
 pub(crate) use search::{minimise, root};
-pub use slack::{DECISION_SLACK, without_decision_slack};
+pub use slack::{DECISION_SLACK, RELEASE_SLACK, without_decision_slack};

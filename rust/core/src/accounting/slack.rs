@@ -1,6 +1,6 @@
 //! What the finite precision of release decisions costs.
 
-use super::{L0Bound, Privacy};
+use super::Privacy;
 use crate::rounding::{Interval, add_up, mul_up, sub_down};
 use crate::{Error, Result};
 
@@ -8,16 +8,20 @@ use crate::{Error, Result};
 /// [`crate::noise::NoisyThreshold::releases`].
 pub const DECISION_SLACK: f64 = 1.0 / (1_u128 << 127) as f64;
 
+/// The most by which the law of one release may differ from that of the mechanism that was proved, as a total variation.
+pub const RELEASE_SLACK: f64 = 1e-18;
+
 /// The privacy left for exact decisions after the slack of the real ones.
 ///
-/// Adding or removing a user changes the decisions of at most `bound` items a round, so the real mechanism is within
-/// total variation slack = rounds * bound * 2^-127 of one that decides exactly. That adds (1 + e^epsilon) slack to delta
-/// (and for approximate zCDP, slack to the probability of failing). It is taken off here.
+/// Adding or removing a user changes the laws of at most so many `decisions` in all rounds together
+/// ([`crate::weighting::Weighting::changed_items`]), so the real mechanism is within total variation
+/// slack = decisions * 2^-127 of one that decides exactly. That adds (1 + e^epsilon) slack to delta (and for
+/// approximate zCDP, slack to the probability of failing). It is taken off here.
 ///
 /// # Errors
 /// [`Error::Calibration`] if that is more than half of delta: then decisions are too coarse for the request.
-pub fn without_decision_slack(privacy: Privacy, bound: L0Bound, rounds: u32) -> Result<Privacy> {
-    let slack = mul_up(mul_up(f64::from(rounds), f64::from(bound.get())), DECISION_SLACK);
+pub fn without_decision_slack(privacy: Privacy, decisions: f64) -> Result<Privacy> {
+    let slack = mul_up(decisions, DECISION_SLACK);
     let (delta, cost) = match privacy {
         Privacy::PureDp { .. } => return Ok(privacy),
         Privacy::ApproxDp { epsilon, delta } => {
@@ -47,15 +51,14 @@ mod tests {
 
     #[test]
     fn the_slack_is_taken_off_and_too_small_deltas_are_refused() {
-        let bound = L0Bound::new(100).unwrap();
         let asked = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-10 };
-        let Privacy::ApproxDp { delta, .. } = without_decision_slack(asked, bound, 3).unwrap() else {
+        let Privacy::ApproxDp { delta, .. } = without_decision_slack(asked, 300.0).unwrap() else {
             unreachable!("the kind stays");
         };
         assert!(delta < 1e-10 && delta > 1e-10 * (1.0 - 1e-15));
         let tiny = Privacy::Zcdp { rho: 1.0, delta: 1e-36 };
-        assert!(matches!(without_decision_slack(tiny, bound, 3), Err(Error::Calibration { .. })));
+        assert!(matches!(without_decision_slack(tiny, 300.0), Err(Error::Calibration { .. })));
         let pure = Privacy::PureDp { epsilon: 1.0 };
-        assert_eq!(without_decision_slack(pure, bound, 3).unwrap(), pure);
+        assert_eq!(without_decision_slack(pure, 300.0).unwrap(), pure);
     }
 }

@@ -8,7 +8,7 @@ use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
 use crate::control::Control;
 use crate::parallel;
-use crate::random::{Digest, PairWords, Purpose, ReleaseKey};
+use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, settle_ties, sort_first, with_code};
 
 #[cfg(test)]
 mod tests;
@@ -239,9 +239,7 @@ impl Order<'_> {
 
     /// Put the `first` of a user's items, or all if there are no more, in order of priority before the others.
     ///
-    /// The order is that of PRF(key, "bound", user, item). Ties need equal leading 96 bits: for a user of n items they
-    /// happen with probability below n^2 / 2^97, and then the choice between the two depends on their codes.
-    #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the item's code")]
+    /// The order is that of PRF(key, "bound", user, item), whose words are distinct.
     fn sort(&mut self, user: &mut User<'_>, first: usize) {
         let items = &mut user.items[..*user.len as usize];
         let keyed = &mut self.keyed;
@@ -249,15 +247,16 @@ impl Order<'_> {
         keyed.extend(items.iter().map(|&item| self.digests.get(ItemCode(item)).0));
         self.priorities.fill_for_user(user.digest, keyed);
         for (word, &item) in keyed.iter_mut().zip(items.iter()) {
-            *word = *word >> 32 << 32 | u128::from(item);
+            *word = with_code(*word, item);
         }
-        let first = first.min(keyed.len());
-        if first < keyed.len() {
-            keyed.select_nth_unstable(first);
-        }
-        keyed[..first].sort_unstable();
+        let first = sort_first(keyed, first);
+        settle_ties(&mut keyed[..first], |item| {
+            let mut word = [self.digests.get(ItemCode(item)).0];
+            self.priorities.fill_for_user(user.digest, &mut word);
+            word[0]
+        });
         for (item, word) in items.iter_mut().zip(keyed.iter()) {
-            *item = *word as u32;
+            *item = code_of(*word);
         }
         *user.ordered = u32::try_from(first).unwrap_or(u32::MAX);
     }

@@ -25,7 +25,7 @@ pub struct CountGaussian {}
 impl Mechanism for CountGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         let weighting = Weighting::Count;
-        let rule = match without_decision_slack(privacy.validate()?, bound, 1)? {
+        let rule = match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("CountGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {

@@ -24,7 +24,7 @@ pub struct CountLaplace {}
 
 impl Mechanism for CountLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
-        match without_decision_slack(privacy.validate()?, bound, 1)? {
+        match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => Err(no_pure_dp("CountLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("CountLaplace")),
             Privacy::ApproxDp { epsilon, delta } => {

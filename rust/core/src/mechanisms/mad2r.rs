@@ -14,7 +14,7 @@ use super::{Calibration, Guarantee, Mad, Mechanism, Round};
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
 use crate::noise::Noise;
-use crate::rounding::{Interval, add_up, mul_up};
+use crate::rounding::{Interval, add_up};
 use crate::threshold::curve::look_and_curve;
 use crate::threshold::{Look, Rule};
 use crate::weighting::{self, UNIT, Weighting};
@@ -60,7 +60,7 @@ impl Mechanism for Mad2R {
         };
         let (sigma, curve) = look_and_curve(epsilon, without_reserve(delta), LOOK, weighting::Mad::NORM)?;
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
-        within_reserve(mul_up(value_slack(sigma, bound), factor), delta)?;
+        within_reserve(value_slack(sigma, bound), factor, delta)?;
         let first = Round { weighting: Weighting::EqualL2, rule: Rule::Look(look(sigma, curve.half)) };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
         Ok(Calibration { rounds: vec![first, second] })

@@ -41,7 +41,7 @@ pub use weighted_laplace::WeightedLaplace;
 use crate::Result;
 use crate::accounting::{L0Bound, Privacy};
 use crate::threshold::{Evidence, Publish, Rule};
-use crate::weighting::Weighting;
+use crate::weighting::{UNIT, Weighting};
 
 /// What every mechanism can do without data: turn a budget into numbers.
 pub trait Mechanism {
@@ -87,7 +87,27 @@ impl Calibration {
     }
 }
 
+/// Noisy weights of a reactive weighting are published in steps of 2^-20 from the threshold on.
+const STEP: u64 = UNIT >> 20;
+
 impl Round {
+    /// A noisy weight as it is published.
+    ///
+    /// The law of noise is exact up to 2^-128 for each value that is told apart. Where one user can move the weights of all
+    /// items that has to stay small for all of them together, so fewer values are told apart.
+    pub(crate) fn published(&self, noisy: i64) -> i64 {
+        let Some(rule) = self.rule.noisy().filter(|_| self.weighting.is_reactive()) else { return noisy };
+        let step = i128::from(STEP);
+        let threshold = i128::from(rule.threshold.units());
+        let steps = (i128::from(noisy) - threshold).div_euclid(step);
+        i64::try_from(threshold + steps * step).unwrap_or(noisy)
+    }
+
+    /// How many values of the noise published weights tell apart, for each unit of weight.
+    pub(crate) fn values_per_unit(&self) -> f64 {
+        (if self.weighting.is_reactive() { UNIT / STEP } else { UNIT }) as f64
+    }
+
     fn differences(&self, want: &Self, number: usize) -> Vec<String> {
         let mut found = Vec::new();
         if self.weighting != want.weighting {

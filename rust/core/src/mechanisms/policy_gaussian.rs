@@ -16,7 +16,7 @@ use crate::rounding::mul_up;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
 use crate::threshold::curve::l2_continuous_curve;
 use crate::threshold::{Noisy, Rule};
-use crate::weighting::{PolicyL2, UNIT, Weighting};
+use crate::weighting::{ALL_ITEMS, PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
 
 /// The slack first tried, 2^-13.35 < 1e-4 of a unit; more rounding than that needs a larger one.
@@ -91,7 +91,7 @@ impl Mechanism for PolicyGaussian {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         let privacy = match self.release {
-            ReleaseStep::Noise => without_decision_slack(privacy.validate()?, bound, 1)?,
+            ReleaseStep::Noise => without_decision_slack(privacy.validate()?, ALL_ITEMS)?,
             ReleaseStep::Curve => privacy.validate()?,
         };
         Ok(Calibration { rounds: vec![self.round(privacy, bound)?] })

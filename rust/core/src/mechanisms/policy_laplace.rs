@@ -17,7 +17,7 @@ use crate::noise::Noise;
 use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::{Noisy, Rule};
-use crate::weighting::{PolicyL1, UNIT, Weighting};
+use crate::weighting::{ALL_ITEMS, PolicyL1, UNIT, Weighting};
 
 /// Equal raises up to a cutoff, with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Mechanism for PolicyLaplace {
         if self.release == ReleaseStep::Curve {
             return Ok(Calibration { rounds: vec![self.curve_round(privacy, bound)?] });
         }
-        match without_decision_slack(privacy.validate()?, bound, 1)? {
+        match without_decision_slack(privacy.validate()?, ALL_ITEMS)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("PolicyLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("PolicyLaplace")),
             Privacy::ApproxDp { epsilon, delta } => {
@@ -94,6 +94,18 @@ impl Mechanism for PolicyLaplace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Others react to a user, so the laws of all decisions may change.
+    #[test]
+    fn all_decisions_are_paid_for() {
+        let bound = L0Bound::new(1).unwrap();
+        let calibrate = |delta| {
+            let policy = PolicyLaplace { alpha: 3.0, passes: 1, release: ReleaseStep::Noise };
+            policy.calibrate(Privacy::ApproxDp { epsilon: 1.0, delta }, bound)
+        };
+        // 2^32 decisions of 2^-127 cost (1 + e) 2.5e-29.
+        assert!(calibrate(1e-28).is_err() && calibrate(1e-27).is_ok());
+    }
 
     #[test]
     fn threshold_and_cutoff() {

@@ -1,6 +1,6 @@
 //! What several mechanisms share: which guarantees they refuse, and the noise of approximate zCDP.
 
-use crate::accounting::L0Bound;
+use crate::accounting::{L0Bound, RELEASE_SLACK};
 use crate::rounding::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -54,16 +54,17 @@ pub(super) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
     mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
 }
 
-/// Refuse a cost that is more than what was kept back.
+/// Refuse a total variation that is more than a release may spend, or whose cost, `factor` times as much, is more than what
+/// was kept back.
 ///
 /// # Errors
 /// [`Error::Calibration`].
-pub(super) fn within_reserve(cost: f64, delta: f64) -> Result<()> {
-    if cost <= mul_down(delta, RESERVE) {
+pub(super) fn within_reserve(slack: f64, factor: f64, delta: f64) -> Result<()> {
+    if slack <= RELEASE_SLACK && mul_up(slack, factor) <= mul_down(delta, RESERVE) {
         return Ok(());
     }
     Err(Error::Calibration {
         what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
-        fix: "raise delta, or lower epsilon, rounds or max_items_per_user",
+        fix: "raise delta, or lower rounds or max_items_per_user",
     })
 }

@@ -14,7 +14,7 @@ use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round, WeightedGauss
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{L0Bound, Privacy, minimise, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::{Interval, div_up, mul_down, sqrt_down};
+use crate::rounding::{Interval, div_up, mul_down, mul_up, sqrt_down};
 use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
@@ -120,7 +120,8 @@ impl Mechanism for Sips {
         if self.rounds == 1 {
             return WeightedGaussian::default().calibrate(privacy, bound);
         }
-        match without_decision_slack(privacy.validate()?, bound, self.rounds)? {
+        let decisions = mul_up(self.rounds.into(), bound.get().into());
+        match without_decision_slack(privacy.validate()?, decisions)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("Sips")),
             Privacy::ApproxDp { epsilon, delta } => self.approx_dp(bound, epsilon, delta),
             Privacy::Zcdp { rho, delta } => {

@@ -60,7 +60,7 @@ impl Mechanism for WeightedGaussian {
             return curve_rounds("WeightedGaussian", privacy, bound, &[1.0]);
         }
         let weighting = Weighting::EqualL2;
-        let rule = match without_decision_slack(privacy.validate()?, bound, 1)? {
+        let rule = match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {

@@ -43,7 +43,7 @@ impl Mechanism for WeightedLaplace {
             let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()))?;
             return Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] });
         }
-        match without_decision_slack(privacy.validate()?, bound, 1)? {
+        match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => Err(no_pure_dp("WeightedLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("WeightedLaplace")),
             Privacy::ApproxDp { epsilon, delta } => {

@@ -68,7 +68,10 @@ pub fn select_rounds(
         } else {
             let rule = round.rule.decider()?;
             let decision = Decision { histogram: &histogram, vocabulary, rule, words, with_weights };
-            let found = decision.decide_all(control);
+            let mut found = decision.decide_all(control);
+            if with_weights {
+                found.iter_mut().for_each(|(_, noisy)| *noisy = round.published(*noisy));
+            }
             items.extend_from_slice(&found);
             found.into_iter().map(|(item, _)| item).collect()
         };

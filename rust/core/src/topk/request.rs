@@ -178,7 +178,9 @@ impl TopKRequest {
         let mut calibration = self.mechanism.as_mechanism().calibrate(&self.parameters())?;
         if let PublishedCounts::Laplace { epsilon } = self.counts {
             // One user changes at most k of the published counts, by 1 each; a swap changes at most 2 c, if users have c.
-            let items = self.max_items_per_user.map_or(u64::MAX, |bound| match self.neighbours {
+            // Proof: docs/algorithms/published_counts.md.
+            let bound = self.max_items_per_user.filter(|_| calibration.counts_are_bounded());
+            let items = bound.map_or(u64::MAX, |bound| match self.neighbours {
                 Neighbours::AddRemove => bound.get().into(),
                 Neighbours::Swap => 2 * u64::from(bound.get()),
             });

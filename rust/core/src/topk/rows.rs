@@ -88,6 +88,12 @@ pub fn top_k_from_counts(
         })?,
         Domain::Listed | Domain::Unknown => 0,
     };
+    if unseen > 0 && request.mechanism.as_mechanism().needs_every_count() {
+        return Err(Error::Incompatible {
+            what: "this mechanism draws noise for every item, but domain= speaks of more items than there are counts".into(),
+            fix: "list the counts of all items, zeros too, or use Joint or JointSet",
+        });
+    }
     let picks = draw(Counts { counts, digests: None, unseen }, &report, key)?;
     let mut items: Vec<(Option<usize>, Option<i64>)> = picks
         .into_iter()

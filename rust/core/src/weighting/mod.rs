@@ -19,6 +19,7 @@ pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use tilted::{FULL_FACTOR, TiltedHistogram};
 
+use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::control::Control;
 use crate::random::ReleaseKey;
@@ -29,6 +30,8 @@ use crate::{Error, Result};
 pub const FRACTION_BITS: u32 = 30;
 /// One unit of weight, in integer units.
 pub const UNIT: u64 = 1 << FRACTION_BITS;
+/// More items than a table can have: their codes have 32 bits.
+pub const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 
 /// How users spread their weight over their bounded items: at once, or one user after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +77,23 @@ impl Weighting {
             Self::PolicyL2(policy) => policy.cutoff,
             Self::Greedy(greedy) => greedy.cutoff,
         }
+    }
+
+    /// Whether one user may move the weights of all items, because others react to what it gave.
+    ///
+    /// So it is with [`Greedy`] too, but that has noise only where there is no guarantee which it could cost.
+    #[must_use]
+    pub fn is_reactive(self) -> bool {
+        match self {
+            Self::Count | Self::EqualL1 | Self::EqualL2 | Self::Greedy(_) => false,
+            Self::PolicyL1(_) | Self::PolicyL2(_) | Self::Mad(_) => true,
+        }
+    }
+
+    /// The most items whose weights one user of at most `bound` items can move.
+    #[must_use]
+    pub fn changed_items(self, bound: L0Bound) -> f64 {
+        if self.is_reactive() { ALL_ITEMS } else { bound.get().into() }
     }
 
     /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::contributions::ItemCode;
 use crate::control::Control;
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
+use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, settle_ties, with_code};
 
 /// Users between two checks for an interruption.
 const BLOCK: usize = 1 << 12;
@@ -68,19 +68,17 @@ impl Visits<'_> {
     }
 }
 
-/// Users by ascending PRF(key, "order", user).
-///
-/// Ties need equal leading 96 bits: among n users they happen with probability below n^2 / 2^97, and then the order of the
-/// two depends on their codes.
-#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the user's code")]
+/// Users by ascending PRF(key, "order", user), whose words are distinct.
 fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
     let mut words = vec![0; digests.len()];
-    Words::new(key, Purpose::Order, 0).fill(digests, &mut words);
-    for (word, user) in words.iter_mut().zip(0_u128..) {
-        *word = *word >> 32 << 32 | user;
+    let order = Words::new(key, Purpose::Order, 0);
+    order.fill(digests, &mut words);
+    for (word, user) in words.iter_mut().zip(0..) {
+        *word = with_code(*word, user);
     }
     words.sort_unstable();
-    words.iter().map(|word| *word as u32).collect()
+    settle_ties(&mut words, |user| order.word(digests[user as usize]));
+    words.into_iter().map(code_of).collect()
 }
 
 #[cfg(test)]

@@ -48,6 +48,10 @@ impl TopKMechanism for Gamma {
         noisy.into_iter().map(|(position, noisy)| noisy_pick(position, noisy)).collect()
     }
 
+    fn needs_every_count(&self) -> bool {
+        true
+    }
+
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         true
     }

@@ -48,6 +48,10 @@ impl TopKMechanism for LaplaceTopK {
         noise.into_iter().map(|(position, noisy)| noisy_pick(position, noisy)).collect()
     }
 
+    fn needs_every_count(&self) -> bool {
+        true
+    }
+
     /// Only where the noise covers all counts.
     fn has_free_counts(&self, parameters: &Parameters) -> bool {
         parameters.bound.is_some_and(|bound| bound.get() <= parameters.k)

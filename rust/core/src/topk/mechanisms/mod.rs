@@ -68,6 +68,11 @@ pub trait TopKMechanism {
         true
     }
 
+    /// Whether the mechanism needs the count of every item, also of those that nobody holds: it draws noise for each.
+    fn needs_every_count(&self) -> bool {
+        false
+    }
+
     /// Whether noisy counts of the items come at no further cost.
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         false
@@ -164,6 +169,11 @@ impl TopKCalibration {
     pub(super) fn new(rate: f64, rounds: u32) -> Result<Self> {
         let rate = checked_rate(rate)?;
         Ok(Self { rate, rounds, candidates: None, threshold: None, discovery: None, counts_rate: None })
+    }
+
+    /// Whether counts are those of bounded users. A discovery bounds only what it selects from.
+    pub(super) fn counts_are_bounded(&self) -> bool {
+        self.discovery.is_none()
     }
 
     /// How these numbers differ from the `expected` ones, one sentence per parameter.

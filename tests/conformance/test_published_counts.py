@@ -1,0 +1,80 @@
+"""Published counts of a top-k: their noise covers what one user changes, whichever rows are counted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError
+from top_k_cases import CASES
+
+ITEMS = [f"item {number}" for number in range(10)]
+#: Each item has forty users of its own.
+OTHERS = [(f"{item}, {number}", item) for item in ITEMS for number in range(40)]
+#: So large that the noise is zero and the counts can be read.
+NOTHING = dpsel.PureDP(epsilon=1e4)
+
+FINDERS = [dpsel.LimitDomain(candidates=20), dpsel.Discover(), dpsel.Discover(ordered=False)]
+LISTED = [case.mechanism for case in CASES if case.mechanism.name != "limit_domain"]
+
+
+def counted(mechanism, rows, bound, neighbours="add_remove") -> tuple[dict[str, int], float]:
+    """The published counts, and the most by which one user may change their sum by the rate of their noise."""
+    finds = mechanism in FINDERS
+    release = dpsel.select_top_k(
+        rows,
+        k=len(ITEMS),
+        privacy=dpsel.ApproxDP(epsilon=50.0, delta=1e-3) if finds else dpsel.PureDP(epsilon=50.0),
+        mechanism=mechanism,
+        ordered=getattr(mechanism, "ordered", True),
+        domain=None if finds else ITEMS,
+        max_items_per_user=bound,
+        neighbours=neighbours,
+        counts=NOTHING,
+        insecure_test_key=bytes(32),
+    )
+    rate = json.loads(release.report.to_json())["calibration"]["counts_rate"]
+    return dict(zip(release.items, release.counts, strict=True)), NOTHING.epsilon / rate
+
+
+def change(before: dict[str, int], after: dict[str, int]) -> int:
+    assert before.keys() == after.keys() == set(ITEMS)
+    return sum(abs(after[item] - before[item]) for item in ITEMS)
+
+
+@pytest.mark.parametrize("bound", [None, 1, 3, 10, 50])
+@pytest.mark.parametrize("mechanism", [*LISTED, *FINDERS], ids=str)
+def test_a_user_of_every_item_changes_no_more_than_the_noise_covers(mechanism, bound) -> None:
+    if mechanism.name == "discover" and bound is None:
+        pytest.skip("Discover needs a limit")
+    before, covered = counted(mechanism, OTHERS, bound)
+    after, _ = counted(mechanism, [*OTHERS, *(("everything", item) for item in ITEMS)], bound)
+    assert 0 < change(before, after) <= covered * (1 + 1e-9)
+    # The noise is not larger than that either.
+    assert change(before, after) == round(covered)
+
+
+@pytest.mark.parametrize("bound", [None, 2, 5])
+@pytest.mark.parametrize("mechanism", LISTED, ids=str)
+def test_a_user_for_another_one(mechanism, bound) -> None:
+    first = [*OTHERS, *(("first", item) for item in ITEMS[:5])]
+    second = [*OTHERS, *(("second", item) for item in ITEMS[5:])]
+    before, covered = counted(mechanism, first, bound, "swap")
+    after, _ = counted(mechanism, second, bound, "swap")
+    assert change(before, after) == round(covered)
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Gamma(), dpsel.LaplaceTopK()], ids=str)
+def test_noise_on_every_count_needs_every_count(mechanism) -> None:
+    """An item that the caller left out would never be picked, so leaving it out would show."""
+    arguments = {
+        "k": 1,
+        "privacy": dpsel.PureDP(epsilon=1.0),
+        "mechanism": mechanism,
+        "max_items_per_user": 1,
+    }
+    with pytest.raises(InvalidParameterError, match="draws noise for every item"):
+        dpsel.top_k_from_counts([3, 2], domain=3, **arguments)
+    assert len(dpsel.top_k_from_counts([3, 2], domain=2, **arguments).items) == 1
