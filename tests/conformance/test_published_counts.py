@@ -21,7 +21,7 @@ LISTED = [case.mechanism for case in CASES if case.mechanism.name != "limit_doma
 
 
 def counted(mechanism, rows, bound, neighbours="add_remove") -> tuple[dict[str, int], float]:
-    """The published counts, and the most by which one user may change their sum by the rate of their noise."""
+    """The published counts, and the most change of their sum that their noise covers."""
     finds = mechanism in FINDERS
     release = dpsel.select_top_k(
         rows,

@@ -476,7 +476,7 @@ MUTANTS = [
         CORE + "weighting/policy_l1.rs",
         "(left / self.open.len() as u64, left % self.open.len() as u64);",
         "(left / self.open.len() as u64, 0);",
-        (CURVE_RELEASES,),
+        (CURVE_RELEASES, "cargo:one_division_places"),
     ),
     Mutant(
         "policy: what a division leaves is given twice",
@@ -504,7 +504,7 @@ MUTANTS = [
         CORE + "weighting/mad.rs",
         "if loose && factor == FULL_FACTOR {",
         "if loose {",
-        (CURVE_RELEASES, "cargo:adaptive_weights"),
+        ("cargo:only_the_largest_weights",),
     ),
     Mutant(
         "mad2r: the curve takes what the look has spent",
@@ -640,10 +640,10 @@ MUTANTS = [
         (TOP_K,),
     ),
     Mutant(
-        "one round certified for the largest user only",
+        "one round certified for users of one novel item only",
         CORE + "threshold/calibration/single_round.rs",
         "if rectangle.is_empty() || context.certifies(rectangle) {",
-        "if rectangle.is_empty() || context.certifies(rectangle) || rectangle.items.0 < d0 {",
+        "if rectangle.is_empty() || context.certifies(rectangle) || rectangle.novel.0 > 1 {",
         ("cargo:single_round", LAW4),
     ),
     Mutant(

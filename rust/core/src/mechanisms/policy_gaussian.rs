@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// The slack first tried, 2^-13.35 < 1e-4 of a unit; more rounding than that needs a larger one.
 const LEAST_SLACK: u64 = UNIT / 10_000;
-/// How often the slack is doubled before the request is refused: up to 6 %.
+/// How often the slack is doubled before the request is refused: up to 5.12 %.
 const DOUBLINGS: u32 = 9;
 
 /// Straight steps towards a cutoff, with Gaussian noise or a release curve.

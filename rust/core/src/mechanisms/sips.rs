@@ -1,6 +1,6 @@
 //! DP-SIPS: weighted Gaussian repeated, released items leaving the users' sets between rounds.
 //!
-//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 3 and Theorem 14.
+//! Theorem, approximate zCDP: after Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 3 and Theorem 14.
 //! Theorem, approximate DP: delta = `delta_T` + (1 - `delta_T`) dG(epsilon, mu) with mu^2 the sum of `1/sigma_j^2` and
 //! `delta_T` = 1 - product of (1 - `delta_j`); proof in `docs/algorithms/accounting.md`. It never goes through zCDP.
 //! Conditions: in every round each user has at most D0 items, none of them released before. Page:

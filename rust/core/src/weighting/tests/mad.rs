@@ -54,3 +54,14 @@ fn what_items_have_beyond_the_limit_returns_in_part() {
     let expected = 4 * UNIT + (given - 4 * UNIT) * 5 * 4 / 300;
     assert!(found.values().all(|weight| weight.abs_diff(expected) < 200), "{found:?} {expected}");
 }
+
+#[test]
+fn only_the_largest_weights_of_a_user_return() {
+    let rows: Rows = (0..100).flat_map(|user| [(user, 0), (user, 1)]).collect();
+    let mad = Mad { limit: UNIT, most: 100, norm: Mad::NORM };
+    let mut factors = [FULL_FACTOR; ITEMS];
+    factors[1] = FULL_FACTOR / 2;
+    let found = weights(&rows, 9, mad, &factors);
+    assert!(found[&item_digest(0, &key())] < 3 * UNIT, "the limit and a little of what returns");
+    assert!(found[&item_digest(1, &key())] > 20 * UNIT, "a tilted weight stays where it is");
+}
