@@ -640,11 +640,11 @@ MUTANTS = [
         (TOP_K,),
     ),
     Mutant(
-        "one round certified for users of one novel item only",
+        "one round certified for noise that costs twice delta",
         CORE + "threshold/calibration/single_round.rs",
-        "if rectangle.is_empty() || context.certifies(rectangle) {",
-        "if rectangle.is_empty() || context.certifies(rectangle) || rectangle.novel.0 > 1 {",
-        ("cargo:single_round", LAW4),
+        "if delta_upper(epsilon, context.largest_shift(0, d0)) > delta",
+        "if delta_upper(epsilon, context.largest_shift(0, d0)) > 2.0 * delta",
+        ("cargo:threshold::calibration", LAW4),
     ),
     Mutant(
         "sets at the full epsilon",
@@ -720,7 +720,7 @@ MUTANTS = [
         "weights of policies are published to the last bit",
         CORE + "mechanisms/mod.rs",
         ".filter(|_| self.weighting.is_reactive())",
-        ".filter(|_| self.weighting == Weighting::Count)",
+        ".filter(|_| self.weighting.is_reactive() && self.weighting.cutoff() == 0)",
         (REFERENCE,),
     ),
     Mutant(

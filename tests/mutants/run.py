@@ -144,6 +144,8 @@ def unit_tests_fail(copy: Path, test_filter: str) -> bool:
     )
     if done.returncode and "test result: FAILED" not in done.stdout:
         raise BrokenRunError(f"the unit tests do not run: {done.stderr[-2000:]}")
+    if not re.search(r"running [1-9]", done.stdout):
+        raise BrokenRunError(f"no unit test of the core is named like {test_filter}")
     return done.returncode != 0
 
 

@@ -101,6 +101,22 @@ fn where_delta_buys_little_noise_the_search_still_verifies() {
     assert!(single_round_holds(round, Weighting::EqualL2, d0, epsilon, delta));
     let least = smallest_threshold(round.noise, Weighting::EqualL2, d0, delta).unwrap();
     assert!(round.threshold >= least && round.threshold.value() < 1.01 * least.value());
+    for novel in [0, 1, 10, 1_000, 10_000, 100_000, 500_000, 900_000, 999_999, 1_000_000] {
+        let found = divergence(round, Weighting::EqualL2, epsilon, d0.get(), novel);
+        assert!(found <= delta * (1.0 + 1e-9), "{found} with {novel} novel items");
+    }
+}
+
+/// The larger one of the two divergences for a user of `k` items, so many of them novel.
+fn divergence(round: Noisy, weighting: Weighting, epsilon: f64, k: u32, novel: u32) -> f64 {
+    let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
+    let units = weighting.weight(k);
+    let q = noise_tail(round.noise, i128::from(round.threshold.units()) - i128::from(units)).middle();
+    let log_p = f64::from(novel) * libm::log1p(-q);
+    let mu = f64::from(k - novel).sqrt() * units as f64 / UNIT as f64 / sigma;
+    let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
+    let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
+    with_user.max(gauss(epsilon + log_p))
 }
 
 #[test]
@@ -120,16 +136,9 @@ proptest! {
         let (epsilon, delta) = (libm::exp10(log_epsilon), libm::exp10(log_delta));
         let weighting = if count { Weighting::Count } else { Weighting::EqualL2 };
         let round = calibrate_single_round(weighting, bound(d0.into()), epsilon, delta).unwrap();
-        let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
         for k in 1..=d0 {
-            for t in 0..=k {
-                let units = weighting.weight(k);
-                let q = noise_tail(round.noise, i128::from(round.threshold.units()) - i128::from(units)).middle();
-                let log_p = f64::from(t) * libm::log1p(-q);
-                let mu = f64::from(k - t).sqrt() * units as f64 / UNIT as f64 / sigma;
-                let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
-                let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
-                prop_assert!(with_user <= delta * (1.0 + 1e-9) && gauss(epsilon + log_p) <= delta * (1.0 + 1e-9));
+            for novel in 0..=k {
+                prop_assert!(divergence(round, weighting, epsilon, k, novel) <= delta * (1.0 + 1e-9));
             }
         }
     }
