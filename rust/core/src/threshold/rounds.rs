@@ -9,7 +9,7 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::control::Control;
-use crate::mechanisms::Calibration;
+use crate::mechanisms::{Calibration, Round};
 use crate::parallel;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::weighting::{WeightHistogram, weigh_round};
@@ -67,11 +67,8 @@ pub fn select_rounds(
             hopeless(factors.insert(look.factors(&histogram, vocabulary, &words, control)))
         } else {
             let rule = round.rule.decider()?;
-            let decision = Decision { histogram: &histogram, vocabulary, rule, words, with_weights };
-            let mut found = decision.decide_all(control);
-            if with_weights {
-                found.iter_mut().for_each(|(_, noisy)| *noisy = round.published(*noisy));
-            }
+            let decision = Decision { histogram: &histogram, vocabulary, round, rule, words, with_weights };
+            let found = decision.decide_all(control);
             items.extend_from_slice(&found);
             found.into_iter().map(|(item, _)| item).collect()
         };
@@ -90,6 +87,7 @@ pub fn select_rounds(
 struct Decision<'a> {
     histogram: &'a WeightHistogram,
     vocabulary: &'a Vocabulary,
+    round: &'a Round,
     rule: Decider,
     words: Words,
     with_weights: bool,
@@ -131,8 +129,8 @@ impl Decision<'_> {
         let weights = self.histogram.weights(codes.clone());
         for ((code, weight), &word) in codes.zip(weights).zip(words.iter()) {
             if weight > 0 && self.rule.releases(weight, word) {
-                let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
-                found.push((ItemCode::from_index(code), noisy));
+                let noisy = || self.round.published(self.rule.noisy_weight(weight, word));
+                found.push((ItemCode::from_index(code), if self.with_weights { noisy() } else { 0 }));
             }
         }
     }

@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Date32Array, Date64Array, Int64Array, StructArray, TimestampMicrosecondArray,
+    Array, ArrayRef, Date32Array, Date64Array, Int64Array, StructArray, TimestampMicrosecondArray,
     TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field};
@@ -38,7 +38,8 @@ fn text_formats_are_as_documented() {
 }
 
 /// The lines of a column in both text formats, without the quotes of JSON.
-fn lines(column: ArrayRef) -> Vec<String> {
+fn lines(column: impl Array + 'static) -> Vec<String> {
+    let column: ArrayRef = Arc::new(column);
     let written = |format| {
         let mut out = Vec::new();
         write_table_to(&table(Arc::clone(&column)), format, &mut out, "stdout").unwrap();
@@ -56,22 +57,22 @@ fn text_formats_hold_every_time() {
     const MICROSECONDS: i64 = 1_577_836_800_000_000;
     let zoned = |zone: &str| {
         let column = TimestampMicrosecondArray::from(vec![MICROSECONDS, MICROSECONDS + 5]);
-        lines(Arc::new(column.with_timezone(zone)))
+        lines(column.with_timezone(zone))
     };
     assert_eq!(zoned("UTC"), ["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000005Z"]);
     assert_eq!(zoned("Europe/Paris")[0], "2020-01-01T01:00:00+01:00");
     assert_eq!(zoned("-02:30")[0], "2019-12-31T21:30:00-02:30");
     assert_eq!(zoned("Mars/Base"), zoned("UTC"), "an unknown zone");
-    assert_eq!(lines(Arc::new(Date32Array::from(vec![0, -1]))), ["1970-01-01", "1969-12-31"]);
+    assert_eq!(lines(Date32Array::from(vec![0, -1])), ["1970-01-01", "1969-12-31"]);
     let far = 1 << 62;
     for zone in [None, Some("UTC"), Some("Mars/Base")] {
         let column = TimestampSecondArray::from(vec![0, far]).with_timezone_opt(zone);
-        assert_eq!(lines(Arc::new(column)), ["0", "4611686018427387904"], "{zone:?}");
+        assert_eq!(lines(column), ["0", "4611686018427387904"], "{zone:?}");
     }
-    assert_eq!(lines(Arc::new(Date32Array::from(vec![i32::MAX]))), ["2147483647"]);
-    assert_eq!(lines(Arc::new(Date64Array::from(vec![far]))), ["4611686018427387904"]);
+    assert_eq!(lines(Date32Array::from(vec![i32::MAX])), ["2147483647"]);
+    assert_eq!(lines(Date64Array::from(vec![far])), ["4611686018427387904"]);
     let none = TimestampSecondArray::from(Vec::<i64>::new()).with_timezone("Mars/Base");
-    assert!(lines(Arc::new(none)).is_empty());
+    assert!(lines(none).is_empty());
 }
 
 #[test]
