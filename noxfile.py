@@ -9,6 +9,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
+    nox -s bare           installs the source distribution in a clean environment, follows README and guide
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
     nox -s mutants_sample four of them, other ones for every commit
     nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
@@ -37,6 +38,7 @@ nox.options.sessions = [
     "statistical",
     "mutants_sample",
     "spark_sample",
+    "bare",
 ]
 nox.options.stop_on_first_error = False
 
@@ -170,6 +172,12 @@ def statistical(session: nox.Session) -> None:
     session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
     build(session)
     session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
+
+
+@nox.session
+def bare(session: nox.Session) -> None:
+    """Install the source distribution in a clean environment; run every example of README and guide."""
+    session.run("python", "tests/bare/run.py", *session.posargs)
 
 
 @nox.session

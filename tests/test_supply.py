@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -105,3 +106,34 @@ def test_every_licence_is_allowed() -> None:
     assert refused == {}
     assert not permits("(MIT OR Apache-2.0) AND NCSA", set(rules["allow"]))
     assert permits("MIT/GPL-3.0", set(rules["allow"]))
+
+
+def job(workflow: str, name: str) -> str:
+    """The text of one job of a workflow."""
+    text = (ROOT / ".github" / "workflows" / workflow).read_text()
+    found = re.search(rf"^  {name}:\n((?:    .*\n|\n)*)", text, re.MULTILINE)
+    assert found, name
+    return found[1]
+
+
+def test_nothing_is_published_unchecked() -> None:
+    needed = re.search(r"^    needs: \[(.*)\]$", job("wheels.yml", "publish"), re.MULTILINE)
+    assert needed
+    assert set(needed[1].split(", ")) == {"checks", "version", "wheel", "sdist"}
+    assert "uses: ./.github/workflows/checks.yml" in job("wheels.yml", "checks")
+    assert 'tests/bare/tag.py "$GITHUB_REF_NAME"' in job("wheels.yml", "version")
+    assert "tests/bare/run.py --package" in job("wheels.yml", "sdist")
+
+
+@pytest.mark.parametrize(("tag", "code"), [("v{}", 0), ("v{}.1", 1), ("{}", 1), ("v0", 1)])
+def test_a_tag_has_to_be_the_version(tag, code) -> None:
+    version = WORKSPACE["workspace"]["package"]["version"]
+    command = [sys.executable, str(ROOT / "tests" / "bare" / "tag.py"), tag.format(version)]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == code
+
+
+def test_the_source_distribution_is_what_git_tracks() -> None:
+    """Otherwise the workspace in it is rewritten, disagrees with the lock file, and cannot be installed."""
+    maturin = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]
+    assert maturin["sdist-generator"] == "git"
+    assert {"benches/rust/Cargo.toml", "fuzz/Cargo.toml"} <= {f"{member}/Cargo.toml" for member in MEMBERS}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from pathlib import Path
 
+import click
 import pytest
 
-from dpsel import demo_data, mechanisms
+from dpsel import mechanisms
 from dpsel.cli._app import COMMANDS
 from dpsel.cli._exit import ExitCode
-from dpsel.cli.select import command as select_command
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -29,8 +28,8 @@ def examples(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if examples(path)], ids=named)
-def test_examples_run_in_order(path, folder, dpsel_run):
-    shutil.copyfile(demo_data.quotations(), folder / "lines.csv")
+@pytest.mark.usefixtures("folder")
+def test_examples_run_in_order(path, dpsel_run):
     namespace: dict[str, object] = {}
     for language, text in examples(path):
         if language == "python":
@@ -55,12 +54,27 @@ def test_the_table_of_exit_codes_is_complete():
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == set(ExitCode)
 
 
-def test_the_command_line_page_names_every_command_and_option():
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_command_line_page_names_every_command_and_option(command):
     text = (ROOT / "docs/guide/command-line.md").read_text(encoding="utf-8")
-    assert all(f"dpsel {command.name}" in text for command in COMMANDS)
-    options = [option for parameter in select_command.params for option in parameter.opts]
-    named_options = set(re.findall(r"--[a-z-]+", text))
-    assert {option for option in options if option.startswith("--")} <= named_options
+    assert f"dpsel {command.name}" in text
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {option for option in options if option.startswith("--")} - set(
+        re.findall(r"--[a-z-]+", text)
+    ) == set()
+
+
+def test_the_command_line_page_names_every_mechanism():
+    text = (ROOT / "docs/guide/command-line.md").read_text(encoding="utf-8")
+    choices = [
+        parameter.type.choices
+        for command in COMMANDS
+        for parameter in command.params
+        if "--mechanism" in parameter.opts and isinstance(parameter.type, click.Choice)
+    ]
+    named_mechanisms = {name for names in choices for name in names}
+    assert len(named_mechanisms) > 20
+    assert {name for name in named_mechanisms if f"`{name}`" not in text} == set()
 
 
 def test_readme_names_every_mechanism():

@@ -1,0 +1,126 @@
+"""What a newcomer does: install the source distribution in a clean environment, follow the documents.
+
+    python tests/bare/run.py                  builds, installs, runs README and every page of the guide
+    python tests/bare/run.py --package FILE   the same with a wheel or source distribution that is there
+    python tests/bare/run.py README.md        only the documents whose path contains the text
+
+A document is run from top to bottom in an empty folder (`follow.py`), in an environment that holds `dpsel` and
+what it depends on, and what the document itself has installed so far. Nothing of the repository is on the path.
+
+Exit code 1 if a document fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+#: Built like the tests: dependencies are there already, and our own crates get artifacts of their own, which
+#: no later build of the repository can take for its own.
+BUILD_ARGUMENTS = "--profile=dev --config=profile.dev.package.dpsel-core.opt-level=1"
+#: What would bring in the repository, or other rules of building.
+HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "MATURIN_PEP517_ARGS")
+
+
+class FailedStepError(Exception):
+    """A step of a newcomer that did not work."""
+
+
+class Environment:
+    """A virtual environment of its own, on top of another one's packages if asked."""
+
+    def __init__(self, folder: Path, below: Environment | None = None) -> None:
+        venv.create(folder, with_pip=True)
+        windows = os.name == "nt"
+        self.bin = folder / ("Scripts" if windows else "bin")
+        self.packages = next(folder.glob("Lib/site-packages" if windows else "lib/*/site-packages"))
+        if below is not None:
+            (self.packages / "below.pth").write_text(f"{below.packages}\n", encoding="utf-8")
+        self.variables = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+        self.variables |= {
+            "VIRTUAL_ENV": str(folder),
+            "PATH": os.pathsep.join((str(self.bin), os.environ["PATH"])),
+            "MPLBACKEND": "agg",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
+
+    def python(self, *words: object, folder: Path, **more: str) -> str:
+        """Run its interpreter there; what it printed, or an error that shows it."""
+        command = [str(self.bin / "python"), *map(str, words)]
+        done = subprocess.run(
+            command, cwd=folder, env=self.variables | more, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            shown = "\n".join((done.stdout[-2000:], done.stderr[-4000:]))
+            raise FailedStepError(f"{shlex.join(command)} exits with {done.returncode}\n{shown}")
+        return done.stdout
+
+
+def built(folder: Path) -> Path:
+    """The source distribution of what git tracks."""
+    command = [sys.executable, "-m", "maturin", "sdist", "--out", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise FailedStepError(f"maturin sdist fails:\n{done.stderr[-4000:]}")
+    return next(folder.glob("dpsel-*.tar.gz"))
+
+
+def install(environment: Environment, package: Path, folder: Path) -> None:
+    """Install a wheel or a source distribution; the latter is built in the target folder of the repository."""
+    options: list[str] = []
+    target: dict[str, str] = {}
+    if package.name.endswith(".tar.gz"):
+        target["CARGO_TARGET_DIR"] = str(ROOT / "target")
+        options = ["--no-cache-dir", f"--config-settings=build-args={BUILD_ARGUMENTS}"]
+    environment.python("-m", "pip", "install", "--quiet", package, *options, folder=folder, **target)
+    where = environment.python("-c", "import dpsel; print(dpsel.__file__)", folder=folder).strip()
+    if not Path(where).is_relative_to(environment.packages):
+        raise FailedStepError(f"dpsel is imported from {where}, which is not the clean environment")
+
+
+def follow(document: Path, clean: Environment, scratch: Path) -> None:
+    """Run the examples of a document; what it installs stays in an environment of its own."""
+    folder = scratch / "folder"
+    folder.mkdir(parents=True)
+    installs = "\npip install " in document.read_text(encoding="utf-8")
+    environment = Environment(scratch / "environment", clean) if installs else clean
+    script = shutil.copy(HERE / "follow.py", scratch)
+    environment.python(script, document, folder=folder, PYTHONWARNINGS="error")
+
+
+def main() -> int:
+    """Build, install, follow."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("documents", nargs="*", help="parts of the paths of documents")
+    parser.add_argument("--package", type=Path, help="what to install instead of building")
+    arguments = parser.parse_args()
+    wanted = arguments.documents or [""]
+    chosen = [each for each in DOCUMENTS if any(part in str(each.relative_to(ROOT)) for part in wanted)]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="bare-") as temporary:
+        scratch = Path(temporary)
+        package = arguments.package.resolve() if arguments.package else built(scratch)
+        clean = Environment(scratch / "clean")
+        install(clean, package, scratch)
+        for number, document in enumerate(chosen):
+            try:
+                follow(document, clean, scratch / str(number))
+            except FailedStepError as error:
+                failed += 1
+                print(f"{document.relative_to(ROOT)}: {error}")
+    print(f"{package.name}: {len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
