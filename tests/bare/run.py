@@ -4,8 +4,8 @@
     python tests/bare/run.py --package FILE   the same with a wheel or source distribution that is there
     python tests/bare/run.py README.md        only the documents whose path contains the text
 
-A document is run from top to bottom in an empty folder (`follow.py`), in an environment that holds `dpsel` and
-what it depends on, and what the document itself has installed so far. Nothing of the repository is on the path.
+A document is run from top to bottom in an empty folder (`follow.py`), in an environment that holds `dpsel`,
+what it depends on, and what the document itself has installed. Nothing of the repository is on the path.
 
 Exit code 1 if a document fails.
 """
@@ -76,7 +76,7 @@ def built(folder: Path) -> Path:
 
 
 def install(environment: Environment, package: Path, folder: Path) -> None:
-    """Install a wheel or a source distribution; the latter is built in the target folder of the repository."""
+    """Install a wheel or a source distribution; the latter is built in the repository's target folder."""
     options: list[str] = []
     target: dict[str, str] = {}
     if package.name.endswith(".tar.gz"):
