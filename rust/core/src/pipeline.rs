@@ -9,6 +9,9 @@ use crate::release::{Release, Report};
 use crate::request::Request;
 use crate::threshold::select_rounds;
 
+/// Phases beside the rounds: grouping, bounding, publishing.
+pub(crate) const PHASES: usize = 3;
+
 /// How many items have how many users, as (users, items) in ascending order: exact, hence for public data only.
 ///
 /// # Errors
@@ -19,6 +22,7 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
+    control.plan(PHASES - 1);
     Ok(ingest::read(source, &request.columns, Preference::Any, key, control)?.users_per_item())
 }
 
@@ -36,6 +40,7 @@ pub fn select_partitions(
 ) -> Result<Release> {
     let calibration = request.calibrate_once()?;
     let report = Report::new(request.clone(), calibration, key);
+    control.plan(PHASES + report.calibration.rounds.len());
     let contributions = ingest::read(source, &request.columns, request.preference()?, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
     let selected = select_rounds(bounded, &report.calibration, request.with_weights, key, control)?;

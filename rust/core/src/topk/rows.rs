@@ -15,6 +15,7 @@ use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
 use crate::control::Control;
 use crate::ingest::{self, Preference, Source, sorted};
+use crate::pipeline::PHASES;
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
 use crate::threshold::select_rounds;
@@ -127,6 +128,9 @@ pub fn top_k_from_rows(
             fix: "list the public items; those found in rows are secret",
         });
     }
+    let rounds = report.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
+    // A public list is grouped too.
+    control.plan(PHASES + rounds + usize::from(domain.is_some()));
     let contributions = ingest::read(source, columns, Preference::Any, key, control)?;
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
@@ -193,6 +197,7 @@ impl Counted {
     ) -> Result<Self> {
         let Some(bound) = bound else {
             let counts = count(&contributions);
+            control.end_phase();
             return Ok(Self { counts, vocabulary: contributions.vocabulary });
         };
         let bounded = BoundedContributions::new(contributions, bound, key, control)?;
