@@ -163,7 +163,7 @@ def select_pairs(pairs: Iterable[object], job: Job) -> Release: ...
 def select_files(
     paths: list[str] | list[PathLike[str]],
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,  # noqa: FBT001 - as the core has it
+    quoted: bool,
     job: Job,
 ) -> Release: ...
 def count_stream(stream: ArrowStreamExportable | ArrowArrayExportable, job: Job) -> list[tuple[int, int]]: ...
@@ -172,7 +172,7 @@ def count_pairs(pairs: Iterable[object], job: Job) -> list[tuple[int, int]]: ...
 def count_files(
     paths: list[str] | list[PathLike[str]],
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,  # noqa: FBT001 - as the core has it
+    quoted: bool,
     job: Job,
 ) -> list[tuple[int, int]]: ...
 def top_k_stream(stream: ArrowStreamExportable | ArrowArrayExportable, job: Job) -> Release: ...
@@ -181,7 +181,7 @@ def top_k_pairs(pairs: Iterable[object], job: Job) -> Release: ...
 def top_k_files(
     paths: list[str] | list[PathLike[str]],
     file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,  # noqa: FBT001 - as the core has it
+    quoted: bool,
     job: Job,
 ) -> Release: ...
 def top_k_counts(

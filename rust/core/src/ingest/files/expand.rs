@@ -118,7 +118,7 @@ pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
         _ => Err(unreadable(
             path,
             "the name does not tell the format; use .parquet, .csv, .ndjson, .jsonl, .arrow, .arrows, .feather or \
-             .ipc (text also with .gz or .zst), or pass the format",
+             .ipc (text also with .gz or .zst), or pass file_format=",
         )),
     }
 }

@@ -9,7 +9,7 @@ use arrow_ipc::root_as_message;
 
 use super::lengths::{self, CONTINUATION, length};
 
-/// The kind of error for lengths that cannot be true.
+/// The kind of error for lengths that are not true.
 pub(super) const REFUSED: io::ErrorKind = io::ErrorKind::InvalidData;
 
 /// Bytes of a stream, of which each message has passed the check.
@@ -39,7 +39,8 @@ impl<R: Read> Messages<R> {
         if whole && !lengths::of_stream(&mut Cursor::new(&message), size)? {
             return Err(REFUSED.into());
         }
-        if whole || message.len() <= PREFIX { Ok(message) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        // Not the kind of error that says so: the decoder would take it for the end of the stream.
+        if whole || message.len() <= PREFIX { Ok(message) } else { Err(REFUSED.into()) }
     }
 
     /// Prefix, metadata and body; `None` if the stream ends before.
