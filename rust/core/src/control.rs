@@ -189,6 +189,8 @@ impl Tally<'_> {
 
 /// Things counted at a time: often enough to be seen, seldom enough to cost nothing.
 pub(crate) const TALLIED: usize = 1 << 12;
+/// Phases after the reading and beside the rounds: grouping, bounding, publishing.
+pub(crate) const PHASES: usize = 3;
 /// Per cent of a round that is weighing.
 pub(crate) const WEIGHING: u64 = 70;
 /// Per cent of a round that is taking items out of the users' sets.

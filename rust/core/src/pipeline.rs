@@ -2,15 +2,12 @@
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::Control;
+use crate::control::{Control, PHASES};
 use crate::ingest::{self, Preference, Source};
 use crate::random::ReleaseKey;
 use crate::release::{Release, Report};
 use crate::request::Request;
 use crate::threshold::select_rounds;
-
-/// Phases beside the rounds: grouping, bounding, publishing.
-pub(crate) const PHASES: usize = 3;
 
 /// How many items have how many users, as (users, items) in ascending order: exact, hence for public data only.
 ///

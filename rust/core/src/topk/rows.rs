@@ -13,9 +13,8 @@ use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKReq
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
-use crate::control::Control;
+use crate::control::{Control, PHASES};
 use crate::ingest::{self, Preference, Source, sorted};
-use crate::pipeline::PHASES;
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
 use crate::threshold::select_rounds;
