@@ -1,10 +1,12 @@
 //! Any bytes as a file of any format: a release or an error that quotes nothing; no panic, no abort, no end of memory.
+//! The same bytes through a pipe: the same release, or an error as well.
 
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use arrow_array::RecordBatch;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
 use dpsel_core::ingest::{FileFormat, Source};
@@ -58,11 +60,19 @@ fn read_all(bytes: &[u8], format: FileFormat) {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     fs::write(file.path(), bytes).expect("the file is written");
     for request in REQUESTS.iter() {
-        read(file.path(), format, request);
+        let released = read(file.path(), format, request);
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            // The name of an open descriptor is read in one pass, as a pipe is.
+            let pipe = format!("/proc/self/fd/{}", file.as_raw_fd());
+            let piped = read(Path::new(&pipe), format, request);
+            assert!(released == piped, "a pipe gives another release than its file");
+        }
     }
 }
 
-fn read(path: &Path, format: FileFormat, request: &Request) {
+fn read(path: &Path, format: FileFormat, request: &Request) -> Option<RecordBatch> {
     let control = Control::new(Some(NonZeroUsize::MIN), Some(MEMORY));
     let key = ReleaseKey::insecure_test([7; 32]);
     let source = Source::Files(vec![path.to_owned()], Some(format));
@@ -77,8 +87,12 @@ fn read(path: &Path, format: FileFormat, request: &Request) {
                 let wrong = file.windows(ENCODER.len()).any(|part| part == ENCODER);
                 assert!(!wrong, "an error in place of a value");
             }
+            Some(release.items)
         }
         Err(Error::Internal(what)) => panic!("an internal error: {what}"),
-        Err(error) => assert!(!error.to_string().contains(MARK), "an error quotes the data"),
+        Err(error) => {
+            assert!(!error.to_string().contains(MARK), "an error quotes the data");
+            None
+        }
     }
 }

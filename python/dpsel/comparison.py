@@ -21,13 +21,13 @@ import hashlib
 import json
 import math
 import statistics
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
 from dpsel._arguments import as_int, at_least_one, several
+from dpsel._ingest import is_read_once
 from dpsel._request import calibrate, checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import ApproxDP
@@ -105,8 +105,10 @@ def compare(
     """
     if public_data is not True:
         raise InvalidParameterError(f"{_CAUTION}; pass public_data=True if the data is public or synthetic")
-    if isinstance(data, Iterator):
-        raise InvalidParameterError("data must be readable more than once, got an iterator; pass a list")
+    if is_read_once(data):
+        raise InvalidParameterError(
+            "data must be readable more than once, got an iterator or a pipe; pass a list or a file"
+        )
     budgets = [checked_privacy(each) for each in several(privacy)]
     limits = [_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]

@@ -48,8 +48,8 @@ def select_partitions(
 
     Args:
         data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, anything else with
-            the Arrow stream method, paths or glob patterns of Parquet, CSV, NDJSON or Arrow IPC files, or
-            an iterable of ``(user, item)`` or ``(user, [items])``.
+            the Arrow stream method, paths or glob patterns of Parquet, CSV, NDJSON or Arrow IPC files
+            (``"-"`` is the standard input), or an iterable of ``(user, item)`` or ``(user, [items])``.
         user: Column that identifies the user, the unit of privacy. Null users are refused. Required for
             tables and files; for pairs it is only a label.
         item: Column of the item, or several columns that make up one. Null items are dropped. Required for
@@ -63,9 +63,10 @@ def select_partitions(
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use; beyond it the job fails instead of the machine.
         progress: Called with ``(done, total)`` several times a second; a total of 0 means unknown.
+            ``done`` never falls, and reaches the total with the last call.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
             the report is stamped with it. For tests only.
-        file_format: The format of files whose names do not say it.
+        file_format: The format of files whose names do not say it, such as pipes.
 
     Returns:
         The released items as the kind of table that came in, with the report.
@@ -127,8 +128,15 @@ def select_partitions(
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
     """Recognise the data; a table must have its columns named."""
+    named = user is not None and item is not None
+    if isinstance(data, list | tuple) and not data and (named or file_format is not None):
+        # Pairs need no names, paths do: this is a search for files that found none.
+        raise InvalidParameterError(
+            f"the {type_name(data)} is empty and names no file; name at least one, or pass iter(data) "
+            "if it is to hold pairs"
+        )
     opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
-    if opened.has_named_columns and (user is None or item is None):
+    if opened.has_named_columns and not named:
         raise InvalidParameterError(
             "user and item must name columns of the table, got none; write user='...', item='...'"
         )

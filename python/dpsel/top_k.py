@@ -78,7 +78,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         threads: The most threads to use.
         memory_limit: The most bytes to use.
-        progress: Called with ``(done, total)``.
+        progress: Called with ``(done, total)``, as for :func:`~dpsel.select_partitions`.
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
         file_format: The format of files whose names do not say it.
 

@@ -51,7 +51,10 @@ FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
 """The formats of files that are read."""
 
 Progress: TypeAlias = Callable[[int, int], object]
-"""Called with (work done, total work); a total of 0 means that it is not known."""
+"""Called with (work done, total work); a total of 0 means that it is not known.
+
+Reading counts its bytes or rows, and every phase after it as much as the reading.
+"""
 
 IntoContributions: TypeAlias = (
     ArrowStreamExportable

@@ -15,6 +15,8 @@ CURVES = "tests/conformance/test_release_curves.py"
 MAD2R = "tests/conformance/test_mad2r.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
+PIPES = "tests/interop/test_pipes.py"
+PATHS = "tests/bad_input/test_bad_paths.py"
 LAW5 = "tests/conformance/test_law5_only_the_release.py"
 TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
@@ -118,6 +120,55 @@ MUTANTS = [
         "&& (*user.ordered as usize) < self.bound",
         "&& *user.ordered == 0",
         ("cargo:bounding",),
+    ),
+    Mutant(
+        "what a look at a pipe has read is lost",
+        CORE + "ingest/files/pipe.rs",
+        "        state.at = 0;",
+        "        state.at = state.kept.len();",
+        (PIPES,),
+    ),
+    Mutant(
+        "a stream in a pipe ends where it is cut off",
+        CORE + "ingest/files/ipc/messages.rs",
+        "{ Ok(message) } else { Err(REFUSED.into()) }",
+        "{ Ok(message) } else { Err(io::ErrorKind::UnexpectedEof.into()) }",
+        (PIPES,),
+    ),
+    Mutant(
+        "INT96 is believed",
+        CORE + "ingest/files/parquet/int96.rs",
+        "if !read.iter().all(|value| self.holds(value)) {",
+        "if !read.iter().all(|value| self.holds(value) || true) {",
+        ("tests/interop/test_int96.py",),
+    ),
+    Mutant(
+        "INT96 in nanoseconds",
+        CORE + "ingest/files/parquet/int96.rs",
+        "DataType::Timestamp(TimeUnit::Microsecond, zone.clone())",
+        "DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())",
+        ("tests/interop/test_int96.py",),
+    ),
+    Mutant(
+        "elements of lists are quoted",
+        CORE + "ingest/files/mod.rs",
+        "Err(error) if !self.quoted =>",
+        "Err(error) if !self.quoted && false =>",
+        (PATHS,),
+    ),
+    Mutant(
+        "lists of texts count as paths",
+        "python/dpsel/_ingest/__init__.py",
+        "return isinstance(data, str | os.PathLike) or (",
+        "return isinstance(data, str | os.PathLike | list) or (",
+        (PATHS,),
+    ),
+    Mutant(
+        "only the reading is progress",
+        CORE + "control.rs",
+        "unit.saturating_mul(phases + 1)",
+        "unit.saturating_mul(phases.min(0) + 1)",
+        ("cargo:control", "tests/interop/test_progress.py"),
     ),
     Mutant(
         "frequent keys known by their place alone",

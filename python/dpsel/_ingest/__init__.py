@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpsel.typing import FileFormat
 
-__all__ = ["Opened", "open_data"]
+__all__ = ["Opened", "is_read_once", "open_data"]
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,11 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     """
     paths = _as_paths(data)
     if paths is not None:
+        quoted = _may_be_quoted(data)
         return Opened(
-            lambda job: _core.select_files(paths, file_format, job),
-            lambda job: _core.count_files(paths, file_format, job),
-            lambda job: _core.top_k_files(paths, file_format, job),
+            lambda job: _core.select_files(paths, file_format, quoted, job),
+            lambda job: _core.count_files(paths, file_format, quoted, job),
+            lambda job: _core.top_k_files(paths, file_format, quoted, job),
             "table",
         )
     if file_format is not None:
@@ -112,12 +114,34 @@ def _open_pairs(data: object) -> Opened:
     )
 
 
+def is_read_once(data: object) -> bool:
+    """Whether ``data`` can be read once only: an iterator, a pipe, a device, the standard input."""
+    return isinstance(data, Iterator) or any(_is_pipe(path) for path in _as_paths(data) or ())
+
+
+def _is_pipe(path: str) -> bool:
+    # As the core decides it in `files/input.rs`.
+    descriptor = re.match(r"/dev/fd/|/dev/stdin$|/proc/", path)
+    return path == "-" or descriptor is not None or (os.path.exists(path) and not os.path.isfile(path))  # noqa: PTH110, PTH113
+
+
 def _as_paths(data: object) -> list[str] | None:
     if isinstance(data, str | os.PathLike):
         return [_as_path(data)]
     if isinstance(data, list | tuple) and data and all(isinstance(path, str | os.PathLike) for path in data):
         return [_as_path(path) for path in data]
     return None
+
+
+def _may_be_quoted(data: object) -> bool:
+    """Whether errors may quote the paths before they turn out to name files.
+
+    A list of texts looks like a list of paths, and its elements are data. One path on its own, and what only
+    a path can be, is what the caller wrote.
+    """
+    return isinstance(data, str | os.PathLike) or (
+        isinstance(data, list | tuple) and all(isinstance(path, os.PathLike) for path in data)
+    )
 
 
 def _as_path(path: str | os.PathLike[Any]) -> str:

@@ -74,8 +74,15 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo("error: terminated" if terminated else "error: interrupted", err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
-        return report_error(error)
+        return report_error(error, _options())
     return code
+
+
+def _options() -> dict[str, str]:
+    """Return the option for each argument of the functions behind the commands."""
+    options = [name for command in COMMANDS for option in command.params for name in option.opts]
+    named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
+    return named | {"file_format": "--format", "counts": "--counts-epsilon", "ordered": "--unordered"}
 
 
 def _run(args: list[str]) -> int:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import click
 
 from dpsel import exceptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class ExitCode(IntEnum):
@@ -52,8 +57,10 @@ def exit_code(error: BaseException) -> ExitCode:
             return ExitCode.INTERNAL
 
 
-def report_error(error: BaseException) -> ExitCode:
+def report_error(error: BaseException, options: Mapping[str, str] | None = None) -> ExitCode:
     """Print one line about ``error`` on standard error and return its exit code.
+
+    ``options`` has the option for each argument of the functions, which the errors speak of.
 
     A traceback may hold values of the data (in the text of a line or of a lower-level exception), so it
     is printed only on demand, with ``DPSEL_DEBUG=1``.
@@ -61,21 +68,35 @@ def report_error(error: BaseException) -> ExitCode:
     code = exit_code(error)
     if os.environ.get("DPSEL_DEBUG") == "1":
         traceback.print_exception(error, file=sys.stderr)
-    click.echo(f"error: {_one_line(error)}", err=True)
+    click.echo(f"error: {_one_line(error, options or {})}", err=True)
     return code
 
 
-def _one_line(error: BaseException) -> str:
+def _one_line(error: BaseException, options: Mapping[str, str]) -> str:
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "dpsel"
         return f"{_flat(error.format_message())} (see '{command} --help')"
     if isinstance(error, click.ClickException):
         return _flat(error.format_message())
-    known = (exceptions.DpselError, OSError, ImportError)
-    if isinstance(error, known):
+    if isinstance(error, exceptions.DpselError):
+        return _in_options(_flat(str(error)), options)
+    if isinstance(error, OSError | ImportError):
         return _flat(str(error))
     # The text of an unforeseen exception may quote the data: name its type only.
     return f"unexpected {type(error).__name__}; set DPSEL_DEBUG=1 to see where (a traceback may show data)"
+
+
+def _in_options(text: str, options: Mapping[str, str]) -> str:
+    """Put options in place of arguments.
+
+    An argument is ``name=``, a name with an underscore, or what a message starts with that says what it must
+    be. Nothing in quotes and no part of a path is one.
+    """
+    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
+    joined = "|".join(sorted((re.escape(name) for name in options if "_" in name), key=len, reverse=True))
+    before, after = r"(?<![\w./\\'\"=-])", r"(?![\w./\\'\"=-])"
+    argument = rf"{before}(?:({names})=(?:True|False)?{after}|({joined}){after})|^({names})(?= must )"
+    return re.sub(argument, lambda found: options[found[1] or found[2] or found[3]], text) if joined else text
 
 
 def _flat(text: str) -> str:

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 import dpsel
+
+
+class Named:
+    """A path as it was given: only a path can stand there, so errors may quote it."""
+
+    def __init__(self, path: str) -> None:
+        """Keep the path, to the letter: ``./-`` is a file and ``-`` is the standard input."""
+        self._path = path
+
+    def __fspath__(self) -> str:
+        """Return the path."""
+        return self._path
+
+
+def inputs_from(paths: Sequence[str], file_format: str | None) -> list[Named]:
+    """Return the files to read; ``-`` has no name to tell its format."""
+    if "-" in paths and file_format is None:
+        message = "- is standard input, which has no name to tell the format; pass --format"
+        raise click.UsageError(message)
+    return [Named(path) for path in paths]
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

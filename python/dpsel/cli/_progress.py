@@ -1,4 +1,4 @@
-"""The progress bar on standard error: bytes read, rate, time left. Never a count of users or items."""
+"""The progress bar on standard error: how far the job is, and time left. Never a count of users or items."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tqdm import tqdm
 
 Update = Callable[[int, int], None]
 
+# Reading and every phase after it count the same, so that only the share of the whole is worth showing.
+_SHARE = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
+
 
 def wanted(*, progress: bool, quiet: bool) -> bool:
     """Whether to draw a bar: on a terminal, or when asked for."""
@@ -22,7 +25,10 @@ def wanted(*, progress: bool, quiet: bool) -> bool:
 
 @contextmanager
 def bar(*, shown: bool) -> Iterator[Update | None]:
-    """Yield the function to call with (done, total) bytes, or ``None`` if no bar is shown."""
+    """Yield the function to call with (done, total), or ``None`` if no bar is shown.
+
+    The last hundredth is for what the caller does after the job: writing files.
+    """
     if not shown:
         yield None
         return
@@ -31,7 +37,9 @@ def bar(*, shown: bool) -> Iterator[Update | None]:
     ) as drawn:
 
         def update(done: int, total: int) -> None:
-            drawn.total = total or None
+            if total:
+                drawn.total, drawn.bar_format = total * 100 / 99, _SHARE
+                drawn.set_description_str("working" if done < total else "writing", refresh=False)
             drawn.update(done - drawn.n)
 
         yield update

@@ -9,7 +9,7 @@ import click
 
 import dpsel
 from dpsel.cli import _mechanisms
-from dpsel.cli._options import Counts, Numbers, column_options, privacy_from
+from dpsel.cli._options import Counts, Named, Numbers, column_options, privacy_from
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli.plan import PLOT_EXTENSIONS
 from dpsel.cli.select import INPUT_FORMATS, ngrams_from
@@ -86,7 +86,7 @@ def command(
     with Staged() as staged:
         table_path = staged.add(output) if output else None
         plot_path = staged.add(plot) if plot else None
-        compared = dpsel.compare(list(paths), **arguments)
+        compared = dpsel.compare([Named(path) for path in paths], **arguments)
         if table_path:
             compared.write_csv(table_path)
         if plot_path:

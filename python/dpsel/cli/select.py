@@ -16,6 +16,7 @@ from dpsel.cli._options import (
     FrequencyTable,
     HexKey,
     column_options,
+    inputs_from,
     privacy_from,
     privacy_options,
 )
@@ -26,8 +27,8 @@ STDOUT_FORMATS = ("csv", "ndjson")
 _PARAMETERS = ("rounds", "ratio", "release", "alpha", "passes", "calibration", "prior")
 
 _HELP = """\
-Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, or quoted globs of them) and publish the items that
-enough users hold.
+Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
+and publish the items that enough users hold.
 
 Every row says that a user has an item. The guarantee covers all rows of one user: whether a person is in
 the data at all changes the probability of any result by a factor of at most e^epsilon, except with
@@ -105,7 +106,10 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
+    "--format",
+    "file_format",
+    type=click.Choice(INPUT_FORMATS),
+    help="Format of PATHS, if not by name; - needs it.",
 )
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="At most N threads; default all.")
 @click.option("--memory-limit", type=ByteSize(), metavar="SIZE", help="Refuse to use more, such as 4GiB.")
@@ -139,19 +143,19 @@ def command(
     target = output_target(output, output_format)
     named = {"--output": target, "--report": report}
     refuse_same_file({name: path for name, path in named.items() if path}, paths)
-    arguments = _arguments(options)
+    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     shown = _progress.wanted(progress=progress, quiet=quiet)
     with ExitStack() as stack:
         staged = stack.enter_context(Staged())
         items_path = staged.add(target) if target else None
         report_path = staged.add(report) if report else None
         with _progress.bar(shown=shown) as update:
-            release = dpsel.select_partitions(list(paths), progress=update, **arguments)
-        if report_path:
-            release.report.save(report_path)
-        if items_path:
-            release.write(items_path)
-        else:
+            release = dpsel.select_partitions(inputs, progress=update, **arguments)
+            if report_path:
+                release.report.save(report_path)
+            if items_path:
+                release.write(items_path)
+        if not items_path:
             print_file(output_format or STDOUT_FORMATS[0], release.write)
     if not quiet:
         click.echo(str(release), err=True)

@@ -11,7 +11,7 @@ import click
 import dpsel
 from dpsel import top_k_mechanisms
 from dpsel.cli import _progress
-from dpsel.cli._options import ByteSize, HexKey, column_options, privacy_options
+from dpsel.cli._options import ByteSize, HexKey, column_options, inputs_from, privacy_options
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 from dpsel.cli.select import INPUT_FORMATS, STDOUT_FORMATS, output_target
 
@@ -19,8 +19,8 @@ BY_NAME = {mechanism.name.replace("_", "-"): type(mechanism) for mechanism in to
 AUTO = "auto"
 
 _HELP = """\
-Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, or quoted globs of them) and publish about the K items
-that most users hold, best first.
+Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
+and publish about the K items that most users hold, best first.
 
 With --domain the items come from a public list, one per line, and only how many users hold them is secret:
 then no delta is needed. Without it the items are secret, too, and there may be fewer than K.
@@ -65,7 +65,10 @@ Examples:
     help="Add or remove a user, or replace one.",
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
+    "--format",
+    "file_format",
+    type=click.Choice(INPUT_FORMATS),
+    help="Format of PATHS, if not by name; - needs it.",
 )
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="At most N threads; default all.")
 @click.option("--memory-limit", type=ByteSize(), metavar="SIZE", help="Refuse to use more, such as 4GiB.")
@@ -99,19 +102,19 @@ def command(
     target = output_target(output, output_format)
     named = {"--output": target, "--report": report}
     refuse_same_file({name: path for name, path in named.items() if path}, paths)
-    arguments = _arguments(options)
+    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     shown = _progress.wanted(progress=progress, quiet=quiet)
     with ExitStack() as stack:
         staged = stack.enter_context(Staged())
         items_path = staged.add(target) if target else None
         report_path = staged.add(report) if report else None
         with _progress.bar(shown=shown) as update:
-            release = dpsel.select_top_k(list(paths), progress=update, **arguments)
-        if report_path:
-            release.report.save(report_path)
-        if items_path:
-            release.to_table().write(items_path)
-        else:
+            release = dpsel.select_top_k(inputs, progress=update, **arguments)
+            if report_path:
+                release.report.save(report_path)
+            if items_path:
+                release.to_table().write(items_path)
+        if not items_path:
             print_file(output_format or STDOUT_FORMATS[0], release.to_table().write)
     if not quiet:
         click.echo(str(release), err=True)

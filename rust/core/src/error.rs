@@ -60,6 +60,21 @@ pub enum Error {
         /// The operating system's or the decoder's reason.
         reason: String,
     },
+    /// An element of a list of paths names no file that can be read. It is not quoted: it may be data.
+    #[error(
+        "cannot read the file that element {place} of {count} names: {reason}; elements that name no file are not quoted, \
+         because they may be data: a list of texts needs its users beside it, as pairs (user, text)"
+    )]
+    Element {
+        /// Its place in the list, from 1.
+        place: usize,
+        /// The length of the list.
+        count: usize,
+        /// Whether there is no such file at all.
+        missing: bool,
+        /// The operating system's reason.
+        reason: String,
+    },
     /// More memory would be needed than `memory_limit` allows.
     #[error(
         "the job needs more than the memory limit of {limit} bytes while {stage}; \

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::Control;
+use crate::control::{Control, PHASES};
 use crate::ingest::{self, Preference, Source};
 use crate::random::ReleaseKey;
 use crate::release::{Release, Report};
@@ -19,6 +19,7 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
+    control.plan(PHASES - 1);
     Ok(ingest::read(source, &request.columns, Preference::Any, key, control)?.users_per_item())
 }
 
@@ -36,6 +37,7 @@ pub fn select_partitions(
 ) -> Result<Release> {
     let calibration = request.calibrate_once()?;
     let report = Report::new(request.clone(), calibration, key);
+    control.plan(PHASES + report.calibration.rounds.len());
     let contributions = ingest::read(source, &request.columns, request.preference()?, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
     let selected = select_rounds(bounded, &report.calibration, request.with_weights, key, control)?;

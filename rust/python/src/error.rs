@@ -1,6 +1,9 @@
 //! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
 
+use std::path::Path;
+
 use dpsel_core::Error;
+use dpsel_core::ingest::STANDARD_INPUT_NAME;
 use dpsel_core::panics::caught;
 use dpsel_core::request::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -32,8 +35,11 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         }
         Error::Schema { .. } => python::SchemaError::new_err(text),
         Error::Data { .. } | Error::Source(_) => python::DataError::new_err(text),
-        Error::File { action: "read", path, .. } if !path.exists() => python::MissingFileError::new_err(text),
-        Error::File { .. } => python::FileError::new_err(text),
+        Error::File { action: "read", path, .. } if is_missing(&path) => {
+            python::MissingFileError::new_err(text)
+        }
+        Error::Element { missing: true, .. } => python::MissingFileError::new_err(text),
+        Error::Element { .. } | Error::File { .. } => python::FileError::new_err(text),
         Error::MemoryLimit { .. } => python::MemoryLimitError::new_err(text),
         Error::Capacity { .. } => python::CapacityError::new_err(text),
         Error::Entropy(_) => python::EntropyError::new_err(text),
@@ -43,6 +49,11 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         // `Internal`, and any variant that a newer core adds before it is listed here.
         _ => python::InternalError::new_err(text),
     }
+}
+
+/// Whether a path names nothing at all.
+fn is_missing(path: &Path) -> bool {
+    path.as_os_str() != STANDARD_INPUT_NAME && !path.exists()
 }
 
 /// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.

@@ -214,8 +214,11 @@ impl<T: Send> Running<T> {
     pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<T> {
         loop {
             if let Some(outcome) = self.wait(py)? {
+                let outcome = outcome.map_err(to_python)?;
+                // Only here, so that the total is reported once.
+                self.control.progress().complete();
                 job.report_progress(py, &self.control)?;
-                return outcome.map_err(to_python);
+                return Ok(outcome);
             }
             let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));
             if let Err(error) = tick {

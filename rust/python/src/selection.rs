@@ -36,16 +36,17 @@ pub(crate) fn select_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) 
     published(link::run(py, &mut Pairs::new(pairs, job.columns()?)?, job, select)?, job)
 }
 
-/// Select from files, or glob patterns of files, read in Rust.
+/// Select from files, or glob patterns of files, read in Rust. Errors quote paths that name no file only if told to.
 #[pyfunction]
-#[pyo3(signature = (paths, file_format, job))]
+#[pyo3(signature = (paths, file_format, quoted, job))]
 pub(crate) fn select_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,
+    quoted: bool,
     job: &Job,
 ) -> PyResult<Release> {
-    published(run_files(py, paths, file_format, job, select)?, job)
+    published(run_files(py, paths, file_format, quoted, job, select)?, job)
 }
 
 /// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
@@ -68,14 +69,15 @@ pub(crate) fn count_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -
 
 /// Count in files, or glob patterns of files, read in Rust.
 #[pyfunction]
-#[pyo3(signature = (paths, file_format, job))]
+#[pyo3(signature = (paths, file_format, quoted, job))]
 pub(crate) fn count_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,
+    quoted: bool,
     job: &Job,
 ) -> PyResult<UsersPerItem> {
-    run_files(py, paths, file_format, job, count)
+    run_files(py, paths, file_format, quoted, job, count)
 }
 
 fn select(
@@ -100,11 +102,13 @@ pub(crate) fn run_files<T: Send + 'static>(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,
+    quoted: bool,
     job: &Job,
     work: Work<T>,
 ) -> PyResult<T> {
     let format = file_format.map(format_by_name).transpose()?;
-    job.start(Source::Files(paths, format), &job.control(), work)?.finish(py, job)
+    let source = if quoted { Source::Files(paths, format) } else { Source::Listed(paths, format) };
+    job.start(source, &job.control(), work)?.finish(py, job)
 }
 
 fn format_by_name(name: &str) -> PyResult<FileFormat> {

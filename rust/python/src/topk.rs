@@ -43,14 +43,15 @@ pub(crate) fn top_k_pairs(py: Python<'_>, pairs: &Bound<'_, PyAny>, job: &Job) -
 
 /// Draw from files, or glob patterns of files, read in Rust.
 #[pyfunction]
-#[pyo3(signature = (paths, file_format, job))]
+#[pyo3(signature = (paths, file_format, quoted, job))]
 pub(crate) fn top_k_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     file_format: Option<&str>,
+    quoted: bool,
     job: &Job,
 ) -> PyResult<Release> {
-    published(run_files(py, paths, file_format, job, draw)?, job)
+    published(run_files(py, paths, file_format, quoted, job, draw)?, job)
 }
 
 /// Draw from a buffer or a sequence of integers.

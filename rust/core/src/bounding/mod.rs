@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
-use crate::control::Control;
+use crate::control::{Control, REMOVING, TALLIED, Tally};
 use crate::parallel;
 use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, settle_ties, sort_first, with_code};
 
@@ -45,8 +45,10 @@ impl BoundedContributions {
         // An order of preference takes the place of that of the priorities.
         let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
         let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
-        bounded.for_each_user(control, |user, order| order.restore(user));
+        let tally = control.tally(100, bounded.users());
+        bounded.for_each_user(control, tally, |user, order| order.restore(user));
         control.check()?;
+        control.end_phase();
         Ok(bounded)
     }
 
@@ -55,7 +57,8 @@ impl BoundedContributions {
     /// # Errors
     /// Interruption.
     pub(crate) fn remove(&mut self, released: &ItemSet, control: &Control) -> Result<()> {
-        self.for_each_user(control, |user, order| {
+        let tally = control.tally(REMOVING, self.users());
+        self.for_each_user(control, tally, |user, order| {
             user.remove(released);
             order.restore(user);
         });
@@ -67,7 +70,8 @@ impl BoundedContributions {
     /// # Errors
     /// Interruption.
     pub(crate) fn order_all(&mut self, control: &Control) -> Result<()> {
-        self.for_each_user(control, |user, order| {
+        let tally = control.tally(0, self.users());
+        self.for_each_user(control, tally, |user, order| {
             if user.items.len() > order.bound && (*user.ordered as usize) < user.items.len() {
                 order.sort(user, usize::MAX);
             }
@@ -131,7 +135,12 @@ impl BoundedContributions {
             [start..start + self.contributions.lens[user].min(self.bound) as usize]
     }
 
-    fn for_each_user(&mut self, control: &Control, job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync) {
+    fn for_each_user(
+        &mut self,
+        control: &Control,
+        tally: Tally<'_>,
+        job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync,
+    ) {
         let threads = parallel::threads_for(self.rows(), control);
         let ranges = ranges(self.contributions.lens.iter().copied(), parallel::parts_for(threads));
         let c = &mut self.contributions;
@@ -158,7 +167,7 @@ impl BoundedContributions {
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
             let mut order = Order { bound, priorities, digests: &digests, keyed: Vec::new() };
-            part.each_user(|user| job(user, &mut order));
+            part.each_user(tally, |user| job(user, &mut order));
         });
     }
 }
@@ -181,11 +190,15 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn each_user(&mut self, mut job: impl FnMut(&mut User<'_>)) {
+    fn each_user(&mut self, tally: Tally<'_>, mut job: impl FnMut(&mut User<'_>)) {
         let counts = self.lens.iter_mut().zip(self.ordered.iter_mut());
-        for ((&digest, start), (len, ordered)) in self.users.iter().zip(self.starts).zip(counts) {
+        let users = self.users.iter().zip(self.starts).zip(counts);
+        for (number, ((&digest, start), (len, ordered))) in (1..).zip(users) {
             let items = &mut self.items[start - self.first_item..][..*len as usize];
             job(&mut User { digest, items, len, ordered });
+            if number % TALLIED == 0 {
+                tally.add(TALLIED);
+            }
         }
     }
 }

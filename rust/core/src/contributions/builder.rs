@@ -76,7 +76,10 @@ impl ContributionsBuilder {
         let vocabulary = Vocabulary { shards: self.items.into_shards()?, sharding: self.sharding, schema };
         let users = Users::new(self.users.into_shards()?, self.sharding);
         self.control.check()?;
-        group_rows(&users, &chunks, vocabulary, order, &self.control)
+        self.control.end_reading();
+        let grouped = group_rows(&users, &chunks, vocabulary, order, &self.control)?;
+        self.control.end_phase();
+        Ok(grouped)
     }
 }
 

@@ -11,7 +11,7 @@ use super::order::{Arrangement, ItemOrder};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use super::{Contributions, Vocabulary};
-use crate::control::Control;
+use crate::control::{Control, Tally};
 use crate::memory::Array;
 use crate::parallel;
 use crate::random::Digest;
@@ -61,7 +61,8 @@ pub(super) fn group_rows(
     let threads = parallel::threads_for(total, control);
     let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
     let arrangement = Arrangement::new(order, &vocabulary);
-    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &arrangement));
+    let tally = control.tally(100, PARTS);
+    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &arrangement, tally));
     done.into_iter().collect::<Result<()>>()?;
     let in_order = arrangement.is_preference();
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
@@ -120,7 +121,13 @@ fn split<'a>(
 }
 
 impl Stretch<'_> {
-    fn group(self, sizes: &[Size], chunks: &[Chunk], order: &Arrangement<'_>) -> Result<()> {
+    fn group(
+        self,
+        sizes: &[Size],
+        chunks: &[Chunk],
+        order: &Arrangement<'_>,
+        tally: Tally<'_>,
+    ) -> Result<()> {
         let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
         let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
         for part in parts {
@@ -139,6 +146,7 @@ impl Stretch<'_> {
                 items = rest;
             }
             (starts, lens) = (rest_starts, rest_lens);
+            tally.add(1);
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 
+pub use files::STANDARD_INPUT_NAME;
 pub use prior::Prior;
 pub use schema::{ItemSchema, sorted};
 
@@ -36,8 +37,11 @@ use crate::request::Columns;
 pub enum Source {
     /// A stream of record batches in memory.
     Stream(Box<dyn RecordBatchReader + Send>),
-    /// Files, or glob patterns of files, read in Rust; `None` takes the format from each name.
+    /// Files, or glob patterns of files, read in Rust; `None` takes the format from each name. `-` is the standard input.
     Files(Vec<PathBuf>, Option<FileFormat>),
+    /// As `Files`, elements of a list that may hold texts in place of paths: errors quote none before it turned out
+    /// to name a file.
+    Listed(Vec<PathBuf>, Option<FileFormat>),
 }
 
 /// File formats that are read.
@@ -58,6 +62,7 @@ impl std::fmt::Debug for Source {
         match self {
             Self::Stream(_) => f.write_str("Source::Stream"),
             Self::Files(paths, format) => f.debug_tuple("Files").field(paths).field(format).finish(),
+            Self::Listed(_, format) => f.debug_tuple("Listed").field(format).finish_non_exhaustive(),
         }
     }
 }
@@ -123,13 +128,28 @@ pub fn read(
             builder.finish(schema, &order)
         }
         Source::Files(paths, format) => {
-            let files = files::Files::open(&paths, format, columns)?;
-            let schema = files.plan().item_schema()?;
-            let order = preference.order(columns, files.plan(), key)?;
-            let builder = ContributionsBuilder::new(schema.layout(), control);
-            let plan = files.plan().clone();
-            files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema, &order)
+            let named = files::Named { paths: &paths, format, quoted: true };
+            read_files(named, columns, preference, key, control)
+        }
+        Source::Listed(paths, format) => {
+            let named = files::Named { paths: &paths, format, quoted: false };
+            read_files(named, columns, preference, key, control)
         }
     }
+}
+
+fn read_files(
+    named: files::Named<'_>,
+    columns: &Columns,
+    preference: Preference<'_>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    let files = files::Files::open(named, columns, control)?;
+    let schema = files.plan().item_schema()?;
+    let order = preference.order(columns, files.plan(), key)?;
+    let builder = ContributionsBuilder::new(schema.layout(), control);
+    let plan = files.plan().clone();
+    files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
+    builder.finish(schema, &order)
 }

@@ -16,6 +16,8 @@ use encode::write_format;
 
 use crate::{Error, Result};
 
+const NO_FOLDER: &str = "its folder does not exist; create it first";
+
 /// Formats that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
@@ -95,7 +97,7 @@ pub fn check_table_path(path: &Path) -> Result<()> {
         return Err(refused(path, "it is a directory; name a file in it"));
     }
     let folder = folder_of(path);
-    if folder.is_dir() { Ok(()) } else { Err(refused(path, "its folder does not exist; create it first")) }
+    if folder.is_dir() { Ok(()) } else { Err(refused(path, NO_FOLDER)) }
 }
 
 fn format_of(path: &Path) -> Result<(OutputFormat, Compression)> {

@@ -79,6 +79,7 @@ pub fn select_rounds(
             }
             contributions.remove(&gone, control)?;
         }
+        control.end_phase();
     }
     Ok(Selected { items, contributions })
 }

@@ -58,6 +58,7 @@ pub(super) fn select_by_evidence(
             }
             contributions.remove(&gone, control)?;
         }
+        control.end_phase();
     }
     Ok(Selected::new(reached, contributions))
 }

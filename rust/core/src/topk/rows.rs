@@ -13,7 +13,7 @@ use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKReq
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
-use crate::control::Control;
+use crate::control::{Control, PHASES};
 use crate::ingest::{self, Preference, Source, sorted};
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
@@ -127,6 +127,9 @@ pub fn top_k_from_rows(
             fix: "list the public items; those found in rows are secret",
         });
     }
+    let rounds = report.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
+    // A public list is grouped too.
+    control.plan(PHASES + rounds + usize::from(domain.is_some()));
     let contributions = ingest::read(source, columns, Preference::Any, key, control)?;
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
@@ -193,6 +196,7 @@ impl Counted {
     ) -> Result<Self> {
         let Some(bound) = bound else {
             let counts = count(&contributions);
+            control.end_phase();
             return Ok(Self { counts, vocabulary: contributions.vocabulary });
         };
         let bounded = BoundedContributions::new(contributions, bound, key, control)?;

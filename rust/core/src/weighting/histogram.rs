@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Weighting;
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::Control;
+use crate::control::{Control, Tally, WEIGHING};
 use crate::memory::Array;
 use crate::parallel;
 
@@ -98,8 +98,9 @@ impl WeightHistogram {
             (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
         self.parts.resize_with(users.len(), Part::default);
         let parts: Vec<_> = self.parts.iter_mut().zip(users).collect();
+        let tally = control.tally(WEIGHING, contributions.users());
         parallel::map(parts.len(), parts, |(part, users)| {
-            part.collect(contributions, users, &weights, codes);
+            part.collect(contributions, users, &weights, codes, tally);
         });
         self.add_ranges(&weights, first, control);
         self.add_rest(contributions, weight);
@@ -187,17 +188,17 @@ impl Part {
         users: Range<usize>,
         weights: &[u64],
         codes: usize,
+        tally: Tally<'_>,
     ) {
         self.private.clear();
         self.private.resize(PRIVATE_CODES.min(codes), 0);
         self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
         self.buckets.iter_mut().for_each(Vec::clear);
         self.large.clear();
-        for user in users {
+        tally.each(users, |user| {
             let items = contributions.kept_items(user);
             let (Some(&weight), Ok(k)) = (weights.get(items.len()), u32::try_from(items.len())) else {
-                self.large.push(user);
-                continue;
+                return self.large.push(user);
             };
             for &item in items {
                 match self.private.get_mut(item as usize) {
@@ -205,6 +206,6 @@ impl Part {
                     None => self.buckets[item as usize >> RANGE_BITS].push(item << COUNT_BITS | k),
                 }
             }
-        }
+        });
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::order::Visits;
 use super::tilted::{FULL_FACTOR, scale, tilted_weight};
 use super::{FRACTION_BITS, UNIT, WeightHistogram};
+use crate::control::WEIGHING;
 use crate::{Result, parallel};
 
 /// Bits of the fraction that is cut off an item.
@@ -112,8 +113,10 @@ fn in_units(put: u128) -> u64 {
 /// Show the kept items of every user, in no order.
 fn for_each_user(visits: Visits<'_>, visit: impl Fn(&[u32]) + Sync) {
     let parts = visits.contributions.user_ranges(visits.control);
+    // Every round shows the users twice.
+    let tally = visits.control.tally(WEIGHING / 2, visits.contributions.users());
     parallel::map(parts.len(), parts, |users| {
-        users.for_each(|user| visit(visits.contributions.kept_items(user)));
+        tally.each(users, |user| visit(visits.contributions.kept_items(user)));
     });
 }
 

@@ -3,11 +3,8 @@
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::contributions::ItemCode;
-use crate::control::Control;
+use crate::control::{Control, TALLIED, WEIGHING};
 use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, settle_ties, with_code};
-
-/// Users between two checks for an interruption.
-const BLOCK: usize = 1 << 12;
 
 /// The users of one round and the order in which they come.
 #[derive(Clone, Copy)]
@@ -27,9 +24,11 @@ impl Visits<'_> {
     /// Interruption.
     pub(super) fn run(&self, passes: u32, mut visit: impl FnMut(&[u32])) -> Result<()> {
         let users = in_order(self.contributions.user_digests(), self.key);
+        let tally = self.control.tally(WEIGHING, users.len() * passes as usize);
         for _ in 0..passes {
-            for block in users.chunks(BLOCK) {
+            for block in users.chunks(TALLIED) {
                 self.control.check()?;
+                tally.add(block.len());
                 for &user in block {
                     let items = self.contributions.kept_items(user as usize);
                     if !items.is_empty() {

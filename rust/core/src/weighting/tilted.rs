@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::Control;
+use crate::control::{Control, WEIGHING};
 use crate::parallel;
 
 /// The factor of an item that gets as much as any; 0 stands for an item that is out of the selection.
@@ -55,10 +55,11 @@ impl TiltedHistogram {
         let parts = contributions.user_ranges(control);
         let alone = parts.len() == 1;
         let this = &*self;
+        let tally = control.tally(WEIGHING, contributions.users());
         parallel::map(parts.len(), parts, |users| {
-            for user in users {
+            tally.each(users, |user| {
                 this.add_user(contributions.kept_items(user), this.caps[user].into(), factors, alone);
-            }
+            });
         });
         control.check()
     }

@@ -3,7 +3,7 @@
 //! The decoder under this file closes a quote that is still open at the end of the file without a word, and with it
 //! takes every row after it for one field. [`Rows`] finds that out, by what the decoder makes of a line break there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -12,8 +12,9 @@ use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::Opened;
+use super::input::Input;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
-use super::text::{Text, size};
+use super::text::Text;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions, roles};
 use crate::ingest::pool::Task;
@@ -26,7 +27,7 @@ const BATCH: usize = 16 * 1024;
 const LONGEST: usize = 256 * 1024 * 1024;
 
 struct CsvFile {
-    path: PathBuf,
+    input: Input,
     source: Arc<str>,
     schema: SchemaRef,
     positions: Positions,
@@ -37,9 +38,9 @@ struct CsvFile {
 /// # Errors
 /// [`Error::File`] or [`Error::Schema`]. The names in the header are not listed: in a file without a header
 /// line they would be data.
-pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
-    let source: Arc<str> = path.display().to_string().into();
-    let names = header(path)?;
+pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+    let source = input.source();
+    let names = header(&input)?;
     if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
         let count = names.len();
         return Err(Error::Schema {
@@ -55,14 +56,15 @@ pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
-    let bytes = size(path)?;
-    let task = CsvFile { path: path.to_owned(), source, schema: Arc::new(schema), positions };
+    let bytes = input.size()?;
+    let task = CsvFile { input, source, schema: Arc::new(schema), positions };
     Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
 }
 
-fn header(path: &Path) -> Result<Vec<String>> {
+fn header(input: &Input) -> Result<Vec<String>> {
     const HEADER: &str = "its header line cannot be read: malformed, cut off, or not UTF-8";
-    let mut text = Text::open(path)?;
+    let path = input.name();
+    let mut text = Text::new(input.look()?, path)?;
     // The first bytes are asked for here because arrow-csv forgets the kind of an I/O error.
     text.reader.fill_buf().map_err(|e| io_failed(path, &e))?;
     let (schema, _) = Format::default()
@@ -78,11 +80,12 @@ fn header(path: &Path) -> Result<Vec<String>> {
 
 impl Task for CsvFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { path, source, schema, positions } = *self;
-        let mut rows = Rows::open(&path, schema, positions.ascending())?;
+        let Self { input, source, schema, positions } = *self;
+        let path = input.name();
+        let mut rows = Rows::open(&input, schema, positions.ascending())?;
         let positions = positions.projected();
         let mut first_row = 0;
-        while let Some(batch) = guarded(&path, || rows.next().map_err(|e| e.told(&path, &source)))? {
+        while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.told(path, &source)))? {
             let count = batch.num_rows() as u64;
             emit(Chunk {
                 user: Arc::clone(batch.column(positions.user)),
@@ -130,14 +133,15 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Rows {
-    fn open(path: &Path, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
+    fn open(input: &Input, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
         // The header line is decoded as a row, so that a quote opened in it is noticed in the same way.
         let decoder = ReaderBuilder::new(schema)
             .with_header(false)
             .with_batch_size(BATCH)
             .with_projection(projection)
             .build_decoder();
-        Ok(Self { text: Text::open(path)?, decoder, records: 0, pending: 0, ended: false })
+        let text = Text::new(input.read()?, input.name())?;
+        Ok(Self { text, decoder, records: 0, pending: 0, ended: false })
     }
 
     /// The next batch, without the header line.

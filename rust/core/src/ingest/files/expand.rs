@@ -1,31 +1,69 @@
 //! Paths and patterns to files, and names to formats.
 
-use std::fs;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::input::{Input, is_standard_input};
 use super::reason::{io_failed, unreadable};
-use crate::Result;
+use crate::control::Control;
 use crate::ingest::FileFormat;
+use crate::{Error, Result};
 
-/// The files that the paths and patterns name: each pattern's in sorted order, every file once.
+/// Files with their formats, as given or by their names.
+pub(super) type Found = Vec<(Input, FileFormat)>;
+
+/// The files that a path or pattern names, a pattern's in sorted order, without those that were seen before.
 ///
 /// A path that exists is itself, whatever its characters; otherwise `*`, `?`, `[...]` and `**` are patterns.
 ///
 /// # Errors
-/// [`Error::File`] for a pattern without a match, a missing file, a directory, or one that may not be read.
-pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// [`Error::File`] for a pattern without a match, a missing file, a directory, one that may not be read, or one whose
+/// format nobody knows; for a pipe that was seen under another name.
+pub(super) fn expand(
+    path: &Path,
+    format: Option<FileFormat>,
+    seen: &mut Seen,
+    control: &Control,
+) -> Result<Found> {
+    let named = is_standard_input(path) || !is_pattern(path);
+    let matches = if named { vec![path.to_owned()] } else { matches(path)? };
     let mut files = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for path in paths {
-        let matches = if is_pattern(path) { matches(path)? } else { vec![path.clone()] };
-        for file in matches {
+    for file in matches {
+        if seen.paths.insert(file.clone()) {
+            let input = Input::new(&file, control)?;
             check(&file)?;
-            if seen.insert(file.clone()) {
-                files.push(file);
-            }
+            seen.check_pipe(&input)?;
+            let format = format.map_or_else(|| format_of(input.name()), Ok)?;
+            files.push((input, format));
         }
     }
     Ok(files)
+}
+
+/// What was found already.
+#[derive(Default)]
+pub(super) struct Seen {
+    paths: HashSet<PathBuf>,
+    pipes: HashSet<(u64, u64)>,
+}
+
+impl Seen {
+    /// Two readers of one pipe would take each other's bytes.
+    fn check_pipe(&mut self, input: &Input) -> Result<()> {
+        match input.identity() {
+            Some(identity) if !self.pipes.insert(identity) => Err(unreadable(
+                input.name(),
+                "it is a pipe that was named before, and a pipe can be read once; name it once",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The error for an element of a list that nobody should quote: it may be a text and not a path.
+pub(super) fn unquoted(error: Error, place: usize, count: usize) -> Error {
+    let Error::File { path, reason, .. } = error else { return error };
+    Error::Element { place, count, missing: !path.exists(), reason }
 }
 
 fn is_pattern(path: &Path) -> bool {
@@ -52,8 +90,7 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn check(path: &Path) -> Result<()> {
-    let metadata = fs::metadata(path).map_err(|e| io_failed(path, &e))?;
-    if metadata.is_dir() {
+    if !is_standard_input(path) && path.is_dir() {
         return Err(unreadable(
             path,
             "it is a directory; name its files with a pattern such as dir/*.parquet",
@@ -81,7 +118,7 @@ pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
         _ => Err(unreadable(
             path,
             "the name does not tell the format; use .parquet, .csv, .ndjson, .jsonl, .arrow, .arrows, .feather or \
-             .ipc (text also with .gz or .zst), or pass the format",
+             .ipc (text also with .gz or .zst), or pass file_format=",
         )),
     }
 }

@@ -2,14 +2,17 @@
 
 mod csv;
 mod expand;
+mod input;
 mod ipc;
 mod ndjson;
 mod parquet;
+mod pipe;
 mod reason;
 mod text;
 
 use std::path::PathBuf;
 
+pub use self::input::STANDARD_INPUT_NAME;
 use super::FileFormat;
 use super::encode::{Encoder, Sink};
 use super::plan::Plan;
@@ -24,16 +27,40 @@ const ALONE: u64 = 256 * 1024;
 /// All files of one source, opened and checked, not yet read.
 pub(super) struct Files {
     plan: Plan,
-    /// Bytes to be read and the tasks that read them.
-    bytes: u64,
+    /// Bytes to be read, if known, and the tasks that read them.
+    bytes: Option<u64>,
     tasks: Vec<Box<dyn Task + Send>>,
 }
 
 /// One file, opened and checked.
 struct Opened {
     plan: Plan,
-    bytes: u64,
+    bytes: Option<u64>,
     tasks: Vec<Box<dyn Task + Send>>,
+}
+
+/// Paths and patterns, and how to read what they name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named<'a> {
+    pub(super) paths: &'a [PathBuf],
+    /// The format of all; `None` takes it from each name.
+    pub(super) format: Option<FileFormat>,
+    /// Whether errors may quote a path before it turned out to name a file.
+    pub(super) quoted: bool,
+}
+
+impl Named<'_> {
+    fn expand(&self, control: &Control) -> Result<expand::Found> {
+        let (mut found, mut seen) = (Vec::new(), expand::Seen::default());
+        for (place, path) in (1..).zip(self.paths) {
+            let files = expand::expand(path, self.format, &mut seen, control);
+            found.extend(match files {
+                Err(error) if !self.quoted => return Err(expand::unquoted(error, place, self.paths.len())),
+                files => files?,
+            });
+        }
+        Ok(found)
+    }
 }
 
 impl Files {
@@ -41,25 +68,21 @@ impl Files {
     ///
     /// # Errors
     /// [`Error::File`] for files that cannot be read, [`Error::Schema`] for columns that are missing or disagree.
-    pub(super) fn open(paths: &[PathBuf], format: Option<FileFormat>, columns: &Columns) -> Result<Self> {
+    pub(super) fn open(named: Named<'_>, columns: &Columns, control: &Control) -> Result<Self> {
         let mut all: Option<Self> = None;
-        for path in expand::expand(paths)? {
-            let format = match format {
-                Some(format) => format,
-                None => expand::format_of(&path)?,
-            };
-            let name = path.display().to_string();
+        for (input, format) in named.expand(control)? {
+            let path = input.name().to_owned();
             let opened = reason::guarded(&path, || match format {
-                FileFormat::Parquet => parquet::open(&path, columns),
-                FileFormat::Csv => csv::open(&path, columns),
-                FileFormat::NdJson => ndjson::open(&path, columns),
-                FileFormat::Ipc => ipc::open(&path, columns),
+                FileFormat::Parquet => parquet::open(input, columns, control),
+                FileFormat::Csv => csv::open(input, columns),
+                FileFormat::NdJson => ndjson::open(input, columns),
+                FileFormat::Ipc => ipc::open(input, columns, control),
             })?;
             all = Some(match all {
                 None => Self { plan: opened.plan, bytes: opened.bytes, tasks: opened.tasks },
                 Some(mut all) => {
-                    all.plan = all.plan.merge(&opened.plan, &name)?;
-                    all.bytes += opened.bytes;
+                    all.plan = all.plan.merge(&opened.plan, &path.display().to_string())?;
+                    all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
                     all.tasks.extend(opened.tasks);
                     all
                 }
@@ -85,8 +108,8 @@ impl Files {
         control: &Control,
         encoder: &(dyn Fn() -> Encoder<S> + Sync),
     ) -> Result<()> {
-        control.set_total(self.bytes);
-        if control.threads() > 1 && self.bytes > ALONE {
+        control.set_size(self.bytes);
+        if control.threads() > 1 && self.bytes.is_none_or(|bytes| bytes > ALONE) {
             return pool::run(None, self.tasks, control.threads(), control, encoder);
         }
         let mut encoder = encoder();

@@ -1,8 +1,11 @@
 //! Parquet: the footer is read once, only the needed columns are decoded, and row groups are the unit of work.
+//!
+//! The footer is at the end, so what comes through a pipe is read into memory first.
 
-use std::fs::File;
+mod int96;
+
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef, Schema};
@@ -13,14 +16,17 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
 
 use super::Opened;
+use super::input::{Held, Input};
 use super::reason::{guarded, io_failed, unreadable};
-use crate::Result;
+use crate::control::Control;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions};
 use crate::ingest::pool::Task;
 use crate::request::Columns;
+use crate::{Error, Result};
 
 /// Rows decoded at a time.
 const BATCH: usize = 32 * 1024;
@@ -29,11 +35,15 @@ const PART: usize = 1024 * 1024;
 
 /// What all parts of one file share.
 struct Shared {
-    path: PathBuf,
+    input: Input,
+    /// All bytes, where they came through a pipe.
+    held: Option<Held>,
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
     positions: Positions,
+    /// Columns of INT96 among those that are read.
+    instants: Vec<int96::Column>,
 }
 
 /// Some rows of one row group.
@@ -49,20 +59,28 @@ struct Part {
 /// Read the footer and plan the parts.
 ///
 /// # Errors
-/// [`crate::Error::File`] for a file that is not Parquet or truncated, [`crate::Error::Schema`] for its columns.
-pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
+/// [`Error::File`] for a file that is not Parquet or truncated, [`Error::Schema`] for its columns.
+pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<Opened> {
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
-    let file = File::open(path).map_err(|e| io_failed(path, &e))?;
-    let footer =
-        ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| failed(path, &e, FOOTER))?;
-    let source: Arc<str> = path.display().to_string().into();
+    let (path, source) = (input.name(), input.source());
+    let file = input.on_disk()?;
+    let held = if file.is_none() { Some(input.hold(control)?) } else { None };
+    let footer = match (&file, &held) {
+        (Some(file), _) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
+        (None, Some(held)) => ArrowReaderMetadata::load(&held.bytes(), ArrowReaderOptions::new()),
+        (None, None) => return Err(NO_BYTES),
+    };
+    let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
     let (plan, positions) = Plan::new(footer.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
     let metadata = faster(&footer, &positions).unwrap_or(footer);
-    let shared = Shared { path: path.to_owned(), source, metadata, mask, positions: positions.projected() };
+    let instants = int96::columns(&metadata, &mask);
+    let shared = Shared { input, held, source, metadata, mask, positions: positions.projected(), instants };
     let (tasks, bytes) = parts(&Arc::new(shared));
-    Ok(Opened { plan, bytes, tasks })
+    Ok(Opened { plan, bytes: Some(bytes), tasks })
 }
+
+const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
 fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
@@ -138,18 +156,33 @@ fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
 }
 
 impl Part {
+    /// Each part opens the file itself: clones of one handle would share its position.
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
-        let path = &self.file.path;
-        // Each part opens the file itself: clones of one handle would share its position.
-        let file = File::open(path).map_err(|e| io_failed(path, &e))?;
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.file.metadata.clone())
+        match (self.file.input.on_disk()?, &self.file.held) {
+            (Some(file), _) => self.reader_of(file),
+            (None, Some(held)) => self.reader_of(held.bytes()),
+            (None, None) => Err(NO_BYTES),
+        }
+    }
+
+    fn reader_of<R: ChunkReader + 'static>(&self, bytes: R) -> Result<ParquetRecordBatchReader> {
+        let file = &self.file;
+        let failed = |error| failed(file.input.name(), &error, &self.reason());
+        let bytes = Arc::new(bytes);
+        if self.rows.start == 0 {
+            for column in &file.instants {
+                column.check(&bytes, &file.metadata, self.group, &file.source, failed)?;
+            }
+        }
+        let bytes = Arc::into_inner(bytes).ok_or(NO_BYTES)?;
+        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
             .with_row_groups(vec![self.group])
-            .with_projection(self.file.mask.clone())
+            .with_projection(file.mask.clone())
             .with_batch_size(BATCH)
             .with_offset(self.rows.start)
             .with_limit(self.rows.len())
             .build()
-            .map_err(|e| failed(path, &e, &self.reason()))
+            .map_err(failed)
     }
 
     fn reason(&self) -> String {
@@ -159,7 +192,8 @@ impl Part {
 
 impl Task for Part {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Shared { path, source, positions, .. } = &*self.file;
+        let Shared { input, source, positions, .. } = &*self.file;
+        let path = input.name();
         let total = self.rows.len().max(1) as u64;
         let mut reader = guarded(path, || self.reader())?;
         let (mut done, mut worked) = (0, 0);
@@ -181,7 +215,7 @@ impl Task for Part {
     }
 }
 
-fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> crate::Error {
+fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
             Some(inner) => io_failed(path, inner),

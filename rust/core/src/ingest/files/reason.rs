@@ -27,7 +27,16 @@ pub(super) fn io_reason(error: &io::Error) -> String {
 
 /// As [`unreadable`], for an error of the operating system or a decompressor.
 pub(super) fn io_failed(path: &Path, error: &io::Error) -> Error {
-    unreadable(path, io_reason(error))
+    own(error).unwrap_or_else(|| unreadable(path, io_reason(error)))
+}
+
+/// The error of this crate that a reader sent through the decoder above it.
+fn own(error: &io::Error) -> Option<Error> {
+    match error.get_ref()?.downcast_ref::<Error>()? {
+        Error::MemoryLimit { limit, stage } => Some(Error::MemoryLimit { limit: *limit, stage }),
+        Error::Interrupted => Some(Error::Interrupted),
+        _ => Some(Error::Internal("a pipe could not be read")),
+    }
 }
 
 /// As [`unreadable`], for an error of an arrow decoder: its words are replaced, an I/O error's kept.

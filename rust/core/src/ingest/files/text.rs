@@ -1,6 +1,5 @@
-//! Text files, compressed or not, with a count of the bytes read from disk.
+//! Text files, compressed or not, with a count of the bytes read before they are decompressed.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
+use super::input::Bytewise;
 use super::reason::io_failed;
 use crate::Result;
 
 const BUFFER: usize = 256 * 1024;
 
-/// A file opened for reading from its start.
+/// Text from its start.
 pub(super) struct Text {
     pub(super) reader: Box<dyn BufRead + Send>,
     read: Arc<AtomicU64>,
@@ -21,17 +21,17 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Open a file; gzip and Zstandard are recognised by their first bytes, whatever the name.
+    /// Start to read; gzip and Zstandard are recognised by their first bytes, whatever the name.
     ///
     /// # Errors
     /// [`crate::Error::File`].
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::try_open(path).map_err(|e| io_failed(path, &e))
+    pub(super) fn new(bytes: Bytewise, path: &Path) -> Result<Self> {
+        Self::try_new(bytes).map_err(|e| io_failed(path, &e))
     }
 
-    fn try_open(path: &Path) -> std::io::Result<Self> {
+    fn try_new(file: Bytewise) -> std::io::Result<Self> {
         let read = Arc::new(AtomicU64::new(0));
-        let counting = Counting { file: File::open(path)?, read: Arc::clone(&read) };
+        let counting = Counting { file, read: Arc::clone(&read) };
         let mut raw = BufReader::with_capacity(BUFFER, counting);
         let start = raw.fill_buf()?;
         let reader: Box<dyn BufRead + Send> = if start.starts_with(&[0x1f, 0x8b]) {
@@ -44,7 +44,7 @@ impl Text {
         Ok(Self { reader, read, counted: 0 })
     }
 
-    /// Bytes read from disk since the last call.
+    /// Bytes read since the last call, before they are decompressed.
     pub(super) fn work(&mut self) -> u64 {
         let read = self.read.load(Ordering::Relaxed);
         let work = read - self.counted;
@@ -53,13 +53,8 @@ impl Text {
     }
 }
 
-/// Bytes of a file on disk.
-pub(super) fn size(path: &Path) -> Result<u64> {
-    Ok(std::fs::metadata(path).map_err(|e| io_failed(path, &e))?.len())
-}
-
 struct Counting {
-    file: File,
+    file: Bytewise,
     read: Arc<AtomicU64>,
 }
 

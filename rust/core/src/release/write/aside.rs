@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{failed, refused};
+use super::{NO_FOLDER, failed, refused};
 use crate::Result;
 
 /// Write beside `path` and rename; the file beside it vanishes on every error.
@@ -17,6 +17,9 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Re
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if target.is_dir() {
         return Err(refused(path, "it is a directory; name a file in it"));
+    }
+    if !folder_of(&target).is_dir() {
+        return Err(refused(path, NO_FOLDER));
     }
     let aside = aside(&target).map_err(|e| failed("write", path, &e))?;
     fill(aside.as_file(), write)
@@ -84,7 +87,8 @@ fn aside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
         let mode = fs::metadata(target).map_or(0o666, |m| m.permissions().mode() & 0o777);
         builder.permissions(fs::Permissions::from_mode(mode));
     }
-    builder.tempfile_in(folder_of(target))
+    // The library's own words name the file aside, which nobody asked for.
+    builder.tempfile_in(folder_of(target)).map_err(|error| error.kind().into())
 }
 
 pub(super) fn folder_of(path: &Path) -> PathBuf {

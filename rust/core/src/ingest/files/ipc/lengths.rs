@@ -11,7 +11,7 @@ use arrow_ipc::{Block, Footer, Message, RecordBatch, root_as_footer, root_as_mes
 /// At the end of the file format: the length of the footer and the magic.
 const TRAILER: u64 = 10;
 /// Before the metadata of a message, unless its writer is very old.
-const CONTINUATION: [u8; 4] = [0xff; 4];
+pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
 /// A compressed buffer starts with its length when decompressed, or with -1 if it is not compressed after all.
 const PREFIX: u64 = 8;
 /// No codec gains more: Zstandard repeats a byte 128 KiB times with 4 bytes, LZ4 gains 255 at most.
@@ -61,7 +61,8 @@ pub(super) fn of_stream(file: &mut (impl Read + Seek), size: u64) -> io::Result<
     Ok(true)
 }
 
-fn length(bytes: &[u8]) -> Option<u64> {
+/// A length as it is written down.
+pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     let length = i32::from_le_bytes(bytes.try_into().ok()?);
     u64::try_from(length).ok()
 }

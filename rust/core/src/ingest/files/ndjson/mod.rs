@@ -1,14 +1,15 @@
 //! NDJSON: one object per line; the types of the needed fields are those of the first records.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::Value;
 
 use super::Opened;
+use super::input::{Bytewise, Input};
 use super::reason::{guarded, io_failed, unreadable};
-use super::text::{Text, size};
+use super::text::Text;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions, Role, list, roles};
 use crate::ingest::pool::Task;
@@ -27,7 +28,7 @@ const SAMPLE: usize = 100;
 const BATCH: usize = 16 * 1024;
 
 struct NdJsonFile {
-    path: PathBuf,
+    input: Input,
     source: Arc<str>,
     names: Vec<String>,
     types: Vec<DataType>,
@@ -38,20 +39,20 @@ struct NdJsonFile {
 ///
 /// # Errors
 /// [`Error::File`], [`Error::Data`] for malformed lines, [`Error::Schema`] for fields that no record has.
-pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
-    let source: Arc<str> = path.display().to_string().into();
+pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+    let source = input.source();
     let (roles, names): (Vec<Role>, Vec<String>) = roles(columns).map(|(r, n)| (r, n.clone())).unzip();
-    let types = infer(path, &source, &roles, &names)?;
+    let types = infer(&input, &source, &roles, &names)?;
     let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
-    let bytes = size(path)?;
-    let task = NdJsonFile { path: path.to_owned(), source, names, types, positions };
+    let bytes = input.size()?;
+    let task = NdJsonFile { input, source, names, types, positions };
     Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
 }
 
-fn infer(path: &Path, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
-    let mut lines = Lines::open(path, source)?;
+fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
+    let mut lines = Lines::new(input.look()?, input, source)?;
     let mut types = vec![None; names.len()];
     let mut first_names = None;
     let mut count = 0;
@@ -68,7 +69,7 @@ fn infer(path: &Path, source: &Arc<str>, roles: &[Role], names: &[String]) -> Re
         count += 1;
     }
     if count == 0 {
-        return Err(unreadable(path, "the file is empty; it must hold one JSON object per line"));
+        return Err(unreadable(input.name(), "the file is empty; it must hold one JSON object per line"));
     }
     let found = types.into_iter().zip(roles).zip(names).map(|((seen, role), name)| {
         seen.ok_or_else(|| Error::Schema {
@@ -85,8 +86,8 @@ fn infer(path: &Path, source: &Arc<str>, roles: &[Role], names: &[String]) -> Re
 
 impl Task for NdJsonFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { path, source, names, types, positions } = *self;
-        let mut lines = Lines::open(&path, &source)?;
+        let Self { input, source, names, types, positions } = *self;
+        let mut lines = Lines::new(input.read()?, &input, &source)?;
         let mut first_row = 0;
         loop {
             let mut columns: Vec<Column> = types
@@ -94,7 +95,7 @@ impl Task for NdJsonFile {
                 .map(Column::new)
                 .collect::<Option<_>>()
                 .ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))?;
-            let rows = guarded(&path, || fill(&mut lines, &names, &mut columns))?;
+            let rows = guarded(input.name(), || fill(&mut lines, &names, &mut columns))?;
             if rows == 0 {
                 return Ok(());
             }
@@ -136,9 +137,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn open(path: &Path, source: &Arc<str>) -> Result<Self> {
-        let text = Text::open(path)?;
-        Ok(Self { path: path.to_owned(), source: Arc::clone(source), text, line: Vec::new(), number: 0 })
+    fn new(bytes: Bytewise, input: &Input, source: &Arc<str>) -> Result<Self> {
+        let (path, text) = (input.name().to_owned(), Text::new(bytes, input.name())?);
+        Ok(Self { path, source: Arc::clone(source), text, line: Vec::new(), number: 0 })
     }
 
     fn next(&mut self, names: &[String], list: bool) -> Result<Option<Record>> {

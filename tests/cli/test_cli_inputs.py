@@ -1,0 +1,96 @@
+"""Standard input and pipes on the command line, and errors in the words of the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from cli_support import BUDGET, COLUMNS, KEY
+
+from dpsel.cli._exit import ExitCode, _in_options
+
+pytestmark = pytest.mark.usefixtures("rows")
+
+SELECT = ("select", *COLUMNS, *BUDGET, "--insecure-test-key", KEY, "--quiet")
+TOP_K = ("top-k", *COLUMNS, "--epsilon", "1", "--delta", "1e-6", "--k", "2", "--max-items-per-user", "5")
+TOP_K = (*TOP_K, "--insecure-test-key", KEY, "--quiet")
+
+
+def piped(content: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command with bytes on its standard input."""
+    command = [sys.executable, "-m", "dpsel.cli", *arguments]
+    return subprocess.run(command, input=content, capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("command", [SELECT, TOP_K], ids=lambda command: command[0])
+def test_a_dash_is_standard_input(dpsel_run, rows, command):
+    expected = dpsel_run(*command, "rows.csv")
+    assert expected.code == 0
+    assert len(expected.out.splitlines()) > 1
+    for name in ("-", "/dev/stdin"):
+        run = piped(rows.read_bytes(), *command, name, "--format", "csv")
+        assert (run.returncode, run.stdout.decode()) == (0, expected.out), run.stderr
+
+
+def test_a_dash_needs_a_format(dpsel_run):
+    for command in (SELECT, TOP_K):
+        run = dpsel_run(*command, "-")
+        assert run.code == ExitCode.USAGE
+        assert "pass --format" in run.error
+
+
+def test_a_comparison_refuses_standard_input(dpsel_run):
+    arguments = ("--format", "csv", "--public-data", *COLUMNS, "--max-items-per-user", "5")
+    run = dpsel_run("compare", "-", *arguments, "--epsilon", "1", "--delta", "1e-6")
+    assert run.code == ExitCode.USAGE
+    assert "readable more than once" in run.error
+
+
+def test_errors_name_the_paths_that_were_given(dpsel_run):
+    run = dpsel_run(*SELECT, "absent.csv", "rows.csv")
+    assert "absent.csv" in run.error
+
+
+MESSAGES = {
+    "column": (("select", "rows.csv", "--user", "nobody", "--item", "item", *BUDGET), "--user"),
+    "item": (("select", "rows.csv", "--user", "user", "--item", "nothing", *BUDGET), "--item"),
+    "format": (("select", "rows", *COLUMNS, *BUDGET), "--format"),
+    "memory": ((*SELECT, "rows.csv", "--memory-limit", "1"), "raise --memory-limit,"),
+    "epsilon": (("select", "rows.csv", *COLUMNS, "--epsilon", "-1", *BUDGET[2:]), "error: --epsilon must be"),
+    "weights": (
+        ("select", "rows.csv", "--user", "user", "--item", "weight", "--with-weights", *BUDGET),
+        "--with-weights adds",
+    ),
+    "k": ((*TOP_K, "rows.csv", "--k", "0"), "error: --k must be"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_speak_of_options(dpsel_run, folder, name):
+    (folder / "rows").write_text("user,item\n")
+    arguments, option = MESSAGES[name]
+    run = dpsel_run(*arguments)
+    assert run.code != 0
+    assert option in run.error
+    assert "=" not in run.error
+    for argument in ("max_items_per_user", "memory_limit", "file_format", "with_weights"):
+        assert argument not in run.error
+
+
+def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folder):
+    (folder / "user=5").mkdir()
+    (folder / "user=5" / "memory_limit.csv").write_text("user,file_format\n1,2\n")
+    run = dpsel_run(*SELECT, "user=5/memory_limit.csv")
+    assert "user=5/memory_limit.csv has" in run.error
+    options = {"user": "--user", "memory_limit": "--memory-limit"}
+    for text in (
+        "cannot read a/user=b/memory_limit/x: why",
+        "no column 'memory_limit' in it, only 'user='",
+        "the user must be somebody",
+        "my-user= memory_limits",
+    ):
+        assert _in_options(text, options) == text
+    assert _in_options("user must be x; set user= to raise memory_limit", options) == (
+        "--user must be x; set --user to raise --memory-limit"
+    )
