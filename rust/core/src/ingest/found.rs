@@ -48,7 +48,9 @@ fn of_values(column: &ArrayRef) -> Result<ArrayRef> {
         },
         KeyKind::Text => cast(column, &DataType::LargeUtf8),
         KeyKind::Binary => cast(column, &DataType::LargeBinary),
-        KeyKind::Boolean | KeyKind::Date | KeyKind::Timestamp | KeyKind::Instant => Ok(ArrayRef::clone(column)),
+        KeyKind::Boolean | KeyKind::Date | KeyKind::Timestamp | KeyKind::Instant => {
+            Ok(ArrayRef::clone(column))
+        }
         KeyKind::Composite => Err(FAILED),
     }
 }
