@@ -232,13 +232,15 @@ def test_no_single_row_sways_the_type(source, name, tmp_path) -> None:
 def test_an_empty_release_has_one_type(source, tmp_path) -> None:
     """Of sources without declared types it is text, whatever the rows hold; and it can be read."""
     kinds = ["text"] if source in DECLARED else JSON_KINDS[:-1] if source == "ndjson" else list(KINDS)[:-1]
-    kinds = [["tea"] if source in DECLARED else KINDS[kind] for kind in kinds]
-    releases = [shaped(list(enumerate(values)), source=source, path=tmp_path) for values in kinds]
+    rows = [[(1, KINDS[kind][0]), (2, KINDS[kind][0])] for kind in kinds]
+    releases = [shaped(few, source=source, path=tmp_path) for few in [*rows, rows[0][:0]]]
     releases = [release for release in releases if isinstance(release, dpsel.Release)]
-    assert len(releases) >= len(kinds) - 2
+    # 2^63 is refused in Python values, and an empty NDJSON file would be.
+    assert len(releases) >= len(kinds)
     for release in releases:
         assert release.to_pylist() == []
-        assert released(release).schema.types in ([pa.large_string()], [pa.string()])
+        if source in FOUND:
+            assert released(release).schema.types == [pa.string() if source == "csv" else pa.large_string()]
         assert check_shape(releases[0], release)
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpsel.release import Release
+    from dpsel.top_k_release import TopKRelease
 
 __all__ = ["ShapeError", "check_shape", "replay_release", "shape"]
 
@@ -24,7 +25,7 @@ class ShapeError(AssertionError):
     """
 
 
-def shape(release: Release) -> dict[str, Any]:
+def shape(release: Release | TopKRelease) -> dict[str, Any]:
     """Return all that can be seen of a release but its items and weights.
 
     Args:
@@ -48,7 +49,7 @@ def shape(release: Release) -> dict[str, Any]:
     """
     import pyarrow as pa
 
-    table, items = pa.table(release), release.items
+    table, items = pa.table(release.to_table()), release.items
     chunks = [chunk for column in table.columns for chunk in column.chunks]
     # A list has an index too, which is a method.
     own = [str(getattr(items, name, None)) for name in ("schema", "dtypes")]
@@ -67,7 +68,7 @@ def shape(release: Release) -> dict[str, Any]:
     }
 
 
-def check_shape(before: Release, after: Release) -> bool:
+def check_shape(before: Release | TopKRelease, after: Release | TopKRelease) -> bool:
     """Raise if two releases have the same items, and something else tells them apart.
 
     Args:
@@ -104,7 +105,7 @@ def check_shape(before: Release, after: Release) -> bool:
 
 
 def replay_release(
-    select: Callable[[Any, bytes], Release], tables: tuple[Any, Any], *, key: bytes = TEST_KEY
+    select: Callable[[Any, bytes], Release | TopKRelease], tables: tuple[Any, Any], *, key: bytes = TEST_KEY
 ) -> bool:
     """Run the same release on two neighbouring tables under the same key, and check its shape.
 
@@ -138,8 +139,8 @@ def replay_release(
     return check_shape(before, after)
 
 
-def _items(release: Release) -> list[Any]:
+def _items(release: Release | TopKRelease) -> list[Any]:
     import pyarrow as pa
 
-    table = pa.table(release)
+    table = pa.table(release.to_table())
     return [table.column(name).to_pylist() for name in table.column_names if name not in {"weight", "count"}]

@@ -20,7 +20,6 @@ type UsersPerItem = Vec<(u32, u64)>;
 
 /// Select from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-#[pyo3(signature = (stream, job, found=Vec::new()))]
 pub(crate) fn select_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
@@ -56,7 +55,6 @@ pub(crate) fn select_files(
 
 /// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-#[pyo3(signature = (stream, job, found=Vec::new()))]
 pub(crate) fn count_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,

@@ -25,7 +25,6 @@ type FromCounts = (Vec<Option<usize>>, Vec<Option<i64>>, String);
 
 /// Draw from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-#[pyo3(signature = (stream, job, found=Vec::new()))]
 pub(crate) fn top_k_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
