@@ -4,7 +4,9 @@
 //! classes and need not be imported.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyType,
+};
 
 use crate::moments;
 
@@ -54,6 +56,10 @@ pub(crate) enum Reader {
     Count,
     /// Refused, but a missing value where pandas says so.
     Float,
+    /// A list or a set: refused, but a collection of keys where there may be one.
+    Collection,
+    /// A `numpy.ndarray`: the same, if it has one dimension.
+    Array,
     /// Refused.
     Other,
 }
@@ -108,24 +114,28 @@ pub(crate) enum Refusal {
     Type,
 }
 
-/// The reader of the type that was seen last: most columns have one type.
+/// Types that are remembered at most; a column of keys has one or a few.
+const REMEMBERED: usize = 8;
+
+/// The readers of the types that were seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
-    last: Option<(Py<PyType>, Reader)>,
+    known: Vec<(Py<PyType>, Reader)>,
 }
 
 impl Readers {
     /// How to read this value.
     pub(crate) fn of(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Reader> {
         let class = value.get_type();
-        match &self.last {
-            Some((last, reader)) if class.is(last) => Ok(*reader),
-            _ => {
-                let reader = reader_of(value, &class)?;
-                self.last = Some((class.unbind(), reader));
-                Ok(reader)
-            }
+        if let Some((_, reader)) = self.known.iter().find(|(known, _)| class.is(known)) {
+            return Ok(*reader);
         }
+        let reader = reader_of(value, &class)?;
+        if self.known.len() == REMEMBERED {
+            self.known.clear();
+        }
+        self.known.push((class.unbind(), reader));
+        Ok(reader)
     }
 }
 
@@ -144,6 +154,9 @@ fn reader_of(value: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> PyResult<Re
         (value.is_instance_of::<PyDateTime>() && class.hasattr("nanosecond")?, Reader::Stamp),
         (value.is_instance_of::<PyDateTime>(), Reader::Datetime),
         (value.is_instance_of::<PyDate>(), Reader::Date),
+        (value.is_instance_of::<PyList>(), Reader::Collection),
+        (value.is_instance_of::<PySet>(), Reader::Collection),
+        (value.is_instance_of::<PyFrozenSet>(), Reader::Collection),
     ];
     if let Some((_, reader)) = own.into_iter().find(|(is, _)| *is) {
         return Ok(reader);
@@ -154,6 +167,7 @@ fn reader_of(value: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> PyResult<Re
         (["bool", "bool_"], Reader::Bool),
         (["integer", "integer"], Reader::Int),
         (["floating", "floating"], Reader::Float),
+        (["ndarray", "ndarray"], Reader::Array),
     ] {
         if is_of(class, "numpy", &names)? {
             return Ok(reader);
@@ -163,7 +177,7 @@ fn reader_of(value: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> PyResult<Re
 }
 
 /// Whether a type or one of its parents is a class of `library` with one of these names.
-pub(crate) fn is_of(class: &Bound<'_, PyType>, library: &str, names: &[&str]) -> PyResult<bool> {
+fn is_of(class: &Bound<'_, PyType>, library: &str, names: &[&str]) -> PyResult<bool> {
     for parent in class.mro() {
         let parent = parent.cast_into::<PyType>()?;
         let module = parent.module()?;
@@ -190,6 +204,6 @@ pub(crate) fn read<'a>(reader: Reader, value: &'a Bound<'_, PyAny>) -> Result<Sc
         Reader::Stamp => moments::stamp(value),
         Reader::Count => moments::count(value),
         Reader::Float => Err(Refusal::Float),
-        Reader::Missing | Reader::Other => Err(Refusal::Type),
+        Reader::Missing | Reader::Collection | Reader::Array | Reader::Other => Err(Refusal::Type),
     }
 }

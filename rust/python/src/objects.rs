@@ -6,12 +6,11 @@ use arrow_array::{ArrayRef, LargeListArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{Field, FieldRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyFrozenSet, PyIterator, PyList, PySet, PyTuple};
+use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::to_array_pycapsules;
 
 use crate::error::internal;
-use crate::kinds::is_of;
 use crate::pair_columns::Column;
 
 /// Objects between two looks at signals.
@@ -70,7 +69,7 @@ fn read_lists(values: &Bound<'_, PyAny>, mut column: Column) -> PyResult<ObjectC
             length += usize::from(!missing);
             if missing { Ok(()) } else { column.push(value, position) }
         };
-        match collection(value)? {
+        match column.elements(value)? {
             Some(elements) => elements.into_iter().try_for_each(|element| push(&mut column, &element?))?,
             None => push(&mut column, value)?,
         }
@@ -100,14 +99,4 @@ fn each(
         }
     }
     Ok(())
-}
-
-/// The elements of a list, a set, or an array of one dimension, which pandas has for lists in files.
-fn collection<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyIterator>>> {
-    let is = value.is_instance_of::<PyList>()
-        || value.is_instance_of::<PySet>()
-        || value.is_instance_of::<PyFrozenSet>()
-        || (is_of(&value.get_type(), "numpy", &["ndarray"])?
-            && value.getattr("ndim")?.extract::<usize>()? == 1);
-    is.then(|| value.try_iter()).transpose()
 }

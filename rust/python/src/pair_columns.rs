@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::Field;
 use dpsel_core::Error;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 
 use crate::error::{internal, to_python};
 use crate::kinds::{Kind, Reader, Readers, Refusal, Scalar, read};
@@ -49,6 +50,19 @@ impl Column {
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The elements of a value that is a list, a set, or an array of one dimension.
+    pub(crate) fn elements<'py>(
+        &mut self,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyIterator>>> {
+        let are_there = match self.readers.of(value)? {
+            Reader::Collection => true,
+            Reader::Array => value.getattr("ndim")?.extract::<usize>()? == 1,
+            _ => false,
+        };
+        are_there.then(|| value.try_iter()).transpose()
     }
 
     /// Whether an object stands for no value.
