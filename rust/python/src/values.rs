@@ -78,7 +78,7 @@ fn dates<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound<
                     .ok_or_else(|| no_python_value(name))?,
             )
         };
-        list.append(date as Option<NaiveDate>)?;
+        list.append(date as Option<NaiveDate>).map_err(|_| no_python_value(name))?;
     }
     Ok(list)
 }
@@ -97,7 +97,8 @@ fn instants<'py>(
             continue;
         }
         let instant = instant(column, unit, row).ok_or_else(|| no_python_value(name))?;
-        if zoned { list.append(instant)? } else { list.append(instant.naive_utc())? }
+        let appended = if zoned { list.append(instant) } else { list.append(instant.naive_utc()) };
+        appended.map_err(|_| no_python_value(name))?;
     }
     Ok(list)
 }
