@@ -24,6 +24,8 @@ def test_empty_data_gives_an_empty_release_of_the_same_type(case) -> None:
 def test_a_table_of_null_items_only() -> None:
     nulls = pa.table({"user": [1, 2, 3], "item": pa.array([None] * 3, pa.string())})
     assert items_of(run(nulls)) == []
+    untyped = run(pa.table({"user": [1, 2, 3], "item": pa.nulls(3)}))
+    assert (untyped.to_pylist(), released(untyped).schema.types) == ([], [pa.null()])
 
 
 def test_one_user_only(case) -> None:

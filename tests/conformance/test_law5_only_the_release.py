@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import pickle
 
@@ -10,9 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dpsel
+from dpsel.testing import ShapeError, check_shape, replay_release, shape
+from shapes import DECLARED, FOUND, JSON_KINDS, KINDS, neighbours
 from strategies import KEY_TYPES, max_items, rows
 from support import items_of, released, report_of, select, table
 
@@ -154,3 +158,134 @@ def test_weights_are_absent_unless_asked_for(case) -> None:
     arguments = {"privacy": PRIVACY, "max_items_per_user": 4, "mechanism": case.mechanism}
     assert released(select(table(ROWS), **arguments)).column_names == ["item"]
     assert released(select(table(ROWS), with_weights=True, **arguments)).column_names == ["item", "weight"]
+
+
+SHAPED = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanism": dpsel.WeightedGaussian()}
+
+
+def shaped(rows, *, source, path, **arguments):
+    """The release of rows that come as this kind of source, or the class of the error that refuses them."""
+    try:
+        return select((FOUND | DECLARED)[source](rows, path), **(SHAPED | arguments))
+    except dpsel.DpselError as error:
+        return type(error)
+
+
+def looks_alike(one, other) -> bool:
+    return isinstance(one, dpsel.Release) and isinstance(other, dpsel.Release) and check_shape(one, other)
+
+
+@pytest.mark.parametrize("source", FOUND)
+@given(tables=st.data())
+@settings(max_examples=60)
+def test_one_user_does_not_change_the_shape(source, tables, tmp_path_factory) -> None:
+    """Types, zones, widths, nullability, metadata, chunks, texts, report: all follow from the items."""
+    before, after = tables.draw(neighbours(JSON_KINDS if source == "ndjson" else tuple(KINDS)))
+    path = tmp_path_factory.mktemp("shape")
+    looks_alike(shaped(before, source=source, path=path), shaped(after, source=source, path=path))
+
+
+@pytest.mark.parametrize("source", DECLARED)
+@given(tables=neighbours(["text"]))
+@settings(max_examples=15)
+def test_one_user_does_not_change_the_shape_of_a_table(source, tables, tmp_path_factory) -> None:
+    """Sources that declare their types: nothing is refused, so all releases of the same items count."""
+    path = tmp_path_factory.mktemp("shape")
+
+    def made(rows, key):
+        texts = [(user, item if isinstance(item, str) else None) for user, item in rows]
+        return select(DECLARED[source](texts, path), key=key, **SHAPED)
+
+    assert replay_release(made, tables)
+
+
+SWAYED = {
+    "an empty release": ([(1, "tea")], [(1, 5)]),
+    "no rows": ([], [(1, 5)]),
+    "one binary row": ([(u, "tea") for u in range(200)], [*((u, "tea") for u in range(200)), (200, b"x")]),
+    "a zone in the first row": (
+        [(u, KINDS["aware"][0]) for u in range(200)],
+        [(200, KINDS["aware"][2]), *((u, KINDS["aware"][0]) for u in range(200))],
+    ),
+    "an early large integer": ([(u, 7) for u in range(200)], [(200, 2**63), *((u, 7) for u in range(200))]),
+    "all null but one": ([(u, None) for u in range(200)], [*((u, None) for u in range(200)), (200, "gin")]),
+    "nanoseconds in one row": (
+        [(u, KINDS["naive"][0]) for u in range(200)],
+        [*((u, KINDS["naive"][0]) for u in range(200)), (200, KINDS["naive"][3])],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", FOUND)
+@pytest.mark.parametrize("name", SWAYED)
+def test_no_single_row_sways_the_type(source, name, tmp_path) -> None:
+    """The neighbours that once did, in both orders of the rows; a refusal is not a release."""
+    before, after = (shaped(rows, source=source, path=tmp_path) for rows in SWAYED[name])
+    backwards = shaped(SWAYED[name][1][::-1], source=source, path=tmp_path)
+    assert isinstance(before, dpsel.Release)
+    refused = (dpsel.exceptions.SchemaError, dpsel.exceptions.DataError)
+    for found in (after, backwards):
+        assert found in refused or looks_alike(before, found)
+
+
+@pytest.mark.parametrize("source", [*FOUND, *DECLARED])
+def test_an_empty_release_has_one_type(source, tmp_path) -> None:
+    """Of sources without declared types it is text, whatever the rows hold; and it can be read."""
+    kinds = ["text"] if source in DECLARED else JSON_KINDS[:-1] if source == "ndjson" else list(KINDS)[:-1]
+    rows = [[(1, KINDS[kind][0]), (2, KINDS[kind][0])] for kind in kinds]
+    releases = [shaped(few, source=source, path=tmp_path) for few in [*rows, rows[0][:0]]]
+    releases = [release for release in releases if isinstance(release, dpsel.Release)]
+    # 2^63 is refused in Python values, and an empty NDJSON file would be.
+    assert len(releases) >= len(kinds)
+    for release in releases:
+        assert release.to_pylist() == []
+        if source in FOUND:
+            assert released(release).schema.types == [pa.string() if source == "csv" else pa.large_string()]
+        assert check_shape(releases[0], release)
+
+
+def test_every_kind_is_released_with_its_own_type(tmp_path) -> None:
+    """So the tests above do not compare empty releases only."""
+    expected = {
+        "text": pa.large_string(),
+        "bytes": pa.large_binary(),
+        "int": pa.int64(),
+        "bool": pa.bool_(),
+        "date": pa.date32(),
+        "naive": pa.timestamp("us"),
+        "aware": pa.timestamp("us", "UTC"),
+    }
+    for source in ("pairs", "groups", "pandas objects", "pandas lists"):
+        for kind, type_ in expected.items():
+            release = shaped([(u, KINDS[kind][0]) for u in range(60)], source=source, path=tmp_path)
+            assert released(release).schema.types == [type_]
+            assert items_of(release) == [KINDS[kind][0]]
+    json_kinds = {7: pa.int64(), 2**63: pa.uint64(), False: pa.bool_(), "tea": pa.large_string()}
+    for first, type_ in json_kinds.items():
+        release = shaped([(u, first) for u in range(60)], source="ndjson", path=tmp_path)
+        assert (released(release).schema.types, items_of(release)) == ([type_], [first])
+
+
+def test_parts_of_an_item_and_a_top_k_have_such_types_too() -> None:
+    """Composite items settle each column; a top-k shares the way in and the way out."""
+    for few in ([], [(1, (5, b"x"))], [(1, ("a", True))]):
+        release = select(few, item=["a", "b"], **SHAPED)
+        assert released(release).schema == pa.schema({"a": pa.large_string(), "b": pa.large_string()})
+    many = [(u, (7, dt.datetime(2024, 1, 1, tzinfo=dt.UTC))) for u in range(60)]
+    release = select(many, item=["a", "b"], **SHAPED)
+    assert released(release).schema == pa.schema({"a": pa.int64(), "b": pa.timestamp("us", "UTC")})
+    arguments = {"k": 2, "privacy": PRIVACY, "mechanism": dpsel.LimitDomain(), "insecure_test_key": bytes(32)}
+    empty = [dpsel.select_top_k(few, **arguments) for few in ([], [(1, 5)], [(1, b"x")])]
+    assert all(check_shape(empty[0], other) for other in empty)
+
+
+def test_a_shape_that_differs_is_found() -> None:
+    """Not vacuous: other types of the same items, another report."""
+    same = [(u, 1) for u in range(60)]
+    one, other = select(table(same), **SHAPED), select(table(same, item_type=pa.int8()), **SHAPED)
+    with pytest.raises(ShapeError, match="columns, buffers"):
+        check_shape(one, other)
+    with pytest.raises(ShapeError, match="texts, report"):
+        check_shape(one, select(table(same), **(SHAPED | {"max_items_per_user": 2})))
+    assert not check_shape(one, select(table([]), **SHAPED))
+    assert shape(one) == shape(select(table(same), **SHAPED))

@@ -113,3 +113,22 @@ def test_nanoseconds_that_python_cannot_hold_are_refused_in_lists_only():
     assert release.items["what"].cast(pa.int64()).to_pylist() == [1]
     with pytest.raises(dpsel.exceptions.SchemaError, match=r"cannot hold exactly; use to_arrow\(\)"):
         release.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (253_402_300_800, pa.timestamp("s")),
+        (-(10**14), pa.timestamp("s", "UTC")),
+        (2_932_897, pa.date32()),
+        (253_402_300_800_000, pa.date64()),
+    ],
+)
+def test_years_that_python_does_not_have_are_an_error_of_ours(value, kind):
+    """After the budget is spent nothing is lost: the tables still hold the items."""
+    values = pa.array([value] * 300, pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+    release = select(pa.table({"who": range(300), "what": values}))
+    assert len(release.items) == 1
+    with pytest.raises(dpsel.exceptions.SchemaError, match="cannot hold exactly") as caught:
+        release.to_pylist()
+    assert caught.value.__context__ is None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import uuid
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -229,6 +231,51 @@ def test_every_option_is_honoured_by_every_source(option, name, tmp_path):
         assert found != outcome(arrow())
 
 
+def test_object_columns_of_pandas_are_read_as_pairs_are():
+    """Every kind of value, in three ways to have several, without an item, and as a part of an item."""
+    users = [f"user {row % 30:02}" for row in range(300)]
+    items = [f"item {row % 7}" for row in range(300)]
+    expected = outcome(list(zip(users, items, strict=True)))
+    frame = pd.DataFrame({"user": users, "item": pd.Series(items, dtype=object), ODD: 5})
+    missing = pd.DataFrame({"user": ["user 00"] * 5, "item": [None, float("nan"), pd.NA, pd.NaT, []], ODD: 5})
+    arrays = frame.assign(item=[np.array([item, None], dtype=object) for item in items])
+    for same in (
+        frame,
+        frame.astype({"user": object}),
+        frame.astype({"item": pd.CategoricalDtype(pd.Index(sorted(set(items)), dtype=object))}),
+        frame.assign(item=[[item, item] for item in items]),
+        frame.assign(item=[{item} if row % 2 else item for row, item in enumerate(items)]),
+        arrays,
+        pd.concat([missing, frame.astype({"user": object})]),
+    ):
+        assert outcome(same) == expected
+    both = [(user, ((row % 2), item)) for row, (user, item) in enumerate(zip(users, items, strict=True))]
+    parts = select(frame.assign(odd=np.arange(300, dtype="int8") % 2), item=["odd", "item"])
+    assert parts.to_pylist() == select(both, item=["odd", "item"]).to_pylist()
+    assert pa.table(parts).schema.types[:2] == [pa.int8(), pa.large_string()]
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (["a", 2**63], "column 'item' holds a int outside the supported range at position 1"),
+        ([2**63, 1], "column 'item' holds a int outside the supported range at position 0"),
+        (["a", ("b", "c")], "column 'item' holds a tuple at position 1"),
+        (["a", {"b": 1}], "column 'item' holds a dict at position 1"),
+        (["a", 1.5], "column 'item' holds a float at position 1; equal-looking floats"),
+        ([uuid.UUID(int=1), "a"], "column 'item' holds a UUID at position 0"),
+        ([[["a"]]] * 2, "column 'item' holds a list at position 0"),
+        ([np.array([["a"]]), "a"], "column 'item' holds a ndarray at position 0"),
+    ],
+)
+def test_object_columns_that_cannot_be_read(items, message):
+    with pytest.raises(SchemaError, match=message):
+        select(pd.DataFrame({"user": [1, 2], "item": pd.Series(items, dtype=object)}))
+    users = pd.DataFrame({"user": pd.Series(items, dtype=object), "item": [1, 2]})
+    with pytest.raises(SchemaError, match=message.replace("'item'", "'user'")):
+        select(users)
+
+
 def test_columns_that_are_not_there():
     for name in ("pyarrow", "polars", "polars lazy", "pandas", "duckdb", "stream"):
         with pytest.raises(SchemaError, match="(?s)nobody.*user") as caught:
@@ -308,8 +355,14 @@ def test_spark_is_recognised_before_the_arrow_protocol():
         (pl.DataFrame({"user": [1], "item": [0.5]}), "item"),
         (pl.DataFrame({"user": [0.5], "item": [1]}), "user"),
         (pl.DataFrame({"user": [1], "item": [{"a": 1}]}), "item"),
-        (pd.DataFrame({"user": [1, 2], "item": ["a secret value", 2]}), "pandas cannot export"),
-        (pd.DataFrame({"user": [1, 2], "item": [2, "a secret value"]}), "pandas cannot export"),
+        (
+            pd.DataFrame({"user": [1, 2], "item": ["a secret value", 2]}),
+            "int at position 1, but a str",
+        ),
+        (
+            pd.DataFrame({"user": [1, 2], "item": [2, "a secret value"]}),
+            "str at position 1, but a int",
+        ),
     ],
 )
 def test_tables_that_cannot_be_read(data, message):

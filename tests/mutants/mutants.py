@@ -25,6 +25,7 @@ TOP_K = "tests/conformance/test_top_k_laws.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
 BUDGET = "tests/unit/test_budget.py"
+PAIRS = "tests/unit/test_pairs.py"
 
 
 @dataclass(frozen=True)
@@ -374,6 +375,55 @@ MUTANTS = [
         let order: Vec<u32> = unsorted.chain(sorted(items)?.1.into_iter().take(0)).collect();
         let items = items.clone();""",
         (LAW5, LAW1),
+    ),
+    Mutant(
+        "the width of integers that were seen, not released",
+        CORE + "ingest/found.rs",
+        "signed if signed.null_count() == 0 => Ok(signed),",
+        "signed if signed.null_count() == 0 && column.data_type() != &DataType::UInt64 => Ok(signed),",
+        (LAW5,),
+    ),
+    Mutant(
+        "an empty release of the kind that was seen",
+        CORE + "ingest/found.rs",
+        "if column.is_empty() {",
+        "if column.data_type() == &DataType::Null {",
+        (LAW5,),
+    ),
+    Mutant(
+        "types of NDJSON taken for declared ones",
+        CORE + "ingest/files/ndjson/mod.rs",
+        "plan.found_out(|_| true)",
+        "plan.found_out(|_| false)",
+        (LAW5,),
+    ),
+    Mutant(
+        "objects of pandas with types that pyarrow infers",
+        "python/dpsel/_ingest/_objects.py",
+        'return str(dtype if categories is None else categories.dtype) == "object"',
+        'return str(dtype if categories is None else categories.dtype) == "objects"',
+        (LAW5,),
+    ),
+    Mutant(
+        "nanoseconds cut off",
+        "rust/python/src/moments.rs",
+        "if number % parts != 0 {",
+        "if number % parts > parts {",
+        (PAIRS,),
+    ),
+    Mutant(
+        "pandas.NaT is a time",
+        "rust/python/src/kinds.rs",
+        '&["NAType", "NaTType"]',
+        '&["NAType"]',
+        (PAIRS,),
+    ),
+    Mutant(
+        "a year of NumPy is its first day",
+        "rust/python/src/moments.rs",
+        'if unit == "D" {',
+        'if unit == "D" || unit == "Y" {',
+        (PAIRS,),
     ),
     Mutant(
         "weights beside the wrong items",

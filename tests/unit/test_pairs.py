@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
+import enum
 import itertools
 import re
 import sqlite3
+import uuid
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpsel
@@ -83,6 +88,133 @@ def test_numpy_scalars_are_their_values():
         assert found == plain
     assert select(np.array(rows, dtype=object), with_weights=True).items == expected
     assert select([(1, np.bool_(True))] * 2).items in ([], [True])
+
+
+class Drink(enum.StrEnum):
+    TEA = "tea"
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Plain(enum.Enum):
+    TEA = "tea"
+
+
+NOON = dt.datetime(2024, 1, 1, 12)  # noqa: DTZ001
+VIENNA = pd.Timestamp("2024-01-01 13:00", tz="Europe/Vienna")
+
+#: Values of other libraries and classes, and the value of Python's own that each of them is.
+EXACT = [
+    (np.int8(-5), -5),
+    (np.uint64(2**63 - 1), 2**63 - 1),
+    (np.bool_(True), True),
+    (np.str_("tea"), "tea"),
+    (np.bytes_(b"x"), b"x"),
+    (Drink.TEA, "tea"),
+    (Number.ONE, 1),
+    (np.datetime64("2024-01-01"), dt.date(2024, 1, 1)),
+    (np.datetime64("2024-01-01T12"), NOON),
+    (np.datetime64("2024-01-01T12:00"), NOON),
+    (np.datetime64("2024-01-01T12:00:00"), NOON),
+    (np.datetime64("2024-01-01T12", "ms"), NOON),
+    (np.datetime64("2024-01-01T12", "us"), NOON),
+    (np.datetime64("2024-01-01T12", "ns"), NOON),
+    (np.datetime64(2, "25s"), dt.datetime(1970, 1, 1, 0, 0, 50)),  # noqa: DTZ001
+    (np.datetime64(-3_000_000, "ps"), dt.datetime(1969, 12, 31, 23, 59, 59, 999_997)),  # noqa: DTZ001
+    (pd.Timestamp("2024-01-01 12:00"), NOON),
+    (pd.Timestamp("2024-01-01 12:00").as_unit("ns"), NOON),
+    (pd.Timestamp("9999-12-31"), dt.datetime(9999, 12, 31)),  # noqa: DTZ001
+    (VIENNA, NOON.replace(tzinfo=UTC)),
+    (VIENNA.as_unit("s"), NOON.replace(tzinfo=UTC)),
+]
+
+
+@pytest.mark.parametrize(("value", "own"), EXACT, ids=[repr(value) for value, _ in EXACT])
+def test_values_of_other_libraries_are_exactly_those_of_python(value, own):
+    """One key, as an item, a part of one and a user; and what comes back is Python's own value."""
+    for settings in ({}, {"item": ["a", "b"]}):
+        wrap = (lambda item: (item, 1)) if settings else (lambda item: item)
+        mixed = select([(u, wrap(own if u % 2 else value)) for u in range(60)], with_weights=True, **settings)
+        plain = select([(u, wrap(own)) for u in range(60)], with_weights=True, **settings)
+        assert mixed.items == plain.items != []
+        assert type(mixed.items[0][0]) is type(own)
+    users = [(own if row % 2 else value, f"item {row % 9}") for row in range(90)]
+    assert (
+        select(users, with_weights=True).items
+        == select([(own, i) for _, i in users], with_weights=True).items
+    )
+
+
+class NoOffset(dt.tzinfo):
+    """Says nothing about any time; Python would take it for the time zone of this machine."""
+
+    def utcoffset(self, _when):
+        return None
+
+
+INEXACT = [
+    (pd.Timestamp("2024-01-01 00:00:00.000000001"), "a time with nanoseconds"),
+    (pd.Timestamp("2024-01-01 00:00:00.000000001", tz="UTC"), "a time with nanoseconds"),
+    (np.datetime64("2024-01-01T00:00:00.000000001"), "a time with nanoseconds"),
+    (np.datetime64(1, "as"), "a time with nanoseconds"),
+    (pd.Timestamp(np.datetime64("20000-01-01", "s")), "a datetime without a time zone outside"),
+    (np.datetime64("20000-01-01", "s"), "a datetime without a time zone outside"),
+    (np.datetime64("-0001-01-01", "D"), "a date outside"),
+    (np.datetime64("2024-01"), "a datetime64"),
+    (np.datetime64("2024"), "a datetime64"),
+    (np.datetime64("2024-01-01", "W"), "a datetime64"),
+    (dt.datetime(2024, 1, 1, tzinfo=NoOffset()), "a datetime"),
+    (np.timedelta64(5, "s"), "a timedelta64"),
+    (pd.Timedelta("5s"), "a Timedelta"),
+    (pd.Period("2024"), "a Period"),
+    (pd.Interval(0, 1), "a Interval"),
+    (decimal.Decimal(5), "a Decimal"),
+    (uuid.UUID(int=5), "a UUID"),
+    (Plain.TEA, "a Plain"),
+    (np.array(5), "a ndarray"),
+    (np.array([5]), "a ndarray"),
+    (pa.scalar(5), "a Int64Scalar"),
+    (np.void(b"x"), "a void"),
+    (np.uint64(2**63), "a int outside"),
+    (np.float32(5), "a float32"),
+    (float("nan"), "a float"),
+    (5j, "a complex"),
+    (bytearray(b"x"), "a bytearray"),
+]
+
+
+@pytest.mark.parametrize(("value", "what"), INEXACT, ids=[repr(value) for value, _ in INEXACT])
+def test_what_is_no_exact_key_is_refused_and_not_guessed(value, what):
+    for rows, name in (([("u", "a"), (value, "a")], "user"), ([(0, "a"), (1, value)], "item")):
+        message = re.escape(f"column '{name}' holds {what}") + ".* at position 1"
+        with pytest.raises(SchemaError, match=message) as caught:
+            select(rows)
+        assert caught.value.__context__ is None
+
+
+MISSING = [pd.NaT, pd.NA, np.datetime64("NaT"), np.datetime64("NaT", "ns")]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_what_is_missing_is_no_item_and_no_user(missing):
+    rows = [(user, "a") for user in range(200)]
+    expected = select(rows, with_weights=True).items
+    assert select([(0, missing), *rows, (1, [missing, "a"])], with_weights=True).items == expected
+    assert select([(1, (missing, "a")), (2, ("a", missing))], item=["a", "b"]).items == []
+    name = type(missing).__name__
+    with pytest.raises(DataError, match=f"the user is {name} at position 1; every row needs a user"):
+        select([(pd.Timestamp(0), "a"), (missing, "a")])
+
+
+def test_items_that_differ_by_nanoseconds_are_never_one():
+    """They were: three items became one, with the users of all."""
+    stamps = [pd.Timestamp("2024-01-01") + pd.Timedelta(n, "ns") for n in (1, 2, 3)]
+    with pytest.raises(SchemaError, match="datetime64"):
+        select([(user, stamp) for user in range(200) for stamp in stamps])
+    table = pd.DataFrame([(user, stamp) for user in range(200) for stamp in stamps], columns=["user", "item"])
+    assert list(select(table, user="user", item="item").items["item"]) == stamps
 
 
 def test_chunk_borders_do_not_matter():

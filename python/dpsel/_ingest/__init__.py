@@ -69,9 +69,9 @@ def _open_object(data: object, columns: list[str]) -> Opened:
             "dpsel.spark.select_top_k instead"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
-        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted.source, adapted.returns)
+        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return _open_stream(data, "table")
+        return _open_stream(_frames.Adapted(data, "table"))
     return _open_pairs(data)
 
 
@@ -85,12 +85,13 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
     )
 
 
-def _open_stream(stream: Any, returns: str) -> Opened:
+def _open_stream(adapted: _frames.Adapted) -> Opened:
+    stream, found = adapted.source, adapted.found
     return Opened(
-        lambda job: _core.select_stream(stream, job),
-        lambda job: _core.count_stream(stream, job),
-        lambda job: _core.top_k_stream(stream, job),
-        returns,
+        lambda job: _core.select_stream(stream, job, found),
+        lambda job: _core.count_stream(stream, job, found),
+        lambda job: _core.top_k_stream(stream, job, found),
+        adapted.returns,
     )
 
 

@@ -6,12 +6,13 @@ projected. Nor is it if there are no other columns, because in most libraries it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel.exceptions import SchemaError
+from dpsel._ingest import _objects
+from dpsel.exceptions import DpselError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,8 @@ class Adapted:
     source: Any
     returns: str
     in_batches: bool = False
+    found: list[str] = field(default_factory=list)
+    """Columns without a declared type."""
 
 
 class _Capsule:
@@ -80,8 +83,12 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
         )
     if _narrows(columns, data.columns):
         data = data[columns]
+    found = _objects.found_in(data, columns)
     try:
-        return Adapted(_Capsule(data.__arrow_c_stream__()), "pandas")
+        stream = _objects.as_arrow(data, columns, found) if found else _Capsule(data.__arrow_c_stream__())
+        return Adapted(stream, "pandas", found=found)
+    except DpselError:
+        raise
     except (TypeError, ValueError):
         # The exception of the conversion quotes a value, so it is not chained.
         raise SchemaError(

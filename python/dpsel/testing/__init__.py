@@ -4,8 +4,10 @@ A replay runs the same computation, under the same key, on two tables that diffe
 how far the histograms of weights are apart. That distance is what noise is calibrated to, so it has to hold
 exactly: weights are compared as integers or fractions, and floating-point weights by their exact values.
 
-The strategies need Hypothesis (``pip install 'dpsel[testing]'``); nothing else here does. See
-``docs/guide/testing.md``.
+A release is more than its items: :func:`replay_release` checks that nothing else of it depends on a user.
+
+The strategies need Hypothesis (``pip install 'dpsel[testing]'``); the shape of a release needs pyarrow;
+nothing else here needs more than dpsel. See ``docs/guide/testing.md``.
 
 Examples:
     >>> from dpsel import testing
@@ -25,6 +27,7 @@ from dpsel.testing._replay import (
     replay,
     weight_units,
 )
+from dpsel.testing._shape import ShapeError, check_shape, replay_release, shape
 from dpsel.testing._strategies import (
     approx_dp,
     contributions,
@@ -38,13 +41,17 @@ __all__ = [
     "UNIT",
     "Distance",
     "SensitivityError",
+    "ShapeError",
     "approx_dp",
     "check_distance",
+    "check_shape",
     "contributions",
     "distance",
     "neighbours",
     "release_keys",
     "replay",
+    "replay_release",
+    "shape",
     "weight_units",
     "zcdp",
 ]

@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
     ArrayRef, Int32Array, Int64Array, LargeStringArray, ListArray, RecordBatch, RecordBatchIterator,
     StringArray, UInt32Array, UInt64Array,
@@ -101,6 +102,9 @@ fn every_format_gives_the_same_release() {
     let batch = texts();
     let expected = from_memory(&batch);
     assert_eq!(expected.num_rows(), usize::try_from(COMMON).unwrap());
+    let items = LargeStringArray::from_iter(expected.column(0).as_string::<i32>());
+    let large =
+        RecordBatch::try_from_iter_with_nullable([("item", Arc::new(items) as ArrayRef, true)]).unwrap();
     for name in [
         "a.csv",
         "a.csv.gz",
@@ -113,7 +117,10 @@ fn every_format_gives_the_same_release() {
         "a.arrows",
     ] {
         write_table(&batch, &at(name)).unwrap();
-        assert_eq!(from_files(vec![at(name)]), expected, "{name}");
+        let found = from_files(vec![at(name)]);
+        // NDJSON declares no types: its texts have the type that all such texts have.
+        let expected = if name.contains("json") { &large } else { &expected };
+        assert_eq!(&found, expected, "{name}");
     }
     parquet(&batch, &at("plain.parquet"), 700, false, Compression::SNAPPY);
     assert_eq!(from_files(vec![at("plain.parquet")]), expected);
@@ -310,7 +317,7 @@ fn late_type_changes_and_long_gaps_in_ndjson() {
         writeln!(rows, "{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}").unwrap();
     }
     fs::write(&path, nulls + &rows).unwrap();
-    assert_eq!(from_files(vec![path.clone()]).column(0).as_ref(), &StringArray::from(vec!["x"]));
+    assert_eq!(from_files(vec![path.clone()]).column(0).as_ref(), &LargeStringArray::from(vec!["x"]));
     fs::write(&path, rows + "{\"user\": 1, \"item\": \"secret\"}\n").unwrap();
     assert!(message(&path).contains("field 'item' in line 401"));
 }

@@ -5,7 +5,10 @@ mod cluster;
 mod error;
 mod export;
 mod job;
+mod kinds;
 mod link;
+mod moments;
+mod objects;
 mod pair_columns;
 mod pairs;
 mod plan;
@@ -38,6 +41,8 @@ mod _core {
     use super::export::{Release, write_text};
     #[pymodule_export]
     use super::job::Job;
+    #[pymodule_export]
+    use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]
     use super::plan::{curve_words, keep_probabilities, users_needed};
     #[pymodule_export]

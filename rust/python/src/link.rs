@@ -23,6 +23,8 @@ const IN_FLIGHT: usize = 4;
 pub(crate) trait Producer {
     /// The schema of every batch.
     fn schema(&self) -> SchemaRef;
+    /// The columns whose types are not declared, but were found out from values.
+    fn found(&self) -> Vec<String>;
     /// The next batch, or `None` at the end.
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>>;
 }
@@ -88,7 +90,7 @@ pub(crate) fn run<T: Send + 'static>(
     let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = job.start(Source::Stream(Box::new(reader)), &control, work)?;
+    let running = job.start(Source::Found(Box::new(reader), producer.found()), &control, work)?;
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),

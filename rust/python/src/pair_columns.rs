@@ -1,4 +1,4 @@
-//! One column of Python values on its way to Arrow: its type is fixed by its first value.
+//! One column of Python values on its way to Arrow: its kind is fixed by its first value.
 
 use std::sync::Arc;
 
@@ -8,43 +8,13 @@ use arrow_array::builder::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::Field;
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
 use dpsel_core::Error;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyInt, PyString};
+use pyo3::types::PyIterator;
 
-use crate::error::to_python;
-
-/// Days from 0001-01-01, which is day 1 of chrono's count, to 1970-01-01.
-const EPOCH_DAY: i32 = 719_163;
-
-/// The types that pairs may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Bool,
-    Int,
-    Text,
-    Bytes,
-    Date,
-    /// A datetime without a time zone.
-    Datetime,
-    /// A datetime with one; kept as UTC.
-    Instant,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::Text => "str",
-            Self::Bytes => "bytes",
-            Self::Date => "date",
-            Self::Datetime => "datetime without a time zone",
-            Self::Instant => "datetime with a time zone",
-        }
-    }
-}
+use crate::error::{internal, to_python};
+use crate::kinds::{Kind, Reader, Readers, Refusal, Scalar, read};
+use crate::moments;
 
 enum Builder {
     Bool(BooleanBuilder),
@@ -59,29 +29,79 @@ enum Builder {
 pub(crate) struct Column {
     name: String,
     typed: Option<(Kind, Builder)>,
+    /// Nulls before the first value.
+    nulls: usize,
+    /// Whether a float that is no number is a missing value, as in pandas.
+    nan_is_missing: bool,
+    readers: Readers,
 }
 
 impl Column {
-    /// A column whose type is not yet known.
+    /// A column whose kind is not yet known.
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.into(), typed: None }
+        Self { name: name.into(), typed: None, nulls: 0, nan_is_missing: false, readers: Readers::default() }
     }
 
-    /// Append a value that is not `None`.
+    /// The same, for the missing values of pandas.
+    pub(crate) fn of_pandas(name: &str) -> Self {
+        Self { nan_is_missing: true, ..Self::new(name) }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The elements of a value that is a list, a set, or an array of one dimension.
+    pub(crate) fn elements<'py>(
+        &mut self,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyIterator>>> {
+        let are_there = match self.readers.of(value)? {
+            Reader::Collection => true,
+            Reader::Array => value.getattr("ndim")?.extract::<usize>()? == 1,
+            _ => false,
+        };
+        are_there.then(|| value.try_iter()).transpose()
+    }
+
+    /// Whether an object stands for no value.
+    pub(crate) fn is_missing(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match self.readers.of(value)? {
+            Reader::Missing => Ok(true),
+            Reader::Count => moments::is_missing(value),
+            Reader::Float if self.nan_is_missing => value.ne(value),
+            _ => Ok(false),
+        }
+    }
+
+    /// Append a value that is not missing.
     pub(crate) fn push(&mut self, value: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-        let native = native_scalar(value)?;
-        let value = native.as_ref().unwrap_or(value);
-        let kind = self.kind_of(value, position)?;
-        let (expected, builder) = self.typed.get_or_insert_with(|| (kind, new_builder(kind)));
-        let appended =
-            if *expected == kind { append(builder, value) } else { Err(Refusal::Mixed(*expected)) };
-        appended.map_err(|refusal| self.refuse(kind, refusal, position))
+        let scalar = read(self.readers.of(value)?, value);
+        scalar.and_then(|scalar| self.append(scalar)).map_err(|refusal| self.refuse(value, refusal, position))
+    }
+
+    /// Append a null.
+    pub(crate) fn push_null(&mut self) {
+        match &mut self.typed {
+            None => self.nulls += 1,
+            Some((_, Builder::Bool(builder))) => builder.append_null(),
+            Some((_, Builder::Int(builder))) => builder.append_null(),
+            Some((_, Builder::Text(builder))) => builder.append_null(),
+            Some((_, Builder::Bytes(builder))) => builder.append_null(),
+            Some((_, Builder::Date(builder))) => builder.append_null(),
+            Some((_, Builder::Datetime(builder))) => builder.append_null(),
+        }
     }
 
     /// The field and the array of what was appended since the last call.
     pub(crate) fn finish(&mut self) -> (Field, ArrayRef) {
         let array: ArrayRef = match &mut self.typed {
-            None => Arc::new(LargeStringBuilder::new().finish()),
+            None => {
+                let mut builder = LargeStringBuilder::new();
+                (0..std::mem::take(&mut self.nulls)).for_each(|_| builder.append_null());
+                Arc::new(builder.finish())
+            }
             Some((_, Builder::Bool(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Int(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Text(builder))) => Arc::new(builder.finish()),
@@ -89,120 +109,88 @@ impl Column {
             Some((_, Builder::Date(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Datetime(builder))) => Arc::new(builder.finish()),
         };
-        (Field::new(&self.name, array.data_type().clone(), false), array)
+        (Field::new(&self.name, array.data_type().clone(), array.null_count() > 0), array)
     }
 
-    fn kind_of(&self, value: &Bound<'_, PyAny>, position: u64) -> PyResult<Kind> {
-        // A bool is an int to Python, and a datetime a date: the narrower type is asked for first.
-        if value.is_instance_of::<PyString>() {
-            Ok(Kind::Text)
-        } else if value.is_instance_of::<PyBool>() {
-            Ok(Kind::Bool)
-        } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
-            Ok(Kind::Int)
-        } else if value.is_instance_of::<PyBytes>() {
-            Ok(Kind::Bytes)
-        } else if value.is_instance_of::<PyDateTime>() {
-            Ok(if value.getattr("tzinfo")?.is_none() { Kind::Datetime } else { Kind::Instant })
-        } else if value.is_instance_of::<PyDate>() {
-            Ok(Kind::Date)
-        } else {
-            Err(self.refuse_type(value, position))
+    fn append(&mut self, scalar: Scalar<'_>) -> Result<(), Refusal> {
+        let kind = scalar.kind();
+        let nulls = std::mem::take(&mut self.nulls);
+        let (before, builder) = self.typed.get_or_insert_with(|| (kind, new_builder(kind, nulls)));
+        match (builder, scalar) {
+            (Builder::Bool(builder), Scalar::Bool(value)) => builder.append_value(value),
+            (Builder::Int(builder), Scalar::Int(value)) => builder.append_value(value),
+            (Builder::Text(builder), Scalar::Text(value)) => builder.append_value(value),
+            (Builder::Bytes(builder), Scalar::Bytes(value)) => builder.append_value(value),
+            (Builder::Date(builder), Scalar::Date(value)) => builder.append_value(value),
+            (Builder::Datetime(builder), Scalar::Datetime(value) | Scalar::Instant(value))
+                if *before == kind =>
+            {
+                builder.append_value(value);
+            }
+            _ => return Err(Refusal::Mixed { kind, before: *before }),
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, value: &Bound<'_, PyAny>, refusal: Refusal, position: u64) -> PyErr {
+        let Ok(class) = value.get_type().name() else {
+            return internal("a type has no name");
+        };
+        let what = match refusal {
+            Refusal::Mixed { kind, before } => {
+                format!("a {} at position {position}, but a {} before", kind.name(), before.name())
+            }
+            Refusal::Range(kind) => {
+                format!("a {} outside the supported range at position {position}", kind.name())
+            }
+            Refusal::Text => format!("text that is not valid Unicode at position {position}"),
+            Refusal::Precision => format!("a time with nanoseconds at position {position}"),
+            Refusal::Unit | Refusal::Zone | Refusal::Float | Refusal::Type => {
+                format!("a {class} at position {position}")
+            }
+        };
+        let what = format!("column '{}' holds {what}", self.name);
+        to_python(Error::Schema { what, fix: fix(refusal).into() })
+    }
+}
+
+fn fix(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Mixed { .. } => "give every value of a column the same type",
+        Refusal::Range(_) => {
+            "integers must fit 64 bits with sign, years must be from 1 to 9999; give others as str"
+        }
+        Refusal::Text => "replace lone surrogates, or give the bytes",
+        Refusal::Precision => {
+            "Python's datetimes count microseconds: give the nanoseconds as int, or a table whose column has a type \
+             of nanoseconds, such as datetime64[ns]"
+        }
+        Refusal::Unit => "a month or a year is no day; give a date, a datetime or an int",
+        Refusal::Zone => "its time zone gives no offset from UTC; give one that does, or none",
+        Refusal::Float => "equal-looking floats can differ in a bit; round to int or format as str first",
+        Refusal::Type => {
+            "use int, str, bytes, bool, date or datetime; str() or int() make one of most others"
         }
     }
-
-    fn refuse_type(&self, value: &Bound<'_, PyAny>, position: u64) -> PyErr {
-        let kind = value.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
-        let fix = if value.is_instance_of::<PyFloat>() {
-            "equal-looking floats can differ in a bit; round to int or format as str first"
-        } else {
-            "use int, str, bytes, bool, date or datetime"
-        };
-        let what = format!("column '{}' holds a {kind} at position {position}", self.name);
-        to_python(Error::Schema { what, fix: fix.into() })
-    }
-
-    fn refuse(&self, kind: Kind, refusal: Refusal, position: u64) -> PyErr {
-        let (name, kind) = (&self.name, kind.name());
-        let (what, fix) = match refusal {
-            Refusal::Mixed(expected) => (
-                format!(
-                    "column '{name}' holds a {kind} at position {position}, but a {} before",
-                    expected.name()
-                ),
-                "give every value of a column the same type",
-            ),
-            Refusal::Range => (
-                format!("column '{name}' holds a {kind} outside the supported range at position {position}"),
-                "integers must fit 64 bits with sign; give larger ones as str",
-            ),
-            Refusal::Text => (
-                format!("column '{name}' holds text that is not valid Unicode at position {position}"),
-                "replace lone surrogates, or give the bytes",
-            ),
-        };
-        to_python(Error::Schema { what, fix: fix.into() })
-    }
 }
 
-/// Why a value could not be appended. It never holds the value (law 5).
-#[derive(Debug, Clone, Copy)]
-enum Refusal {
-    Mixed(Kind),
-    Range,
-    Text,
-}
-
-fn new_builder(kind: Kind) -> Builder {
+fn new_builder(kind: Kind, nulls: usize) -> Builder {
+    macro_rules! after_nulls {
+        ($builder:expr) => {{
+            let mut builder = $builder;
+            (0..nulls).for_each(|_| builder.append_null());
+            builder
+        }};
+    }
     match kind {
-        Kind::Bool => Builder::Bool(BooleanBuilder::new()),
-        Kind::Int => Builder::Int(Int64Builder::new()),
-        Kind::Text => Builder::Text(LargeStringBuilder::new()),
-        Kind::Bytes => Builder::Bytes(LargeBinaryBuilder::new()),
-        Kind::Date => Builder::Date(Date32Builder::new()),
-        Kind::Datetime => Builder::Datetime(TimestampMicrosecondBuilder::new()),
-        Kind::Instant => Builder::Datetime(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
-    }
-}
-
-/// Append; the exceptions of the conversions are dropped because they quote the value.
-fn append(builder: &mut Builder, value: &Bound<'_, PyAny>) -> Result<(), Refusal> {
-    match builder {
-        Builder::Bool(builder) => builder.append_value(value.extract().map_err(|_| Refusal::Range)?),
-        Builder::Int(builder) => builder.append_value(value.extract().map_err(|_| Refusal::Range)?),
-        Builder::Text(builder) => {
-            let text = value.cast::<PyString>().map_err(|_| Refusal::Text)?;
-            builder.append_value(text.to_str().map_err(|_| Refusal::Text)?);
+        Kind::Bool => Builder::Bool(after_nulls!(BooleanBuilder::new())),
+        Kind::Int => Builder::Int(after_nulls!(Int64Builder::new())),
+        Kind::Text => Builder::Text(after_nulls!(LargeStringBuilder::new())),
+        Kind::Bytes => Builder::Bytes(after_nulls!(LargeBinaryBuilder::new())),
+        Kind::Date => Builder::Date(after_nulls!(Date32Builder::new())),
+        Kind::Datetime => Builder::Datetime(after_nulls!(TimestampMicrosecondBuilder::new())),
+        Kind::Instant => {
+            Builder::Datetime(after_nulls!(TimestampMicrosecondBuilder::new().with_timezone("UTC")))
         }
-        Builder::Bytes(builder) => {
-            builder.append_value(value.extract::<&[u8]>().map_err(|_| Refusal::Range)?);
-        }
-        Builder::Date(builder) => {
-            let date: NaiveDate = value.extract().map_err(|_| Refusal::Range)?;
-            builder.append_value(date.num_days_from_ce() - EPOCH_DAY);
-        }
-        Builder::Datetime(builder) => builder.append_value(microseconds(value)?),
     }
-    Ok(())
-}
-
-fn microseconds(value: &Bound<'_, PyAny>) -> Result<i64, Refusal> {
-    let instant: Result<DateTime<Utc>, _> = if value.getattr("tzinfo").is_ok_and(|zone| zone.is_none()) {
-        value.extract::<NaiveDateTime>().map(|naive| naive.and_utc())
-    } else {
-        let utc = value.py().import("datetime").and_then(|module| module.getattr("timezone"));
-        let utc = utc.and_then(|zone| zone.getattr("utc")).map_err(|_| Refusal::Range)?;
-        value.call_method1("astimezone", (utc,)).and_then(|moved| moved.extract())
-    };
-    instant.map(|instant| instant.timestamp_micros()).map_err(|_| Refusal::Range)
-}
-
-/// The Python value of a `NumPy` scalar of a supported type; nothing else has both `dtype` and `item`.
-fn native_scalar<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let known = value.is_instance_of::<PyString>() || value.is_exact_instance_of::<PyInt>();
-    if known || !value.hasattr("dtype")? {
-        return Ok(None);
-    }
-    let kind: String = value.getattr("dtype")?.getattr("kind")?.extract()?;
-    if "biuUS".contains(&kind) { value.call_method0("item").map(Some) } else { Ok(None) }
 }

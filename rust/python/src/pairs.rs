@@ -77,28 +77,26 @@ impl Pairs {
         Ok(())
     }
 
-    /// Append one row. An item of `None` is dropped, as null items are in every source.
+    /// Append one row. A missing item is dropped, as null items are in every source.
     fn push_row(&mut self, user: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
         let position = self.position;
         let [user_column, item_columns @ ..] = self.columns.as_mut_slice() else {
             return Err(internal("pairs without columns"));
         };
-        if user.is_none() {
-            return Err(to_python(Error::Data {
-                source_name: "the pairs".into(),
-                what: format!("the user is None at position {position}"),
-                fix: "every row needs a user, because the guarantee is per user; drop or name them",
-            }));
+        if user_column.is_missing(user)? {
+            return Err(no_user(user, position));
         }
         if let [item_column] = item_columns {
-            if item.is_none() {
+            if item_column.is_missing(item)? {
                 return Ok(());
             }
             item_column.push(item, position)?;
         } else {
             let parts = composite(item, item_columns.len(), position)?;
-            if parts.iter().any(|part| part.is_none()) {
-                return Ok(());
+            for (column, part) in item_columns.iter_mut().zip(parts.iter()) {
+                if column.is_missing(&part)? {
+                    return Ok(());
+                }
             }
             for (column, part) in item_columns.iter_mut().zip(parts.iter()) {
                 column.push(&part, position)?;
@@ -160,6 +158,11 @@ impl Producer for Pairs {
         SchemaRef::clone(&self.schema)
     }
 
+    /// Python values have kinds, and no declared types.
+    fn found(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name().to_owned()).collect()
+    }
+
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
@@ -177,6 +180,16 @@ fn composite<'py>(item: &Bound<'py, PyAny>, parts: usize, position: u64) -> PyRe
             "with several item columns every item is a tuple with one part for each",
         )),
     }
+}
+
+fn no_user(user: &Bound<'_, PyAny>, position: u64) -> PyErr {
+    let missing = user.get_type().name();
+    let missing = missing.as_ref().ok().filter(|_| !user.is_none()).and_then(|name| name.to_str().ok());
+    to_python(Error::Data {
+        source_name: "the pairs".into(),
+        what: format!("the user is {} at position {position}", missing.unwrap_or("None")),
+        fix: "every row needs a user, because the guarantee is per user; drop or name them",
+    })
 }
 
 fn shape(what: String, fix: &str) -> PyErr {

@@ -13,34 +13,45 @@ use crate::error::to_python;
 use crate::link::Producer;
 
 /// A stream of record batches from the Arrow C interface.
-pub(crate) struct Stream(Box<dyn RecordBatchReader + Send>);
+pub(crate) struct Stream {
+    reader: Box<dyn RecordBatchReader + Send>,
+    found: Vec<String>,
+}
 
 impl Stream {
-    /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`.
+    /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of the
+    /// columns `found` were chosen by their values.
     ///
     /// Exceptions of these methods pass through.
-    pub(crate) fn new(input: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn new(input: &Bound<'_, PyAny>, found: Vec<String>) -> PyResult<Self> {
         if input.hasattr("__arrow_c_stream__")? {
             let capsule = input.call_method0("__arrow_c_stream__")?;
             let reader = PyRecordBatchReader::from_arrow_pycapsule(capsule.cast::<PyCapsule>()?);
-            return reader.map_err(|error| no_table(input.py(), &error))?.into_reader().map(Self);
+            return reader
+                .map_err(|error| no_table(input.py(), &error))?
+                .into_reader()
+                .map(|reader| Self { reader, found });
         }
         let capsules = input.call_method0("__arrow_c_array__")?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
         let batch = PyRecordBatch::from_arrow_pycapsule(&schema, &array);
         let batch = batch.map_err(|error| no_table(input.py(), &error))?.into_inner();
         let schema = batch.schema();
-        Ok(Self(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
+        Ok(Self { reader: Box::new(RecordBatchIterator::new([Ok(batch)], schema)), found })
     }
 }
 
 impl Producer for Stream {
     fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.reader.schema()
+    }
+
+    fn found(&self) -> Vec<String> {
+        self.found.clone()
     }
 
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        let reader = &mut self.0;
+        let reader = &mut self.reader;
         // The closure borrows a reader that is `Send` but not `Sync`: exactly what a `&mut` may carry.
         py.detach(|| reader.next()).transpose().map_err(|error| source_failed(py, &error))
     }
@@ -62,7 +73,7 @@ impl Frames {
                 fix: "yield at least one frame, which may have no rows, so that the columns are known".into(),
             })
         })?;
-        let current = Stream::new(&first)?;
+        let current = Stream::new(&first, Vec::new())?;
         Ok(Self { frames: frames.unbind(), current })
     }
 }
@@ -72,13 +83,18 @@ impl Producer for Frames {
         self.current.schema()
     }
 
+    /// Every frame has the schema of the first.
+    fn found(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.current.next_batch(py)? {
                 return Ok(Some(batch));
             }
             let Some(frame) = self.frames.bind(py).clone().next() else { return Ok(None) };
-            let next = Stream::new(&frame?)?;
+            let next = Stream::new(&frame?, Vec::new())?;
             if next.schema().fields() != self.current.schema().fields() {
                 return Err(to_python(Error::Schema {
                     what: "a frame of the iterator has other columns or types than the first".into(),

@@ -20,8 +20,13 @@ type UsersPerItem = Vec<(u32, u64)>;
 
 /// Select from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-pub(crate) fn select_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    published(link::run(py, &mut Stream::new(stream)?, job, select)?, job)
+pub(crate) fn select_stream(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    job: &Job,
+    found: Vec<String>,
+) -> PyResult<Release> {
+    published(link::run(py, &mut Stream::new(stream, found)?, job, select)?, job)
 }
 
 /// Select from an iterator of such objects, all with the same columns.
@@ -51,8 +56,13 @@ pub(crate) fn select_files(
 
 /// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-pub(crate) fn count_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<UsersPerItem> {
-    link::run(py, &mut Stream::new(stream)?, job, count)
+pub(crate) fn count_stream(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    job: &Job,
+    found: Vec<String>,
+) -> PyResult<UsersPerItem> {
+    link::run(py, &mut Stream::new(stream, found)?, job, count)
 }
 
 /// Count in an iterator of such objects, all with the same columns.

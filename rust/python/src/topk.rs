@@ -25,8 +25,13 @@ type FromCounts = (Vec<Option<usize>>, Vec<Option<i64>>, String);
 
 /// Draw from one object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-pub(crate) fn top_k_stream(py: Python<'_>, stream: &Bound<'_, PyAny>, job: &Job) -> PyResult<Release> {
-    published(link::run(py, &mut Stream::new(stream)?, job, draw)?, job)
+pub(crate) fn top_k_stream(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    job: &Job,
+    found: Vec<String>,
+) -> PyResult<Release> {
+    published(link::run(py, &mut Stream::new(stream, found)?, job, draw)?, job)
 }
 
 /// Draw from an iterator of such objects, all with the same columns.

@@ -18,6 +18,8 @@ use crate::error::to_python;
 /// The values of `column`, in order.
 pub(crate) fn to_values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound<'py, PyList>> {
     match column.data_type() {
+        // A column that is declared to have no values: none of them is released.
+        DataType::Null => PyList::new(py, vec![None::<bool>; column.len()]),
         DataType::Boolean => PyList::new(py, column.as_boolean().iter().collect::<Vec<_>>()),
         DataType::Int8 => numbers::<Int8Type>(py, column),
         DataType::Int16 => numbers::<Int16Type>(py, column),
@@ -76,7 +78,7 @@ fn dates<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound<
                     .ok_or_else(|| no_python_value(name))?,
             )
         };
-        list.append(date as Option<NaiveDate>)?;
+        list.append(date as Option<NaiveDate>).map_err(|_| no_python_value(name))?;
     }
     Ok(list)
 }
@@ -95,7 +97,8 @@ fn instants<'py>(
             continue;
         }
         let instant = instant(column, unit, row).ok_or_else(|| no_python_value(name))?;
-        if zoned { list.append(instant)? } else { list.append(instant.naive_utc())? }
+        let appended = if zoned { list.append(instant) } else { list.append(instant.naive_utc()) };
+        appended.map_err(|_| no_python_value(name))?;
     }
     Ok(list)
 }

@@ -5,6 +5,7 @@ mod columns;
 mod composite;
 mod encode;
 mod files;
+mod found;
 mod frequent;
 mod lists;
 mod plan;
@@ -37,6 +38,8 @@ use crate::request::Columns;
 pub enum Source {
     /// A stream of record batches in memory.
     Stream(Box<dyn RecordBatchReader + Send>),
+    /// The same, where the types of the named columns are not declared but were found out from values, each of one kind.
+    Found(Box<dyn RecordBatchReader + Send>, Vec<String>),
     /// Files, or glob patterns of files, read in Rust; `None` takes the format from each name. `-` is the standard input.
     Files(Vec<PathBuf>, Option<FileFormat>),
     /// As `Files`, elements of a list that may hold texts in place of paths: errors quote none before it turned out
@@ -61,6 +64,7 @@ impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stream(_) => f.write_str("Source::Stream"),
+            Self::Found(_, columns) => f.debug_tuple("Found").field(columns).finish(),
             Self::Files(paths, format) => f.debug_tuple("Files").field(paths).field(format).finish(),
             Self::Listed(_, format) => f.debug_tuple("Listed").field(format).finish_non_exhaustive(),
         }
@@ -119,14 +123,8 @@ pub fn read(
     control: &Control,
 ) -> Result<Contributions> {
     match source {
-        Source::Stream(reader) => {
-            let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
-            let schema = plan.item_schema()?;
-            let order = preference.order(columns, &plan, key)?;
-            let builder = ContributionsBuilder::new(schema.layout(), control);
-            stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema, &order)
-        }
+        Source::Stream(reader) => read_stream(reader, &[], columns, preference, key, control),
+        Source::Found(reader, found) => read_stream(reader, &found, columns, preference, key, control),
         Source::Files(paths, format) => {
             let named = files::Named { paths: &paths, format, quoted: true };
             read_files(named, columns, preference, key, control)
@@ -151,5 +149,22 @@ fn read_files(
     let builder = ContributionsBuilder::new(schema.layout(), control);
     let plan = files.plan().clone();
     files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
+    builder.finish(schema, &order)
+}
+
+fn read_stream(
+    reader: Box<dyn RecordBatchReader + Send>,
+    found: &[String],
+    columns: &Columns,
+    preference: Preference<'_>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
+    let plan = plan.found_out(|name| found.iter().any(|found| found == name));
+    let schema = plan.item_schema()?;
+    let order = preference.order(columns, &plan, key)?;
+    let builder = ContributionsBuilder::new(schema.layout(), control);
+    stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
     builder.finish(schema, &order)
 }

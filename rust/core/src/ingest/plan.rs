@@ -16,6 +16,8 @@ const LISTED: usize = 20;
 pub(super) struct Plan {
     user: (String, DataType),
     items: Vec<(String, DataType)>,
+    /// Of each item column, whether its source declares no type, so that values were looked at.
+    found: Vec<bool>,
     ngrams: Option<NGrams>,
 }
 
@@ -39,13 +41,20 @@ impl Plan {
             return Err(refused("user", user.name(), user_type, source));
         }
         let single = positions.items.len() == 1;
-        let items = positions
+        let items: Vec<_> = positions
             .items
             .iter()
             .map(|&at| item_type(schema.field(at), single, columns.ngrams, source))
             .collect::<Result<_>>()?;
+        let found = vec![false; items.len()];
         let user = (user.name().clone(), user_type.clone());
-        Ok((Self { user, items, ngrams: columns.ngrams }, positions))
+        Ok((Self { user, items, found, ngrams: columns.ngrams }, positions))
+    }
+
+    /// The same plan, where the source declares no type for these columns.
+    pub(super) fn found_out(mut self, is_found: impl Fn(&str) -> bool) -> Self {
+        self.found = self.items.iter().map(|(name, _)| is_found(name)).collect();
+        self
     }
 
     /// The plan for rows of both sources: the wider type where the families agree.
@@ -67,7 +76,8 @@ impl Plan {
         };
         let user = join(self.user, &other.user.1, true)?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
-        Ok(Self { user, items: items.collect::<Result<_>>()?, ngrams: self.ngrams })
+        let found = self.found.iter().zip(&other.found).map(|(a, b)| *a || *b).collect();
+        Ok(Self { user, items: items.collect::<Result<_>>()?, found, ngrams: self.ngrams })
     }
 
     /// Names and types of the item columns of the release.
@@ -75,7 +85,8 @@ impl Plan {
     /// # Errors
     /// None for a plan that was made.
     pub(super) fn item_schema(&self) -> Result<ItemSchema> {
-        ItemSchema::new(self.items.iter().map(|(name, t)| (name.as_str(), t)))
+        let schema = ItemSchema::new(self.items.iter().map(|(name, t)| (name.as_str(), t)))?;
+        Ok(schema.with_found(&self.found))
     }
 
     /// Check that another table's items can be equal to those of this one.

@@ -16,7 +16,7 @@ use arrow_ord::sort::{SortColumn, lexsort_to_indices};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::columns::{DAY_MILLISECONDS, key_kind, scale, value_type};
-use super::composite;
+use super::{composite, found};
 use crate::contributions::{KeyLayout, KeyStore};
 use crate::random::KeyKind;
 use crate::{Error, Result};
@@ -27,6 +27,8 @@ const CORRUPT: Error = Error::Internal("a stored key does not fit the item colum
 #[derive(Debug, Clone)]
 pub struct ItemSchema {
     schema: SchemaRef,
+    /// Of each column, whether its type was found out from values: released values then choose it anew.
+    found: Vec<bool>,
 }
 
 impl ItemSchema {
@@ -44,7 +46,14 @@ impl ItemSchema {
             }
             fields.push(Field::new(name, plain.clone(), true));
         }
-        Ok(Self { schema: Arc::new(Schema::new(fields)) })
+        let found = vec![false; fields.len()];
+        Ok(Self { schema: Arc::new(Schema::new(fields)), found })
+    }
+
+    /// The same, where the types of the marked columns are not declared but were found out from values.
+    #[must_use]
+    pub(super) fn with_found(self, found: &[bool]) -> Self {
+        Self { found: found.to_vec(), ..self }
     }
 
     /// The item columns' Arrow schema: names and types as they came in, dictionaries replaced by their values.
@@ -79,7 +88,8 @@ impl ItemSchema {
         with_rows(self.arrow_schema(), vec![column], values.len())
     }
 
-    /// Decode keys into freshly built columns (law 5), in the order given.
+    /// Decode keys into freshly built columns (law 5), in the order given. Their types are the declared ones; where none was
+    /// declared, the keys choose them.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the keys do not have this schema.
@@ -96,7 +106,7 @@ impl ItemSchema {
                 fields.iter().map(|f| component(f.data_type(), &mut rest)).collect::<Result<_>>()?
             }
         };
-        with_rows(self.arrow_schema(), columns, keys.len())
+        found::settle(with_rows(self.arrow_schema(), columns, keys.len())?, &self.found)
     }
 }
 
@@ -123,7 +133,7 @@ pub fn sorted(batch: &RecordBatch) -> Result<(RecordBatch, Vec<u32>)> {
     Ok((sorted, order.values().to_vec()))
 }
 
-fn with_rows(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+pub(super) fn with_rows(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| CORRUPT)
 }

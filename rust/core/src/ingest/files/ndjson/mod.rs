@@ -46,7 +46,7 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
     let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let (plan, positions) = Plan::new(&schema, columns, &source)?;
-    let bytes = input.size()?;
+    let (plan, bytes) = (plan.found_out(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
     Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
 }

@@ -1,0 +1,57 @@
+"""Columns of Python objects in pandas: their values are read one by one, as those of pairs are.
+
+Such a column declares no type. A conversion that infers one from all rows would let a single row decide what
+type every released value has, or whether there is an error that quotes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpsel import _core
+
+__all__ = ["as_arrow", "found_in"]
+
+
+def found_in(data: Any, columns: list[str]) -> list[str]:
+    """Return the needed columns whose dtype, or that of their categories, is ``object``.
+
+    None of them, if a column is missing or there are several of one name: the core has the message.
+    """
+    names = list(data.columns)
+    if any(names.count(name) != 1 for name in columns):
+        return []
+    return [name for name in dict.fromkeys(columns) if _is_object(data[name].dtype)]
+
+
+def _is_object(dtype: Any) -> bool:
+    categories = getattr(dtype, "categories", None)
+    return str(dtype if categories is None else categories.dtype) == "object"
+
+
+def as_arrow(data: Any, columns: list[str], found: list[str]) -> Any:
+    """Return a pyarrow Table of the needed columns: the user and the items.
+
+    Args:
+        data: A DataFrame with each of the columns once.
+        columns: The user column, and then the item columns.
+        found: Those among them whose values have to be looked at.
+    """
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(
+        data[[name for name in dict.fromkeys(columns) if name not in found]], preserve_index=False
+    )
+    # A single item column may hold collections of items; a user is one value, and so is a part of an item.
+    lists = columns[1:] if len(set(columns)) == len(columns) == 2 else []  # noqa: PLR2004 - a user and an item
+    arrays = {name: table.column(name) for name in table.column_names}
+    arrays |= {name: _array(pa, data[name], lists=name in lists) for name in found}
+    return pa.table(arrays)
+
+
+def _array(pa: Any, column: Any, *, lists: bool) -> Any:
+    if hasattr(column, "cat"):
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
+        categories = pa.array(_core.object_column(values, str(column.name), lists=False))
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories)
+    return pa.array(_core.object_column(column.to_numpy(), str(column.name), lists=lists))
