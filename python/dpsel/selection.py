@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from dpsel import _core
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest import open_data
+from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
@@ -122,7 +123,10 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
-    return Release(opened.select(job), opened.returns)
+    payment = begin_call(privacy, private=insecure_test_key is None)
+    release = Release(opened.select(job), opened.returns)
+    payment.report = release.report
+    return release
 
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel import _core, top_k_mechanisms
 from dpsel._arguments import as_int, type_name
+from dpsel._payment import begin_call
 from dpsel._request import checked_privacy
 from dpsel.accounting import PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
@@ -121,7 +122,12 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         public_table=labels,
     )
     opened = open_columns(data, user, item, file_format)
-    return TopKRelease.from_core(opened.top_k(job), opened.returns)
+    payment = begin_call(
+        privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
+    )
+    release = TopKRelease.from_core(opened.top_k(job), opened.returns)
+    payment.report = release.report
+    return release
 
 
 def top_k_from_counts(
@@ -199,13 +205,18 @@ def top_k_from_counts(
         if len(values) != len(order):
             raise SchemaError(f"there are {len(values)} counts but {len(order)} labels; give one for each")
         numbers = [values[position] for position, _ in order]
+    payment = begin_call(
+        privacy, counts=priced(publish_counts), neighbours=neighbours, private=insecure_test_key is None
+    )
     positions, noisy, report = _core.top_k_counts(
         numbers, request, test_key=checked_test_key(insecure_test_key), chosen=reason
     )
     names = {at: at if order is None else order[at][1] for at in positions if at is not None}
     items = [None if at is None else names[at] for at in positions]
     published = None if publish_counts is None else noisy
-    return TopKRelease.from_counts(items, published, report)
+    release = TopKRelease.from_counts(items, published, report)
+    payment.report = release.report
+    return release
 
 
 def row_request(
@@ -294,6 +305,11 @@ def _published(counts: object) -> dict[str, Any]:
         f'counts must be None, "free" or PureDP(epsilon=...), got {type_name(counts)}; '
         "noisy counts have a budget of their own"
     )
+
+
+def priced(counts: PublishedCounts) -> PureDP | None:
+    """Return what published counts cost on top of the items."""
+    return None if counts is None or isinstance(counts, str) else counts
 
 
 def _domain_of_counts(domain: object, *, finds: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.item_table import ItemTable
 from dpsel.release import CONVERSIONS
-from dpsel.report import Report, describe_mechanism, describe_privacy
+from dpsel.report import Report, describe_mechanism, describe_privacy, notation
 
 if TYPE_CHECKING:
     from dpsel import _core
@@ -33,7 +33,7 @@ class TopKRelease:
         >>> print(release)
         1 item picked by Joint()
         guarantee: (epsilon = 1)-DP for one user added or removed
-        counts: (epsilon = 0.5)-DP on top
+        counts: (epsilon = 0.5)-DP on top, (epsilon = 1.5)-DP in all
     """
 
     __slots__ = ("_counts", "_items", "_returns", "_table", "report")
@@ -120,7 +120,8 @@ class TopKRelease:
             f"guarantee: {describe_privacy(self.report)} for one user {relation}",
         ]
         if request["counts"]["kind"] == "laplace":
-            lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top")
+            total = notation(self.report.cost.total.to_json())
+            lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top, {total} in all")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "ArrowStreamExportable",
     "FileFormat",
     "IntoContributions",
+    "Neighbours",
     "Pair",
     "Progress",
 ]
@@ -49,6 +50,9 @@ Pair: TypeAlias = tuple[Any, Any]
 
 FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
 """The formats of files that are read."""
+
+Neighbours: TypeAlias = Literal["add_remove", "swap"]
+"""The tables that must be hard to tell apart: with and without one user, or with one in place of another."""
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with (work done, total work); a total of 0 means that it is not known."""
