@@ -55,8 +55,8 @@ def select_partitions(
             if there are more. Choose it without looking at the data.
         mechanism: How to select: one whose users may be weighed in any order. ``"auto"`` decides by the
             parameters alone, as on one machine, and the report says why.
-        with_weights: Also return the noisy weight of each released item, at no further privacy cost, but see
-            :func:`dpsel.select_partitions` for its price in items.
+        with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
+            items, see :func:`dpsel.select_partitions`.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         routes: Into how many parts users and items are divided. The parts of a task are worked on one after
             the other, and one has to fit into memory; by default four for each shuffle partition.

@@ -97,12 +97,15 @@ fn canonical(value: &Value, hasher: &mut blake3::Hasher) {
     }
 }
 
-/// A number in one form, whether it was written with a point or without.
+/// A number in one form, whether it was written with a point or without: its digits if it is whole, or the bits of its `f64`.
 fn canonical_number(number: &Number) -> String {
+    const EXACT: f64 = (1_u64 << 53) as f64;
     match number.as_f64() {
-        Some(float) if number.is_f64() => {
-            format!("{float:?}").strip_suffix(".0").map_or_else(|| format!("{float:?}"), str::to_owned)
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT => {
+            // No sign for zero, as in integers.
+            format!("{:.0}", if float == 0.0 { 0.0 } else { float })
         }
+        Some(float) if number.is_f64() => format!("{:016x}", float.to_bits()),
         _ => number.to_string(),
     }
 }
@@ -213,6 +216,8 @@ mod tests {
         let print = |json: &str| fingerprint(&parse(json).unwrap());
         let same = [r#"{"a": 1, "b": [1.0, "x"]}"#, r#"{"b":[1,"x"],"a":1.0}"#];
         assert_eq!(print(same[0]), print(same[1]));
+        assert_eq!(print("[1e-5, 100000.0, -0.0]"), print("[0.00001, 1e5, 0]"));
+        assert_ne!(print("1e-5"), print("1.0000000000000001e-5"));
         for other in [
             r#"{"a": 2, "b": [1, "x"]}"#,
             r#"{"a": 1, "b": [1], "c": "x"}"#,
