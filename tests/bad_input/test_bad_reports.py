@@ -121,7 +121,7 @@ def others(value: object) -> list[object]:
     if isinstance(value, str):
         return [f"{value}x", value[1:], f"no {value}", None]
     if isinstance(value, int | float):
-        return [each for each in (value + 1, -value, value * 2, value / 2) if each != value]
+        return [each for each in (value + 1, value / 2) if each != value] or [-value]
     return [1, "x", True]
 
 

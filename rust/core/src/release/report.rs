@@ -100,7 +100,7 @@ impl Report {
     pub fn check(&self) -> Result<CheckOutcome> {
         checked_version(&self.version)?;
         let request = self.request.clone().validate()?;
-        let again = request.calibrate()?;
+        let again = request.calibrate_once()?;
         let mut differences = self.calibration.differences(&again);
         differences.extend(request.mechanism.flaw().map(str::to_owned));
         differences.extend(checked_commitment(&self.key));
