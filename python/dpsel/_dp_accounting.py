@@ -113,7 +113,7 @@ def accounted(payments: Sequence[Payment]) -> Accounted:
         message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
         raise ImportError(message) from error
     parts = [part for payment in payments for part in _parts(payment)]
-    left = math.prod(1 - Fraction(part.delta) for part in parts)
+    left = math.prod((1 - Fraction(part.delta) for part in parts), start=Fraction(1))
     return Accounted(
         event=dp_accounting.ComposedDpEvent([_event(dp_accounting, part) for part in parts]),
         delta=_round_up(1 - left),

@@ -65,7 +65,8 @@ def stamped(cost: AnyCost, payment: Payment) -> AnyCost:
         return type(cost)(
             items=_with_payment(cost.items, payment), counts=cost.counts, neighbours=cost.neighbours
         )
-    return _with_payment(cost, payment)
+    privacy: AnyCost = _with_payment(cost, payment)
+    return privacy
 
 
 def _with_payment(privacy: Any, payment: Payment) -> Any:

@@ -147,7 +147,8 @@ def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, 
             'use neighbours="swap" in the call, or ApproxDP for both'
         )
     # Replacing a user is removing one and adding another: epsilon twice, and delta (1 + e^epsilon).
-    epsilon, delta = Fraction(part.epsilon), Fraction(getattr(part, "delta", 0.0))
+    own = amounts(part, part.kind)
+    epsilon, delta = own["epsilon"], own.get("delta", Fraction(0))
     doubled = {"epsilon": 2 * epsilon, "delta": delta * (1 + exp_up(epsilon)) if delta else Fraction(0)}
     if kind == "zcdp":
         return {"rho": doubled["epsilon"] ** 2 / 2, "delta": doubled["delta"]}
