@@ -6,6 +6,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s fast           format, lints, types, and the tests that take seconds
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
+    nox -s dp_accounting  budgets in Google's dp_accounting, in an environment of its own
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
@@ -35,6 +36,7 @@ nox.options.sessions = [
     "rust",
     "types",
     "pytest",
+    "dp_accounting",
     "statistical",
     "mutants_sample",
     "spark_sample",
@@ -114,9 +116,22 @@ def types(session: nox.Session) -> None:
 def pytest(session: nox.Session) -> None:
     """Run the Python tests that take seconds, and every example in code and documents."""
     build(session)
-    session.run("pytest", *PARALLEL, "-m", "not slow and not statistical and not spark", *session.posargs)
+    left_out = "not slow and not statistical and not spark and not dp_accounting"
+    session.run("pytest", *PARALLEL, "-m", left_out, *session.posargs)
     if not session.posargs:
         session.run("pytest", "--doctest-modules", "python/dpsel")
+
+
+@nox.session(venv_backend="venv")
+def dp_accounting(session: nox.Session) -> None:
+    """Hand budgets to dp_accounting, which wants an older attrs than nox: hence its own environment."""
+    groups = nox.project.load_toml("pyproject.toml")
+    session.install("--quiet", *nox.project.dependency_groups(groups, "dp-accounting"))
+    # The module that the other sessions built; its Python files are beside it.
+    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
+    session.run("maturin", "develop", "--quiet", env=shared, external=True)
+    here = {"PYTHONPATH": "python"}
+    session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
 
 
 @nox.session

@@ -29,16 +29,18 @@ def pytest_configure(config: pytest.Config) -> None:
         "slow: takes more than a few seconds; not in the default run",
         "statistical: draws fresh keys; fails by chance at most once in 1 / FALSE_ALARM runs",
         "spark: starts Spark sessions; not in the default run, nox -s spark installs PySpark and runs them",
+        "dp_accounting: needs Google's package; not in the default run, nox -s dp_accounting installs it",
         "shared_data: needs the real data sets, which do not ship with the repository",
     ):
         config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests and those of Spark out unless they are asked for by `-m`."""
+    """Leave slow tests, and those of packages that are not installed here, out unless `-m` asks for them."""
     if config.getoption("-m"):
         return
-    left_out = [item for item in items if item.get_closest_marker("slow") or item.get_closest_marker("spark")]
+    extra = ("slow", "spark", "dp_accounting")
+    left_out = [item for item in items if any(map(item.get_closest_marker, extra))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

@@ -12,10 +12,10 @@ Examples:
 
 from dpsel import exceptions, mechanisms, release
 from dpsel._core import __version__
-from dpsel.accounting import ZCDP, ApproxDP, Budget, PureDP
+from dpsel.accounting import ZCDP, ApproxDP, Budget, Cost, PureDP
 from dpsel.auditing import AuditReport, audit, audit_callable
 from dpsel.comparison import Comparison, compare
-from dpsel.exceptions import DpselError
+from dpsel.exceptions import DpselError, WeakGuaranteeWarning
 from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
@@ -55,6 +55,7 @@ __all__ = [
     "AuditReport",
     "Budget",
     "Comparison",
+    "Cost",
     "CountGaussian",
     "CountLaplace",
     "Discover",
@@ -82,6 +83,7 @@ __all__ = [
     "TopKPlan",
     "TopKRelease",
     "UnitGreedy",
+    "WeakGuaranteeWarning",
     "WeightedGaussian",
     "WeightedLaplace",
     "__version__",

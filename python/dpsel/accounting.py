@@ -1,6 +1,6 @@
 """Privacy parameters and budgets.
 
-All guarantees are for adding or removing one user with all of its rows.
+Guarantees are for adding or removing one user with all of its rows, unless a :class:`Cost` says otherwise.
 
 Examples:
     >>> import dpsel
@@ -13,14 +13,18 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from dpsel import _core
 from dpsel._arguments import as_count, as_number
 from dpsel.budget import Budget, Spent
+from dpsel.cost import Cost
 
-__all__ = ["ZCDP", "ApproxDP", "Budget", "Privacy", "PureDP", "Spent"]
+if TYPE_CHECKING:
+    from dpsel._payment import Payment
+
+__all__ = ["ZCDP", "ApproxDP", "Budget", "Cost", "Privacy", "PureDP", "Spent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ class _Parameters:
     """What the kinds have in common: their fields are numbers, checked by the core."""
 
     kind: ClassVar[str]
+    # The entry of the budget that was asked for these parameters; no part of what they say.
+    _payment: Payment | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check at once: a parameter that exists is valid."""
@@ -41,7 +47,7 @@ class _Parameters:
         return {"kind": self.kind} | self._numbers()
 
     def _numbers(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,28 +5,37 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_int
+from dpsel._payment import Payment, stamped
+from dpsel.cost import Cost, as_cost, checked_neighbours, for_neighbours
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from dpsel._dp_accounting import Accounted
     from dpsel.accounting import Privacy
+    from dpsel.report import Report
+    from dpsel.typing import Neighbours
 
-    AnyPrivacy = TypeVar("AnyPrivacy", bound=Privacy)
+    AnyCost = TypeVar("AnyCost", bound=Privacy | Cost)
 
 __all__ = ["Budget", "Spent"]
+
+#: The kind of guarantee that a budget is in.
+Kind = TypeVar("Kind", bound="Privacy")
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One entry of a budget: what was spent, and for what."""
+    """One entry of a budget: what was spent, for what, and the report of the call, if it was made."""
 
-    cost: Privacy
+    cost: Cost
     label: str
+    report: Report | None = None
 
 
-class Budget:
+class Budget(Generic[Kind]):
     """A total guarantee for several releases of the same users.
 
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
@@ -34,11 +43,18 @@ class Budget:
     fractions, so no rounding hides an overspend: the float 0.1 is a hair more than a tenth, and ten of them
     exceed 1.0. Use :meth:`share` for equal parts, and :attr:`remaining` for the last release.
 
+    A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. What
+    :meth:`spend` returns remembers that, and the call refuses counts or neighbours that were not paid for,
+    and to be paid for once and made twice.
+
     Args:
         total: The guarantee that all releases together must have.
+        neighbours: What it is for: ``"add_remove"`` one user, or ``"swap"`` one for another. A cost for
+            adding or removing a user counts twice in a budget for swaps, by group privacy: epsilon as
+            2 epsilon, delta as delta (1 + e^epsilon). The converse is refused, since it does not follow.
 
     Raises:
-        InvalidParameterError: If it is no privacy parameter.
+        InvalidParameterError: If it is no privacy parameter, or the kind of neighbours is not known.
 
     Examples:
         >>> import dpsel
@@ -51,33 +67,41 @@ class Budget:
         dpsel.exceptions.BudgetExceededError: ...
     """
 
-    __slots__ = ("_entries", "_spent", "_total")
+    __slots__ = ("_entries", "_neighbours", "_spent", "_total")
 
-    def __init__(self, total: Privacy) -> None:
+    def __init__(self, total: Kind, *, neighbours: Neighbours = "add_remove") -> None:
         """Start with nothing spent."""
         from dpsel._request import checked_privacy
 
-        self._total: Privacy = checked_privacy(total)
-        self._spent = dict.fromkeys(_amounts(self._total), Fraction(0))
-        self._entries: list[Spent] = []
+        checked_privacy(total)
+        checked_neighbours(neighbours)
+        self._total = total
+        self._neighbours: Neighbours = neighbours
+        self._spent = dict.fromkeys(_amounts(total), Fraction(0))
+        self._entries: list[Payment] = []
 
     @property
-    def total(self) -> Privacy:
+    def total(self) -> Kind:
         """The guarantee of all releases together."""
         return self._total
 
     @property
-    def spent(self) -> tuple[Spent, ...]:
-        """What was spent, in order."""
-        return tuple(self._entries)
+    def neighbours(self) -> Neighbours:
+        """What the guarantee is for."""
+        return self._neighbours
 
     @property
-    def remaining(self) -> Privacy | None:
+    def spent(self) -> tuple[Spent, ...]:
+        """What was spent, in order."""
+        return tuple(Spent(entry.cost, entry.label, entry.report) for entry in self._entries)
+
+    @property
+    def remaining(self) -> Kind | None:
         """What may still be spent, rounded down; ``None`` if a part of it is used up."""
         left = {name: _round_down(amount) for name, amount in self._left().items()}
         return type(self._total)(**left) if all(value > 0 for value in left.values()) else None
 
-    def share(self, parts: int) -> Privacy:
+    def share(self, parts: int) -> Kind:
         """Return one of so many equal parts of the total, rounded down so that all of them can be spent.
 
         Args:
@@ -102,21 +126,24 @@ class Budget:
         shares = {name: _round_down(amount / number) for name, amount in _amounts(self._total).items()}
         return type(self._total)(**shares)
 
-    def spend(self, cost: AnyPrivacy, label: str = "") -> AnyPrivacy:
-        """Take ``cost`` off the budget and return it, for use as ``privacy=`` of the release.
+    def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
+        """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
 
         It is spent even if the release then fails: a failure may depend on the data.
 
         Args:
-            cost: What the release will cost: of the kind of the total, or pure under an approximate one.
+            cost: What the call will cost: a guarantee for items alone, or a :class:`~dpsel.Cost` with its
+                counts and neighbours; of the kind of the total, pure under an approximate one, or any
+                under zCDP. The ``cost`` of a report books a release that was made elsewhere. ``None``, as
+                :attr:`remaining` is in the end, is refused.
             label: What it is for.
 
         Returns:
-            The cost.
+            An equal cost, which the call recognises. Of a ``Cost`` pass ``items`` as ``privacy=``.
 
         Raises:
             BudgetExceededError: If it exceeds what remains; nothing is spent then.
-            InvalidParameterError: If the kinds do not fit.
+            InvalidParameterError: If the kinds do not fit, of guarantees or of neighbours.
 
         Examples:
             >>> import dpsel
@@ -128,68 +155,84 @@ class Budget:
             ...     max_items_per_user=1,
             ... ).items
             ['tea']
-        """
-        from dpsel._request import checked_privacy
 
-        amounts = _amounts(checked_privacy(cost))
-        if not self._fits(cost):
-            raise InvalidParameterError(
-                f"a cost of kind {type_name(cost)} does not fit a budget of kind {type_name(self._total)}; "
-                "use the same kind for both"
-            )
-        left = self._left()
-        for name, amount in amounts.items():
+            With counts:
+
+            >>> budget = dpsel.Budget(dpsel.PureDP(epsilon=2.0))
+            >>> items, counts = dpsel.PureDP(epsilon=1.0), dpsel.PureDP(epsilon=0.5)
+            >>> paid = budget.spend(dpsel.Cost(items=items, counts=counts))
+            >>> dpsel.select_top_k(
+            ...     rows, k=1, domain=["tea", "gin"], privacy=paid.items, counts=paid.counts
+            ... ).items
+            ['tea']
+            >>> budget.remaining
+            PureDP(epsilon=0.5)
+        """
+        if cost is None:
+            raise BudgetExceededError("nothing remains of the budget; nothing was spent")
+        asked = as_cost(cost, self._neighbours)
+        spent = dict(self._spent)
+        for part in asked.parts:
+            taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
+            self._check(taken, spent)
+            spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
+        self._spent = spent
+        self._entries.append(payment := Payment(asked, label))
+        return stamped(cost, payment)
+
+    def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
+        left = self._left(spent)
+        for name, amount in taken.items():
             if amount > left[name]:
                 raise BudgetExceededError(
                     f"spending {name} = {float(amount)!r} exceeds the remaining "
                     f"{_round_down(left[name])!r}; nothing was spent, so spend at most budget.remaining"
                 )
-        for name, amount in amounts.items():
-            self._spent[name] = self._composed(name, self._spent[name], amount)
-        self._entries.append(Spent(cost, label))
-        return cost
-
-    def _fits(self, cost: Privacy) -> bool:
-        kinds = (self._total.kind, cost.kind)
-        return kinds[0] == kinds[1] or kinds == ("approx_dp", "pure_dp")
 
     def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:
         both = spent * amount if self._deltas_overlap(name) else 0
         return spent + amount - both
 
-    def _left(self) -> dict[str, Fraction]:
+    def _left(self, spent: dict[str, Fraction] | None = None) -> dict[str, Fraction]:
         left = {}
         for name, total in _amounts(self._total).items():
-            spent = self._spent[name]
+            gone = (self._spent if spent is None else spent)[name]
             # The x for which spending it composes to exactly the total.
-            left[name] = (total - spent) / (1 - spent if self._deltas_overlap(name) else 1)
+            left[name] = (total - gone) / (1 - gone if self._deltas_overlap(name) else 1)
         return left
 
     def _deltas_overlap(self, name: str) -> bool:
         return name == "delta" and self._total.kind == "zcdp"
 
-    def to_dp_accounting(self) -> Any:
-        """Return what was spent as one event of Google's ``dp_accounting``.
+    def to_dp_accounting(self) -> Accounted:
+        """Return what was spent as events of Google's ``dp_accounting``, with what they leave out.
 
-        A zCDP cost with a delta becomes a zCDP event together with a (0, delta) event.
+        A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
+        of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a
+        zCDP event. What is (epsilon, delta)-DP becomes a zCDP event of epsilon^2 / 2, and its exact privacy
+        loss distribution is used as well where all entries have one.
 
         Returns:
-            A ``dp_accounting.ComposedDpEvent``.
+            The event, the delta beside it, and the total as (epsilon, delta) by the better accountant.
 
         Raises:
             ImportError: If ``dp_accounting`` is not installed.
+            InvalidParameterError: If the budget is not for adding or removing a user.
         """
-        try:
-            import dp_accounting
-        except ImportError as error:
-            message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
-            raise ImportError(message) from error
-        events = [event for entry in self._entries for event in _events(dp_accounting, entry.cost.to_json())]
-        return dp_accounting.ComposedDpEvent(events)
+        from dpsel._dp_accounting import accounted
+
+        if self._neighbours != "add_remove":
+            raise InvalidParameterError(
+                "to_dp_accounting is for adding or removing one user, and the budget is for "
+                f"{self._neighbours!r}; keep a budget with neighbours='add_remove'"
+            )
+        return accounted(self._entries)
 
     def __repr__(self) -> str:
         """Total, remaining and number of entries."""
-        return f"Budget(total={self._total!r}, remaining={self.remaining!r}, entries={len(self._entries)})"
+        relation = "" if self._neighbours == "add_remove" else f", neighbours={self._neighbours!r}"
+        left = f"remaining={self.remaining!r}, entries={len(self._entries)}"
+        return f"Budget(total={self._total!r}{relation}, {left})"
 
 
 def _amounts(privacy: Privacy) -> dict[str, Fraction]:
@@ -199,9 +242,3 @@ def _amounts(privacy: Privacy) -> dict[str, Fraction]:
 def _round_down(amount: Fraction) -> float:
     nearest = amount.numerator / amount.denominator
     return nearest if Fraction(nearest) <= amount else math.nextafter(nearest, -math.inf)
-
-
-def _events(library: Any, cost: dict[str, Any]) -> list[Any]:
-    if cost["kind"] == "zcdp":
-        return [library.ZCDpEvent(cost["rho"]), library.EpsilonDeltaDpEvent(0.0, cost["delta"])]
-    return [library.EpsilonDeltaDpEvent(cost["epsilon"], cost.get("delta", 0.0))]

@@ -29,6 +29,7 @@ from dpsel import _core
 from dpsel._arguments import as_int, at_least_one, several
 from dpsel._ingest import is_read_once
 from dpsel._request import calibrate, checked_privacy, request_json
+from dpsel._strength import spoken_for
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import ApproxDP
 from dpsel.exceptions import CalibrationError, InvalidParameterError
@@ -277,14 +278,15 @@ def _key(seed: int | None, repeat: int) -> bytes | None:
 
 def _released(data: Any, run: tuple[Privacy, int, Mechanism], key: bytes | None, **reading: Any) -> int:
     privacy, limit, mechanism = run
-    release = select_partitions(
-        data,
-        privacy=privacy,
-        max_items_per_user=limit,
-        mechanism=mechanism,
-        insecure_test_key=key,
-        **reading,
-    )
+    with spoken_for():
+        release = select_partitions(
+            data,
+            privacy=privacy,
+            max_items_per_user=limit,
+            mechanism=mechanism,
+            insecure_test_key=key,
+            **reading,
+        )
     return len(release)
 
 

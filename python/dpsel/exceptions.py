@@ -29,6 +29,7 @@ __all__ = [
     "MissingFileError",
     "ReportError",
     "SchemaError",
+    "WeakGuaranteeWarning",
 ]
 
 
@@ -86,3 +87,7 @@ class InternalError(DpselError, RuntimeError):
 
 class DpselWarning(UserWarning):
     """Parent of every warning of this package."""
+
+
+class WeakGuaranteeWarning(DpselWarning):
+    """A release was asked for with parameters that protect hardly anybody."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel import _core
 from dpsel._arguments import as_int, at_least_one, several
-from dpsel._request import calibrate, checked_privacy, request_json
+from dpsel._request import checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
@@ -46,6 +46,7 @@ def plan(
     mechanisms: Mechanism | Literal["auto"] | Sequence[Mechanism | Literal["auto"]] | None = None,
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
+    with_weights: bool = False,
 ) -> Plan:
     """Say which items a guarantee can release, without data: thresholds and how many users an item needs.
 
@@ -59,6 +60,8 @@ def plan(
         mechanisms: One or several; ``"auto"`` by default.
         items_per_user: Items that each holder of the item contributes; by default the limit, the worst case.
         users: Numbers of users for which the keep probability is given.
+        with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
+            Mechanisms without noise are refused.
 
     Returns:
         One row for each limit and mechanism.
@@ -72,6 +75,15 @@ def plan(
         >>> plan = dpsel.plan(privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8), max_items_per_user=[10, 100])
         >>> plan.rows[0]["users_for_95"] < plan.rows[1]["users_for_95"]
         True
+
+        The price of noisy weights, in users that an item needs:
+
+        >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 10}
+        >>> for with_weights in (False, True):
+        ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
+        ...     print(row["mechanism"], row["users_for_95"])
+        Sips(rounds=3, ratio=0.3333333333333333, release='curve') 0
+        Steered(rounds=30) 0
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
@@ -85,11 +97,18 @@ def plan(
                 "users with more items contribute that many only"
             )
     chosen = [
-        (limit, resolve(mechanism, privacy, limit)[0])
+        (limit, resolve(mechanism, privacy, limit, with_weights=bool(with_weights))[0])
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
-    rows = tuple(_row(privacy, limit, mechanism, held or limit, counts) for limit, mechanism in chosen)
+    requests = [
+        request_json(privacy, limit, mechanism, with_weights=bool(with_weights))
+        for limit, mechanism in chosen
+    ]
+    rows = tuple(
+        _row(limit, mechanism, request, held or limit, counts)
+        for (limit, mechanism), request in zip(chosen, requests, strict=True)
+    )
     return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
 
 
@@ -204,9 +223,8 @@ class Plan:
         return head, body
 
 
-def _row(privacy: Privacy, limit: int, mechanism: Mechanism, held: int, users: list[int]) -> dict[str, Any]:
-    request = request_json(privacy, limit, mechanism)
-    rounds = [readable(each) for each in calibrate(privacy, limit, mechanism)["rounds"]]
+def _row(limit: int, mechanism: Mechanism, request: str, held: int, users: list[int]) -> dict[str, Any]:
+    rounds = [readable(each) for each in json.loads(_core.calibrate(request))["rounds"]]
     probabilities = _core.keep_probabilities(request, held, users)
     needed = _core.users_needed(request, held, list(_KEEP))
     return {

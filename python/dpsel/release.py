@@ -13,10 +13,11 @@ Examples:
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel.item_table import ItemTable
 from dpsel.report import CheckResult, Report, check, describe_mechanism, describe_privacy
+from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
     import os
@@ -41,7 +42,7 @@ CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
 }
 
 
-class Release:
+class Release(Generic[ItemsT]):
     """The released items and the report. Eager and final: looking twice draws nothing twice.
 
     It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
@@ -75,7 +76,7 @@ class Release:
         self.report = Report(core.report_json)
 
     @property
-    def items(self) -> Any:
+    def items(self) -> ItemsT:
         """The released items, as the kind of table that came in, sorted by their own values.
 
         polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
@@ -84,7 +85,8 @@ class Release:
         """
         if self._items is None:
             self._items = CONVERSIONS[self._returns](self._table)
-        return self._items
+        items: ItemsT = self._items
+        return items
 
     def to_table(self) -> ItemTable:
         """Return the items as an :class:`~dpsel.release.ItemTable`, whatever came in."""

@@ -8,17 +8,32 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core
+from dpsel import _core, top_k_mechanisms
+from dpsel.cost import Cost, of_json
 from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.mechanisms import _auto
 from dpsel.mechanisms._every import CLASSES
 from dpsel.mechanisms._shared import is_usual
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel.accounting import Privacy
 
 __all__ = ["CheckResult", "Report", "check"]
 
 #: Weights and thresholds are integers in the core; this many units are one unit of weight.
 UNIT: Final = 1 << 30
+
+
+#: What each kind of published counts costs on top of the items.
+PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
+    "none": lambda _: None,
+    "free": lambda _: None,
+    "laplace": lambda counts: of_json({"kind": "pure_dp", "epsilon": counts["epsilon"]}),
+}
 
 
 class Report(Mapping[str, Any]):
@@ -89,6 +104,17 @@ class Report(Mapping[str, Any]):
         return [readable(each) for each in self._data["calibration"]["rounds"]]
 
     @property
+    def cost(self) -> Cost:
+        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it."""
+        request = self._data["request"]
+        counts = request.get("counts", {"kind": "none"})
+        return Cost(
+            items=of_json(request["privacy"]),
+            counts=PRICES[counts["kind"]](counts),
+            neighbours=request.get("neighbours", "add_remove"),
+        )
+
+    @property
     def is_insecure(self) -> bool:
         """Whether the release was made with a test key: then nothing about it is private."""
         return bool(self._data["key"]["insecure_test_key"])
@@ -136,8 +162,8 @@ class CheckResult:
 
     Examples:
         >>> from dpsel.report import CheckResult
-        >>> print(CheckResult(ok=True, reason="the numbers are those of the guarantee"))
-        ok: the numbers are those of the guarantee
+        >>> print(CheckResult(ok=True, reason="everything in it follows from its request"))
+        ok: everything in it follows from its request
     """
 
     ok: bool
@@ -149,15 +175,17 @@ class CheckResult:
 
 
 def check(report: Report | str | os.PathLike[str]) -> CheckResult:
-    """Derive noise scales and thresholds of a report again, from the request in it alone.
+    """Derive a report again, from the request in it alone: every number, the theorem, the cost, the reason.
 
-    It cannot know whether the report belongs to some file of items, nor whether the key was drawn fairly.
+    A fingerprint covers all fields, also those that follow from nothing: names of columns, the commitment to
+    the key and whether a test gave it. A report is not signed, so nobody can find a report that was written
+    anew as a whole, fingerprint included. Nor can it be known whether a report belongs to some file of items.
 
     Args:
         report: A report, or the path of a file with one.
 
     Returns:
-        Whether the numbers are those that the guarantee asks for.
+        Whether the report is the one that its request leads to.
 
     Raises:
         ReportError: If it is not a report.
@@ -169,13 +197,24 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
         ...     [("ada", "tea")], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
         ... )
         >>> print(dpsel.check(release.report))
-        ok: scales and thresholds are those of the guarantee
+        ok: everything in it follows from its request
     """
     loaded = report if isinstance(report, Report) else Report.load(report)
     differences = _core.check_report(loaded.to_json())
+    if not differences and not _reason_holds(loaded):
+        differences = ["the mechanism is not chosen for the reason that is given"]
     if differences:
         return CheckResult(ok=False, reason="; ".join(differences))
-    return CheckResult(ok=True, reason="scales and thresholds are those of the guarantee")
+    return CheckResult(ok=True, reason="everything in it follows from its request")
+
+
+def _reason_holds(report: Report) -> bool:
+    """Whether ``"auto"`` chooses this mechanism for this reason; reports without a reason claim nothing."""
+    if "chosen" not in report:
+        return True
+    request = report["request"]
+    again = top_k_mechanisms.reasons(request) if "k" in request else _auto.reasons(request)
+    return (request["mechanism"], report["chosen"]) in again
 
 
 def readable(stage: dict[str, Any]) -> dict[str, Any]:
@@ -225,6 +264,11 @@ def _short(key: str, value: object) -> str:
 
 def describe_privacy(report: Mapping[str, Any]) -> str:
     """Return the guarantee in the usual notation."""
-    fields = dict(report["request"]["privacy"])
+    return notation(report["request"]["privacy"])
+
+
+def notation(privacy: Mapping[str, Any]) -> str:
+    """Return a guarantee, as it stands in reports, in the usual notation."""
+    fields = dict(privacy)
     kind = {"pure_dp": "DP", "approx_dp": "DP", "zcdp": "zCDP"}[fields.pop("kind")]
     return f"({', '.join(f'{key} = {value:.6g}' for key, value in fields.items())})-{kind}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dpsel import _core
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest import open_data
+from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
@@ -14,16 +15,51 @@ from dpsel.mechanisms._greedy import ranked_prior
 from dpsel.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+    from typing import TypeVar, Unpack
 
     from dpsel._ingest import Opened
     from dpsel.accounting import Privacy
+    from dpsel.item_table import ItemTable
     from dpsel.mechanisms import Mechanism
-    from dpsel.typing import FileFormat, IntoContributions, Progress
+    from dpsel.typing import (
+        ArrowArrayExportable,
+        ArrowStreamExportable,
+        FileFormat,
+        IntoContributions,
+        LazyTable,
+        Pair,
+        Progress,
+        Relation,
+        SelectOptions,
+        Table,
+    )
+
+    TableT = TypeVar("TableT", bound=Table)
+    OtherT = TypeVar("OtherT")
 
 __all__ = ["select_partitions"]
 
 
+@overload
+def select_partitions(
+    data: str | PathLike[str] | Sequence[str] | Sequence[PathLike[str]], **options: Unpack[SelectOptions]
+) -> Release[ItemTable]: ...
+@overload
+def select_partitions(data: Iterable[Pair], **options: Unpack[SelectOptions]) -> Release[list[Any]]: ...
+@overload
+def select_partitions(data: TableT, **options: Unpack[SelectOptions]) -> Release[TableT]: ...
+@overload
+def select_partitions(data: LazyTable[OtherT], **options: Unpack[SelectOptions]) -> Release[OtherT]: ...
+@overload
+def select_partitions(data: Relation[OtherT], **options: Unpack[SelectOptions]) -> Release[OtherT]: ...
+@overload
+def select_partitions(
+    data: ArrowStreamExportable | ArrowArrayExportable, **options: Unpack[SelectOptions]
+) -> Release[ItemTable]: ...
+@overload
+def select_partitions(data: IntoContributions, **options: Unpack[SelectOptions]) -> Release[Any]: ...
 def select_partitions(
     data: IntoContributions,
     *,
@@ -39,7 +75,7 @@ def select_partitions(
     progress: Progress | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
-) -> Release:
+) -> Release[Any]:
     """Return the items that may be published, as many as the guarantee allows.
 
     Rows say that a user has an item; repeated rows count once (except for mechanisms that go by a user's own
@@ -58,7 +94,10 @@ def select_partitions(
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. Choose it without looking at the data.
         mechanism: How to select. ``"auto"`` decides by the parameters alone, and the report says why.
-        with_weights: Also return the noisy weight of each released item, at no further cost.
+        with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
+            a mechanism with noise. But mechanisms without noise have none to return: ``"auto"``, which
+            chooses one of these under :class:`~dpsel.ApproxDP` up to a limit of 19, then takes one
+            with noise, which releases fewer items. ``dpsel.plan(with_weights=True)`` shows its threshold.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use; beyond it the job fails instead of the machine.
@@ -123,7 +162,10 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
-    return Release(opened.select(job), opened.returns)
+    payment = begin_call(privacy, private=insecure_test_key is None)
+    release: Release[Any] = Release(opened.select(job), opened.returns)
+    payment.report = release.report
+    return release
 
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:

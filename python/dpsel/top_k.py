@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from dpsel import _core, top_k_mechanisms
 from dpsel._arguments import as_int, type_name
+from dpsel._payment import begin_call
 from dpsel._request import checked_privacy
 from dpsel.accounting import PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
@@ -25,10 +26,27 @@ from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from os import PathLike
+    from typing import TypeVar, Unpack
 
     from dpsel.accounting import Privacy
+    from dpsel.item_table import ItemTable
     from dpsel.top_k_mechanisms import TopKMechanism
-    from dpsel.typing import FileFormat, IntoContributions, Progress
+    from dpsel.typing import (
+        ArrowArrayExportable,
+        ArrowStreamExportable,
+        FileFormat,
+        IntoContributions,
+        LazyTable,
+        Pair,
+        Progress,
+        Relation,
+        Table,
+        TopKOptions,
+    )
+
+    TableT = TypeVar("TableT", bound=Table)
+    OtherT = TypeVar("OtherT")
 
 __all__ = ["select_top_k", "top_k_from_counts"]
 
@@ -37,6 +55,24 @@ _ENCODER: Final = json.JSONEncoder(allow_nan=False)
 PublishedCounts: TypeAlias = PureDP | Literal["free"] | None
 
 
+@overload
+def select_top_k(
+    data: str | PathLike[str] | Sequence[str] | Sequence[PathLike[str]], **options: Unpack[TopKOptions]
+) -> TopKRelease[ItemTable]: ...
+@overload
+def select_top_k(data: Iterable[Pair], **options: Unpack[TopKOptions]) -> TopKRelease[list[Any]]: ...
+@overload
+def select_top_k(data: TableT, **options: Unpack[TopKOptions]) -> TopKRelease[TableT]: ...
+@overload
+def select_top_k(data: LazyTable[OtherT], **options: Unpack[TopKOptions]) -> TopKRelease[OtherT]: ...
+@overload
+def select_top_k(data: Relation[OtherT], **options: Unpack[TopKOptions]) -> TopKRelease[OtherT]: ...
+@overload
+def select_top_k(
+    data: ArrowStreamExportable | ArrowArrayExportable, **options: Unpack[TopKOptions]
+) -> TopKRelease[ItemTable]: ...
+@overload
+def select_top_k(data: IntoContributions, **options: Unpack[TopKOptions]) -> TopKRelease[Any]: ...
 def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     data: IntoContributions,
     *,
@@ -55,7 +91,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     progress: Progress | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
-) -> TopKRelease:
+) -> TopKRelease[Any]:
     """Return about the k items that most users hold.
 
     Rows say that a user has an item; repeated rows count once. The items are drawn with exactly the
@@ -121,7 +157,12 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         public_table=labels,
     )
     opened = open_columns(data, user, item, file_format)
-    return TopKRelease.from_core(opened.top_k(job), opened.returns)
+    payment = begin_call(
+        privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
+    )
+    release: TopKRelease[Any] = TopKRelease.from_core(opened.top_k(job), opened.returns)
+    payment.report = release.report
+    return release
 
 
 def top_k_from_counts(
@@ -137,7 +178,7 @@ def top_k_from_counts(
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
     insecure_test_key: bytes | None = None,
-) -> TopKRelease:
+) -> TopKRelease[list[Any]]:
     """Return about the k items with the largest counts.
 
     One user may change any number of counts, each by at most 1. Unless the mechanism finds the domain itself,
@@ -199,13 +240,18 @@ def top_k_from_counts(
         if len(values) != len(order):
             raise SchemaError(f"there are {len(values)} counts but {len(order)} labels; give one for each")
         numbers = [values[position] for position, _ in order]
+    payment = begin_call(
+        privacy, counts=priced(publish_counts), neighbours=neighbours, private=insecure_test_key is None
+    )
     positions, noisy, report = _core.top_k_counts(
         numbers, request, test_key=checked_test_key(insecure_test_key), chosen=reason
     )
     names = {at: at if order is None else order[at][1] for at in positions if at is not None}
     items = [None if at is None else names[at] for at in positions]
     published = None if publish_counts is None else noisy
-    return TopKRelease.from_counts(items, published, report)
+    release = TopKRelease.from_counts(items, published, report)
+    payment.report = release.report
+    return release
 
 
 def row_request(
@@ -294,6 +340,11 @@ def _published(counts: object) -> dict[str, Any]:
         f'counts must be None, "free" or PureDP(epsilon=...), got {type_name(counts)}; '
         "noisy counts have a budget of their own"
     )
+
+
+def priced(counts: PublishedCounts) -> PureDP | None:
+    """Return what published counts cost on top of the items."""
+    return None if counts is None or isinstance(counts, str) else counts
 
 
 def _domain_of_counts(domain: object, *, finds: bool) -> dict[str, Any]:

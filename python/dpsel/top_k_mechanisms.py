@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from dpsel._arguments import as_number, at_least_one, type_name
+from dpsel.cost import of_json
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -294,6 +295,28 @@ def resolve(
         if known
         else _choose_unknown(ordered=ordered, bounded=bounded)
     )
+
+
+def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return the mechanisms and reasons with which ``"auto"`` may answer the request of a report.
+
+    A report says by its mechanism whether an order was asked for, so there may be one for each answer.
+    """
+    found = []
+    for ordered in (True, False):
+        try:
+            chosen, reason = resolve(
+                "auto",
+                of_json(request["privacy"]),
+                known=request["domain"]["kind"] != "unknown",
+                ordered=ordered,
+                bounded=request["max_items_per_user"] is not None,
+            )
+        except InvalidParameterError:
+            continue  # there is no answer of this kind
+        if reason is not None:
+            found.append((to_json(chosen), reason))
+    return found
 
 
 def _choose_unknown(*, ordered: bool, bounded: bool) -> tuple[TopKMechanism, str]:

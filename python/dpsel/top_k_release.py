@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
 from dpsel.release import CONVERSIONS
-from dpsel.report import Report, describe_mechanism, describe_privacy
+from dpsel.report import Report, describe_mechanism, describe_privacy, notation
+from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
     from dpsel import _core
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TopKRelease"]
 
 
-class TopKRelease:
+class TopKRelease(Generic[ItemsT]):
     """The items and the report. Eager and final: looking twice draws nothing twice.
 
     It is made by :func:`dpsel.select_top_k` and :func:`dpsel.top_k_from_counts`.
@@ -33,7 +34,7 @@ class TopKRelease:
         >>> print(release)
         1 item picked by Joint()
         guarantee: (epsilon = 1)-DP for one user added or removed
-        counts: (epsilon = 0.5)-DP on top
+        counts: (epsilon = 0.5)-DP on top, (epsilon = 1.5)-DP in all
     """
 
     __slots__ = ("_counts", "_items", "_returns", "_table", "report")
@@ -64,15 +65,17 @@ class TopKRelease:
         return cls(items, counts, None, "list", report)
 
     @property
-    def items(self) -> Any:
+    def items(self) -> ItemsT:
         """The items: a list for pairs and counts, otherwise a table of the kind that came in.
 
         Lists are in order of rank; tables have columns ``rank`` (if the items have an order) and ``count``
         (if counts were asked for).
         """
-        if self._returns == "list":
-            return self.to_pylist()
-        return CONVERSIONS[self._returns](self.to_table())
+        made: Any = (
+            self.to_pylist() if self._returns == "list" else CONVERSIONS[self._returns](self.to_table())
+        )
+        items: ItemsT = made
+        return items
 
     @property
     def counts(self) -> list[int] | None:
@@ -120,7 +123,8 @@ class TopKRelease:
             f"guarantee: {describe_privacy(self.report)} for one user {relation}",
         ]
         if request["counts"]["kind"] == "laplace":
-            lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top")
+            total = notation(self.report.cost.total.to_json())
+            lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top, {total} in all")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -10,15 +10,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    Required,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    runtime_checkable,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import Mechanism
+    from dpsel.top_k import PublishedCounts
+    from dpsel.top_k_mechanisms import TopKMechanism
+
+    #: The kind of a release's items; a bare `Release` says nothing about it.
+    ItemsT = TypeVarWithDefault("ItemsT", default=Any)
+else:
+    ItemsT = TypeVar("ItemsT")
 
 __all__ = [
     "ArrowArrayExportable",
     "ArrowStreamExportable",
     "FileFormat",
     "IntoContributions",
+    "LazyTable",
+    "Neighbours",
     "Pair",
     "Progress",
+    "Relation",
+    "SelectOptions",
+    "Table",
+    "TopKOptions",
 ]
 
 
@@ -44,11 +73,59 @@ class ArrowArrayExportable(Protocol):
         ...
 
 
+TableT_co = TypeVar("TableT_co", covariant=True)
+
+
+class _DataFrame(Protocol):
+    """A polars or pandas DataFrame, by what both have and other tables lack."""
+
+    def unstack(self, *args: Any, **kwargs: Any) -> Any: ...
+    def transpose(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+class _ArrowTable(Protocol):
+    """A pyarrow Table, by what record batches lack."""
+
+    def combine_chunks(self, *args: Any, **kwargs: Any) -> Any: ...
+    def unify_dictionaries(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+Table: TypeAlias = _DataFrame | _ArrowTable
+"""A table of polars, pandas or pyarrow: released items come back as the same kind."""
+
+
+class LazyTable(Protocol[TableT_co]):
+    """A polars LazyFrame: released items come back as a DataFrame, as those of ``describe`` do."""
+
+    def describe(self, *args: Any, **kwargs: Any) -> TableT_co:
+        """Return a summary."""
+        ...
+
+    def sink_parquet(self, *args: Any, **kwargs: Any) -> Any:
+        """Write the rows."""
+        ...
+
+
+class Relation(Protocol[TableT_co]):
+    """A DuckDB relation: released items come back as a pyarrow Table."""
+
+    def to_arrow_table(self, *args: Any, **kwargs: Any) -> TableT_co | None:
+        """Return the rows."""
+        ...
+
+    def project(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose columns."""
+        ...
+
+
 Pair: TypeAlias = tuple[Any, Any]
 """``(user, item)`` or ``(user, [items])``."""
 
 FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
 """The formats of files that are read."""
+
+Neighbours: TypeAlias = Literal["add_remove", "swap"]
+"""The tables that must be hard to tell apart: with and without one user, or with one in place of another."""
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with (work done, total work); a total of 0 means that it is not known.
@@ -64,5 +141,45 @@ IntoContributions: TypeAlias = (
     | Sequence[str]
     | Sequence[PathLike[str]]
     | Iterable[Pair]
+    | Table
+    | LazyTable[Any]
+    | Relation[Any]
 )
-"""Everything that ``select_partitions`` takes as data. Polars LazyFrames are understood, too."""
+"""Everything that ``select_partitions`` takes as data."""
+
+
+class SelectOptions(TypedDict, total=False):
+    """The keywords of ``select_partitions``, which are documented there."""
+
+    user: str | None
+    item: str | Sequence[str] | None
+    privacy: Required[Privacy]
+    max_items_per_user: Required[int]
+    mechanism: Mechanism | Literal["auto"]
+    with_weights: bool
+    ngrams: tuple[int, int] | None
+    threads: int | None
+    memory_limit: int | None
+    progress: Progress | None
+    insecure_test_key: bytes | None
+    file_format: FileFormat | None
+
+
+class TopKOptions(TypedDict, total=False):
+    """The keywords of ``select_top_k``, which are documented there."""
+
+    user: str | None
+    item: str | Sequence[str] | None
+    k: Required[int]
+    privacy: Required[Privacy]
+    mechanism: TopKMechanism | Literal["auto"]
+    domain: Iterable[Any] | None
+    ordered: bool
+    counts: PublishedCounts
+    max_items_per_user: int | None
+    neighbours: Neighbours
+    threads: int | None
+    memory_limit: int | None
+    progress: Progress | None
+    insecure_test_key: bytes | None
+    file_format: FileFormat | None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import struct
 
+import blake3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,18 +19,41 @@ ROWS = [(1, 2)]
 
 
 def _reports() -> list[dict]:
-    """Honest reports of every mechanism."""
-    found = []
-    for case in [*MECHANISMS, *CURVES]:
-        bound = 1 if case.name == "one_item" else 4
-        release = dpsel.select_partitions(
-            ROWS, privacy=PRIVACY, max_items_per_user=bound, mechanism=case.mechanism
+    """Honest reports of every mechanism, chosen and named, with weights, counts, n-grams and a test key."""
+    zcdp = dpsel.ZCDP(rho=0.1, delta=1e-5)
+    several = [PRIVACY, zcdp]
+    releases: list = [
+        dpsel.select_partitions(
+            ROWS,
+            privacy=PRIVACY,
+            max_items_per_user=1 if case.name == "one_item" else 4,
+            mechanism=case.mechanism,
         )
-        found.append(json.loads(release.report.to_json()))
-    for arguments in ({"domain": [1, 2, 3]}, {"mechanism": dpsel.Discover()}):
-        release = dpsel.select_top_k(ROWS, k=2, privacy=PRIVACY, max_items_per_user=4, **arguments)
-        found.append(json.loads(release.report.to_json()))
-    return found
+        for case in [*MECHANISMS, *CURVES]
+    ]
+    releases += [
+        dpsel.select_partitions(ROWS, privacy=privacy, max_items_per_user=limit, with_weights=privacy is zcdp)
+        for privacy in several
+        for limit in (1, 5, 300)
+    ]
+    texts = [(1, "to be or not")]
+    releases.append(dpsel.select_partitions(texts, privacy=PRIVACY, max_items_per_user=4, ngrams=(1, 2)))
+    releases += [
+        dpsel.select_top_k(ROWS, k=2, privacy=PRIVACY, max_items_per_user=4, **arguments)
+        for arguments in (
+            {"domain": [1, 2, 3]},
+            {"domain": [1, 2, 3], "ordered": False, "counts": dpsel.PureDP(epsilon=0.5)},
+            {"mechanism": dpsel.Discover()},
+            {"mechanism": dpsel.LimitDomain()},
+            {"domain": [1, 2, 3], "neighbours": "swap"},
+            {"domain": [1, 2, 3], "mechanism": dpsel.Gamma(), "counts": "free"},
+            {},
+        )
+    ]
+    releases.append(dpsel.select_top_k(ROWS, k=2, privacy=PRIVACY))
+    pure = dpsel.PureDP(epsilon=1.0)
+    releases.append(dpsel.top_k_from_counts([5, 3], k=1, domain=9, privacy=pure))
+    return [json.loads(release.report.to_json()) for release in releases]
 
 
 REPORTS = _reports()
@@ -84,16 +109,103 @@ def test_honest_reports_hold() -> None:
     assert all(outcome is not None and outcome.ok for outcome in outcomes)
 
 
+def leaves(report: dict) -> list[tuple]:
+    """The paths of everything that is not made of other things."""
+    return [path for path in places(report) if path and not isinstance(at(report, path), dict | list)]
+
+
+def others(value: object) -> list[object]:
+    """Values that somebody may write instead."""
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, str):
+        return [f"{value}x", value[1:], f"no {value}", None]
+    if isinstance(value, int | float):
+        return [each for each in (value + 1, value / 2) if each != value] or [-value]
+    return [1, "x", True]
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_every_leaf_that_is_tampered_with_is_refused_or_found_out(number) -> None:
+    """Numbers, words and flags, of every kind of report: what the guarantee says, whom it is for, the key."""
+    report = REPORTS[number]
+    assert ("key", "insecure_test_key") in leaves(report)
+    assert ("guarantee", "neighbours") in leaves(report)
+    for path in leaves(report):
+        for value in others(at(report, path)):
+            outcome = look(json.dumps(put(report, path, value)))
+            assert outcome is None or not outcome.ok, (path, value)
+
+
 @given(st.sampled_from(REPORTS), st.data())
 def test_any_tampered_report_is_refused_or_found_out(report, data) -> None:
-    """A change of anything that was enforced, be it what was asked for or what came of it."""
-    calibration = [("calibration", *path) for path in places(report["calibration"]) if path]
-    path = data.draw(st.sampled_from([path for path in calibration if is_number(at(report, path))]))
-    value = data.draw(NUMBERS)
-    if value == at(report, path):
+    """A change of anything, be it what was asked for, what came of it, or what is said about it."""
+    path = data.draw(st.sampled_from(places(report)[1:]))
+    value = data.draw(VALUES)
+    # A number is the same with and without a point.
+    if value == at(report, path) and isinstance(value, bool) == isinstance(at(report, path), bool):
         return
     outcome = look(json.dumps(put(report, path, value)))
     assert outcome is None or not outcome.ok, path
+
+
+@pytest.mark.parametrize("field", ["statement", "neighbours", "source", "proof"])
+def test_words_are_derived_and_not_only_covered(field) -> None:
+    """A fingerprint can be made anew by anybody; what follows from the request is found out all the same."""
+    for report in REPORTS:
+        outcome = look(json.dumps(put(report, ("guarantee", field), "no attack is known")))
+        assert outcome is not None
+        assert f"guarantee.{field} is not what the request calls for" in outcome.reason
+
+
+def test_reasons_and_costs_are_derived() -> None:
+    chosen = [report for report in REPORTS if "chosen" in report]
+    assert len({report["chosen"] for report in chosen}) > 6
+    for report in chosen:
+        text = refingerprinted(put(report, ("chosen",), "auto: it is the best there is"))
+        assert look(text).reason == "the mechanism is not chosen for the reason that is given"
+    for report in REPORTS:
+        outcome = look(refingerprinted(put(report, ("cost", "total"), {"kind": "pure_dp", "epsilon": 1e-3})))
+        assert "cost.total" in outcome.reason
+
+
+def refingerprinted(report: dict) -> str:
+    """What anybody can do: the fingerprint written anew, as the check itself would have it."""
+    return json.dumps(
+        report | {"fingerprint": fingerprint({k: v for k, v in report.items() if k != "fingerprint"})}
+    )
+
+
+def fingerprint(report: dict) -> str:
+    """The definition in docs/guide/reports.md, in Python."""
+    return blake3.blake3(canonical(report), derive_key_context="dpsel.v1.report.fingerprint").hexdigest()
+
+
+def number_text(number: float) -> str:
+    """The digits of a whole number, the bits of another one."""
+    if isinstance(number, int) or (number.is_integer() and abs(number) < 2**53):
+        return str(int(number))
+    return struct.pack(">d", number).hex()
+
+
+def canonical(value: object) -> bytes:
+    """A letter for the kind, the length, the content; names sorted, numbers without a needless point."""
+
+    def text(kind: str, content: str) -> bytes:
+        return f"{kind}{len(content.encode())}:{content}".encode()
+
+    if value is None:
+        return text("n", "")
+    if isinstance(value, bool):
+        return text("b", "1" if value else "0")
+    if isinstance(value, int | float):
+        return text("d", number_text(value))
+    if isinstance(value, str):
+        return text("s", value)
+    if isinstance(value, list):
+        return text("a", str(len(value))) + b"".join(map(canonical, value))
+    fields = (f"{len(name.encode())}:{name}".encode() + canonical(value[name]) for name in sorted(value))
+    return text("o", str(len(value))) + b"".join(fields)
 
 
 def is_number(value: object) -> bool:

@@ -229,3 +229,12 @@ def test_size_and_count_types_explain_themselves():
     assert isinstance(parameters["memory_limit"].type, click.ParamType)
     for text, value in {"1k": 1000, "2MiB": 2 << 20, "3 GB": 3 * 10**9, "7": 7}.items():
         assert parameters["memory_limit"].type.convert(text, None, None) == value
+
+
+def test_a_weak_guarantee_is_one_line_on_standard_error(dpsel_run):
+    budget = ("--epsilon", "30", "--delta", "0.01", "--max-items-per-user", "2")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *budget, "--quiet")
+    assert run.code == 0
+    (line,) = run.err.splitlines()
+    assert line.startswith("warning: this guarantee protects hardly anybody: epsilon = 30")
+    assert "warning" not in run.out

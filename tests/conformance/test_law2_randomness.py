@@ -15,6 +15,9 @@ import dpsel
 from mechanisms import MECHANISMS
 from strategies import keys, rows
 from support import KEY, released, report_of, select, table, units_of
+from weak import WEAK
+
+pytestmark = WEAK
 
 CASE = next(case for case in MECHANISMS if case.name == "sips")
 #: Nearly everything is released, so the noise of every item can be seen.

@@ -142,7 +142,7 @@ def test_a_release_of_something_has_the_report_of_nothing(case) -> None:
 def test_the_report_has_no_unknown_field(case) -> None:
     """A new field is looked at by a person before it is published with every release."""
     report = report_of(select(table([]), privacy=PRIVACY, max_items_per_user=3, mechanism=case.mechanism))
-    known = {"version", "request", "chosen", "calibration", "guarantee", "key"}
+    known = {"version", "request", "chosen", "calibration", "guarantee", "cost", "key", "fingerprint"}
     assert report.keys() <= known
     assert report["request"].keys() == {
         "columns",
@@ -152,6 +152,7 @@ def test_the_report_has_no_unknown_field(case) -> None:
         "with_weights",
     }
     assert report["key"].keys() == {"commitment", "insecure_test_key"}
+    assert report["cost"].keys() == {"items", "neighbours", "total"}
 
 
 def test_weights_are_absent_unless_asked_for(case) -> None:

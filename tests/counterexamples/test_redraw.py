@@ -9,6 +9,9 @@ import pyarrow as pa
 
 import dpsel
 from support import items_of, released, select, table
+from weak import WEAK
+
+pytestmark = WEAK
 
 ROWS = [(u, i) for u in range(120) for i in range(12) if u >= 10 * i]
 

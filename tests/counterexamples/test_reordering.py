@@ -10,6 +10,9 @@ import random
 import dpsel
 from reference.noise import UNIT
 from support import rounds_of, select, table, units_of
+from weak import WEAK
+
+pytestmark = WEAK
 
 LOOSE = dpsel.ApproxDP(epsilon=5.0, delta=0.99)
 

@@ -12,6 +12,9 @@ import time
 import pytest
 
 import dpsel
+from weak import WEAK
+
+pytestmark = WEAK
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)

@@ -13,6 +13,9 @@ import pyarrow.parquet
 import pytest
 
 import dpsel
+from weak import WEAK
+
+pytestmark = WEAK
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
 TABLE = pa.table({"who": [u for u in range(300) for _ in "ab"], "what": ["a", "b"] * 300})

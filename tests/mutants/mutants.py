@@ -26,6 +26,7 @@ FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
 BUDGET = "tests/unit/test_budget.py"
 PAIRS = "tests/unit/test_pairs.py"
+COST = "tests/unit/test_cost.py"
 
 
 @dataclass(frozen=True)
@@ -862,9 +863,72 @@ MUTANTS = [
     Mutant(
         "deltas of zCDP are not composed",
         "python/dpsel/budget.py",
-        "self._spent[name] = self._composed(name, self._spent[name], amount)",
-        "self._spent[name] = max(self._spent[name], amount)",
+        "self._composed(name, spent[name], amount) for name",
+        "max(spent[name], amount) for name",
         (BUDGET,),
+    ),
+    Mutant(
+        "published counts cost nothing",
+        "python/dpsel/cost.py",
+        "return (self.items,) if self.counts is None else (self.items, self.counts)",
+        "return (self.items,)",
+        (COST,),
+    ),
+    Mutant(
+        "counts that were not paid for are published",
+        "python/dpsel/_payment.py",
+        "if cost.counts is not None and cost.counts != self.cost.counts:",
+        "if cost.counts is not None and cost.counts == self.cost.items:",
+        (COST,),
+    ),
+    Mutant(
+        "what was spent once pays for two calls",
+        "python/dpsel/_payment.py",
+        "used, self.used = self.used, True",
+        "used, self.used = self.used, False",
+        (COST,),
+    ),
+    Mutant(
+        "adding or removing a user counts once for swaps",
+        "python/dpsel/cost.py",
+        "    if have == want:",
+        '    if have == want or want == "swap":',
+        (COST,),
+    ),
+    Mutant(
+        "a guarantee for swaps is taken for one of adding or removing",
+        "python/dpsel/cost.py",
+        'if (have, want) != ("add_remove", "swap"):',
+        "if have == want:",
+        (COST,),
+    ),
+    Mutant(
+        "reports: the total of a cost leaves out the counts",
+        CORE + "accounting/cost.rs",
+        "counts: Some(counts), neighbours, total: composed(items, counts)? })",
+        "counts: Some(counts), neighbours, total: composed(items, counts).map(|_| items)? })",
+        (COST,),
+    ),
+    Mutant(
+        "the check derives numbers only",
+        CORE + "release/sealed.rs",
+        'compare(&given, &value_of(derived)?, "", &mut found);',
+        'compare(&value_of(derived)?, &value_of(derived)?, "", &mut found);',
+        ("tests/bad_input/test_bad_reports.py", "cargo:every_text_is_derived_again"),
+    ),
+    Mutant(
+        "counts count as a Gaussian of sensitivity 1",
+        CORE + "mechanisms/gaussian_part.rs",
+        "Weighting::Count => sqrt_up(bound.get().into()),",
+        "Weighting::Count => 1.0,",
+        ("cargo:gaussian_part",),
+    ),
+    Mutant(
+        "weak guarantees pass in silence",
+        "python/dpsel/_strength.py",
+        'if (delta := values.get("delta", 0.0)) > LARGEST_DELTA:',
+        'if (delta := values.get("delta", 0.0)) > 1.0:',
+        ("tests/unit/test_strength.py",),
     ),
     Mutant(
         "swaps are treated as additions",

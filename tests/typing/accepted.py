@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
+from typing import TYPE_CHECKING, Any, assert_type
+
+import polars as pl
 
 import dpsel
 from dpsel.release import CheckResult, ItemTable
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dpsel.typing import IntoContributions
 
 privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 budget = dpsel.Budget(dpsel.ZCDP(rho=1.0, delta=1e-6))
 
 release = dpsel.select_partitions([("ada", "tea")], privacy=privacy, max_items_per_user=3)
-assert_type(release, dpsel.Release)
+assert_type(release, dpsel.Release[list[Any]])
+assert_type(release.items, list[Any])
 assert_type(release.to_table(), ItemTable)
 assert_type(release.report, dpsel.Report)
 assert_type(dpsel.check(release.report), CheckResult)
@@ -31,6 +39,35 @@ dpsel.select_partitions(
     progress=lambda done, total: print(done, total),
     file_format="parquet",
 )
+
+
+def kinds(
+    frame: pl.DataFrame, lazy: pl.LazyFrame, relation: duckdb.DuckDBPyRelation, anything: IntoContributions
+) -> dpsel.Release:
+    """What comes in comes back; a bare ``Release`` is one of any kind."""
+    eager = dpsel.select_partitions(frame, user="u", item="i", privacy=privacy, max_items_per_user=3)
+    assert_type(eager.items, pl.DataFrame)
+    streamed = dpsel.select_partitions(lazy, user="u", item="i", privacy=privacy, max_items_per_user=3)
+    assert_type(streamed.items, pl.DataFrame)
+    table: ItemTable = dpsel.select_partitions(
+        "events.csv", user="u", item="i", privacy=privacy, max_items_per_user=3
+    ).items
+    assert_type(len(table), int)
+    assert_type(
+        dpsel.select_top_k(frame, user="u", item="i", k=3, privacy=privacy, domain=["tea"]).items,
+        pl.DataFrame,
+    )
+    dpsel.select_partitions(relation, user="u", item="i", privacy=privacy, max_items_per_user=3)
+    return dpsel.select_partitions(anything, user="u", item="i", privacy=privacy, max_items_per_user=3)
+
+
+pure = dpsel.Budget(dpsel.PureDP(epsilon=1.0))
+assert_type(pure.remaining, dpsel.PureDP | None)
+assert_type(pure.share(2), dpsel.PureDP)
+assert_type(pure.spend(pure.remaining), dpsel.PureDP)
+assert_type(pure.spend(dpsel.Cost(items=pure.share(2), counts=pure.share(4))), dpsel.Cost)
+assert_type(dpsel.top_k_from_counts([3, 1], k=1, privacy=pure.spend(pure.remaining, "rest")).items, list[Any])
+
 dpsel.select_partitions(["a.csv", "b.csv"], user="u", item="i", privacy=privacy, max_items_per_user=3)
 dpsel.select_partitions({"ada": ["tea"]}.items(), privacy=privacy, max_items_per_user=3)
 dpsel.select_partitions(release, user="u", item="i", privacy=privacy, max_items_per_user=3, ngrams=(1, 2))

@@ -13,3 +13,8 @@ dpsel.select_partitions(
 dpsel.select_partitions(7, privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3)
 dpsel.plan(privacy=dpsel.PureDP(epsilon=1.0))
 dpsel.Sips(rounds=2).rounds = 3
+dpsel.Budget(dpsel.PureDP(epsilon=1.0)).spend(1.0)
+dpsel.Budget(dpsel.PureDP(epsilon=1.0), neighbours="other")
+dpsel.select_partitions(
+    [("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=1
+).items.schema()

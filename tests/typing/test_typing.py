@@ -26,6 +26,12 @@ def test_accepted():
     assert done.returncode == 0, done.stdout
 
 
+def test_accepted_by_pyright():
+    pytest.importorskip("basedpyright", reason="basedpyright is in the dependency group 'typing'")
+    done = run("basedpyright", "--pythonpath", sys.executable)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_rejected():
     path = HERE / "rejected.py"
     statements = [node for node in ast.parse(path.read_text()).body if not isinstance(node, ast.Import)][1:]

@@ -110,3 +110,17 @@ def test_plot(tmp_path):
 def test_refusals(arguments, message):
     with pytest.raises(InvalidParameterError, match=message):
         dpsel.plan(**({"privacy": PRIVACY, "max_items_per_user": 10} | arguments))
+
+
+@pytest.mark.parametrize("limit", [1, 5, 10, 20])
+def test_plan_shows_the_price_of_weights(limit):
+    """With weights ``auto`` plans what a call with weights runs; never fewer users are needed."""
+    privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
+    arguments = {"privacy": privacy, "max_items_per_user": limit}
+    without, priced = (dpsel.plan(with_weights=flag, **arguments).rows[0] for flag in (False, True))
+    release = dpsel.select_partitions([(1, 2)], with_weights=True, **arguments)
+    assert priced["rounds"] == release.report.rounds
+    assert priced["users_for_95"] >= without["users_for_95"]
+    assert (priced["mechanism"] != without["mechanism"]) is (limit < 20)
+    with pytest.raises(InvalidParameterError, match="with_weights=True asks for noisy weights"):
+        dpsel.plan(mechanisms=dpsel.Mad(), with_weights=True, **arguments)

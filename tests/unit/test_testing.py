@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 import dpsel
 from dpsel import testing
+from weak import WEAK
+
+pytestmark = WEAK
 
 HISTOGRAMS = st.dictionaries(st.integers(0, 9), st.integers(-50, 50))
 

@@ -15,6 +15,9 @@ import pytest
 import dpsel
 from dpsel import top_k_mechanisms
 from dpsel.exceptions import CalibrationError, DataError, InvalidParameterError, SchemaError
+from weak import WEAK
+
+pytestmark = WEAK
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = bytes(range(32))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel import _core
+from dpsel._strength import spoken_for
 from dpsel.auditing._events import Samples
 from dpsel.selection import select_partitions
 from dpsel.top_k import select_top_k, top_k_request
@@ -61,12 +62,13 @@ class SelectSampler:
         users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)
-            items = select_partitions(
-                users[: len(users) // at_once * number],
-                privacy=self.privacy,
-                max_items_per_user=self.max_items_per_user,
-                mechanism=self.mechanism,
-            ).items
+            with spoken_for():
+                items = select_partitions(
+                    users[: len(users) // at_once * number],
+                    privacy=self.privacy,
+                    max_items_per_user=self.max_items_per_user,
+                    mechanism=self.mechanism,
+                ).items
             found.update(_masks(items, tables.width, number))
             copies -= number
         return found
@@ -155,12 +157,12 @@ class DiscoverSampler:
         return Samples(without, with_user)
 
     def _one(self, rows: list[tuple[int, int]]) -> tuple[int, ...]:
-        return tuple(
-            select_top_k(
+        with spoken_for():
+            release = select_top_k(
                 rows,
                 k=self.k,
                 privacy=self.privacy,
                 mechanism=self.mechanism,
                 max_items_per_user=self.max_items_per_user,
-            ).items
-        )
+            )
+        return tuple(release.items)

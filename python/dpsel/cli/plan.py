@@ -51,6 +51,9 @@ with as many items as --items-per-user says (as the limit, if it is not given: t
     help="Items of each user who holds the item.  [default: the limit]",
 )
 @click.option(
+    "--with-weights", is_flag=True, help="Plan releases with noisy weights: auto may choose another."
+)
+@click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg, .pdf)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -72,6 +75,7 @@ def command(
         "privacy": privacy_from(epsilon, rho, delta),
         "max_items_per_user": list(options["max_items_per_user"]),
         "users": list(options["users"]),
+        "with_weights": options["with_weights"],
         "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in mechanisms or (_mechanisms.AUTO,)],
     }
     if options["items_per_user"]:

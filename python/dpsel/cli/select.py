@@ -101,7 +101,11 @@ Order, number of threads and duplicated rows do not change a release. CSV column
     type=click.Choice(("curve", "published")),
     help="Of greedy-frequency; published is NOT PRIVATE, for reproducing the paper.  [default: curve]",
 )
-@click.option("--with-weights", is_flag=True, help="Add the noisy weight of each released item.")
+@click.option(
+    "--with-weights",
+    is_flag=True,
+    help="Add the noisy weight of each released item; auto then takes noise, which may release fewer items.",
+)
 @click.option(
     "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
 )

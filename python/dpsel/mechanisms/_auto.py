@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel._arguments import type_name
+from dpsel.cost import of_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._additive import (
     CountGaussian,
     CountLaplace,
     OneItem,
 )
-from dpsel.mechanisms._every import CLASSES, Mechanism
+from dpsel.mechanisms._every import CLASSES, Mechanism, to_json
 from dpsel.mechanisms._rounds import Sips, Steered
 
 if TYPE_CHECKING:
@@ -37,6 +38,14 @@ def resolve(
             f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
         )
     return _choose(privacy, max_items_per_user, with_weights=with_weights)
+
+
+def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return the mechanism and the reason for which ``"auto"`` answers the request of a report."""
+    mechanism, reason = _choose(
+        of_json(request["privacy"]), request["max_items_per_user"], with_weights=request["with_weights"]
+    )
+    return [(to_json(mechanism), reason)]
 
 
 def _is_auto(mechanism: object) -> bool:

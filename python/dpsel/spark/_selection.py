@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
 from dpsel._arguments import as_int
+from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.mechanisms._auto import resolve
 from dpsel.release import Release
@@ -54,7 +55,8 @@ def select_partitions(
             if there are more. Choose it without looking at the data.
         mechanism: How to select: one whose users may be weighed in any order. ``"auto"`` decides by the
             parameters alone, as on one machine, and the report says why.
-        with_weights: Also return the noisy weight of each released item, at no further cost.
+        with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
+            items, see :func:`dpsel.select_partitions`.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         routes: Into how many parts users and items are divided. The parts of a task are worked on one after
             the other, and one has to fit into memory; by default four for each shuffle partition.
@@ -89,6 +91,7 @@ def select_partitions(
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
     flow = Dataflow(frame, columns, selection.plan, number_of_routes(frame, routes))
+    payment = begin_call(privacy, private=key is None)
     with own_errors():
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
@@ -96,6 +99,6 @@ def select_partitions(
             looks_up = selection.looks_up(schema)
             known = flow.known(contributions, released) if looks_up else b""
         named = flow.names(known)
-    return SparkRelease(
-        Release(selection.publish(named, released, schema, reason), "pyarrow"), frame.sparkSession
-    )
+    release: Release[Any] = Release(selection.publish(named, released, schema, reason), "pyarrow")
+    payment.report = release.report
+    return SparkRelease(release, frame.sparkSession)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
+from dpsel._payment import begin_call
 from dpsel.exceptions import DataError
 from dpsel.selection import checked_test_key
 from dpsel.spark._dataflow import Dataflow
@@ -12,7 +13,7 @@ from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
-from dpsel.top_k import row_request
+from dpsel.top_k import priced, row_request
 from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
@@ -90,11 +91,13 @@ def select_top_k(
     frame = checked_frame(data, "select_top_k")
     top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
     flow = Dataflow(frame, columns, top_k.plan, number_of_routes(frame, routes))
+    payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
     with own_errors():
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
         named = flow.names(top_k.plan.known(draw.items)) if top_k.looks_up(schema) else []
     answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
+    payment.report = answer.report
     return SparkTopKRelease(answer, frame.sparkSession)
 
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
-use dpsel_core::accounting::{L0Bound, Privacy, conversion};
+use dpsel_core::accounting::{L0Bound, Privacy, composed, conversion};
 use dpsel_core::mechanisms::{
     Calibration, FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian,
     ReleaseStep, Sips, Steered,
@@ -67,9 +67,9 @@ pub(crate) fn read_report(report_json: &str) -> PyResult<()> {
 pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
     guarded(|| {
         if TopKReport::is_meant(report_json) {
-            return TopKReport::from_json(report_json)?.check();
+            return TopKReport::check_text(report_json);
         }
-        Ok(Report::from_json(report_json)?.check()?.differences)
+        Report::check_text(report_json)
     })
 }
 
@@ -77,13 +77,45 @@ pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
 pub(crate) fn validate_privacy(kind: &str, values: Vec<f64>) -> PyResult<()> {
-    let privacy = match (kind, values.as_slice()) {
-        ("pure_dp", &[epsilon]) => Privacy::PureDp { epsilon },
-        ("approx_dp", &[epsilon, delta]) => Privacy::ApproxDp { epsilon, delta },
-        ("zcdp", &[rho, delta]) => Privacy::Zcdp { rho, delta },
-        _ => return Err(internal("an unknown kind of privacy")),
-    };
+    let privacy = privacy_of(kind, &values)?;
     guarded(|| privacy.validate().map(drop))
+}
+
+fn privacy_of(kind: &str, values: &[f64]) -> PyResult<Privacy> {
+    match (kind, values) {
+        ("pure_dp", &[epsilon]) => Ok(Privacy::PureDp { epsilon }),
+        ("approx_dp", &[epsilon, delta]) => Ok(Privacy::ApproxDp { epsilon, delta }),
+        ("zcdp", &[rho, delta]) => Ok(Privacy::Zcdp { rho, delta }),
+        _ => Err(internal("an unknown kind of privacy")),
+    }
+}
+
+/// What two guarantees are together, as its kind and its numbers.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+pub(crate) fn composed_privacy(
+    first: (String, Vec<f64>),
+    second: (String, Vec<f64>),
+) -> PyResult<(&'static str, Vec<f64>)> {
+    let (first, second) = (privacy_of(&first.0, &first.1)?, privacy_of(&second.0, &second.1)?);
+    Ok(match guarded(|| composed(first, second))? {
+        Privacy::PureDp { epsilon } => ("pure_dp", vec![epsilon]),
+        Privacy::ApproxDp { epsilon, delta } => ("approx_dp", vec![epsilon, delta]),
+        Privacy::Zcdp { rho, delta } => ("zcdp", vec![rho, delta]),
+    })
+}
+
+/// The release of a report as a Gaussian mechanism: mu and the delta beside it, if it has that form.
+#[pyfunction]
+pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
+    guarded(|| {
+        if TopKReport::is_meant(report_json) {
+            return TopKReport::from_json(report_json).map(|_| None);
+        }
+        let report = Report::from_json(report_json)?;
+        let part = report.calibration.gaussian_part(report.request.max_items_per_user);
+        Ok(part.map(|part| (part.mu, part.delta)))
+    })
 }
 
 /// Check the range of `max_items_per_user`.

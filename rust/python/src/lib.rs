@@ -30,8 +30,8 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::accounting::{
-        calibrate, check_report, convert_zcdp, read_report, validate_bound, validate_greedy_frequency,
-        validate_policy, validate_privacy, validate_sips, validate_steered,
+        calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report, validate_bound,
+        validate_greedy_frequency, validate_policy, validate_privacy, validate_sips, validate_steered,
     };
     #[pymodule_export]
     use super::cluster::{

@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod conversion;
+mod cost;
 pub mod gaussian;
 mod params;
 mod search;
@@ -11,6 +12,7 @@ mod slack;
 
 pub use budget::Budget;
 pub use conversion::Conversion;
+pub use cost::{Cost, composed};
 pub use params::{L0Bound, Privacy};
 pub(crate) use search::{minimise, root};
 pub use slack::{DECISION_SLACK, RELEASE_SLACK, without_decision_slack};

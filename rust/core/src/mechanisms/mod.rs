@@ -5,6 +5,7 @@
 
 mod count_gaussian;
 mod count_laplace;
+mod gaussian_part;
 mod greedy;
 mod greedy_frequency;
 mod mad;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
+pub use gaussian_part::GaussianPart;
 pub use greedy::FillingOrder;
 pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use mad::Mad;

@@ -1,6 +1,7 @@
 //! The release: freshly built columns of the released items, and the report of what was enforced.
 
 mod report;
+mod sealed;
 mod write;
 
 use std::sync::Arc;
@@ -8,8 +9,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
-pub(crate) use report::checked_version;
 pub use report::{KeyStamp, Report};
+pub(crate) use report::{checked_commitment, checked_version};
+pub(crate) use sealed::{checked_fields, differences_of, sealed};
 pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 
 pub use crate::request::WEIGHT_COLUMN;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sealed::{checked_fields, differences_of, sealed};
+use crate::accounting::Cost;
 use crate::mechanisms::{Calibration, Guarantee};
 use crate::random::ReleaseKey;
 use crate::request::Request;
@@ -19,9 +21,12 @@ pub struct Report {
     pub chosen: Option<String>,
     /// Scales and thresholds of every round.
     pub calibration: Calibration,
-    /// The theorem behind it (derived from the mechanism, ignored when read back).
+    /// The theorem behind it (derived from the mechanism when read back).
     #[serde(default, skip_deserializing)]
     pub guarantee: Option<Guarantee>,
+    /// What the call costs (derived from the request when read back).
+    #[serde(default, skip_deserializing)]
+    pub cost: Option<Cost>,
     /// The release key's commitment.
     pub key: KeyStamp,
 }
@@ -39,22 +44,28 @@ impl Report {
     /// The report of a calibrated request.
     #[must_use]
     pub fn new(request: Request, calibration: Calibration, key: &ReleaseKey) -> Self {
+        let key = KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() };
+        Self::stamped(request, calibration, key)
+    }
+
+    fn stamped(request: Request, calibration: Calibration, key: KeyStamp) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
             guarantee: Some(request.mechanism.as_mechanism().guarantee()),
+            cost: Some(Cost::of_items(request.privacy, Cost::ADD_REMOVE)),
             request,
             chosen: None,
             calibration,
-            key: KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() },
+            key,
         }
     }
 
-    /// As indented JSON.
+    /// As indented JSON, with a fingerprint over all of it.
     ///
     /// # Errors
     /// [`Error::Internal`] never in practice: every field serialises.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|_| Error::Internal("the report does not serialise"))
+        sealed(self)
     }
 
     /// Read a report back.
@@ -62,7 +73,23 @@ impl Report {
     /// # Errors
     /// [`Error::Report`] if it is not one.
     pub fn from_json(json: &str) -> Result<Self> {
+        checked_fields(json)?;
         serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
+    }
+
+    /// Derive the whole report again from the request in its text: one sentence for each part that differs.
+    ///
+    /// # Errors
+    /// As [`Report::from_json`] and [`Report::check`].
+    pub fn check_text(json: &str) -> Result<Vec<String>> {
+        let report = Self::from_json(json)?;
+        let mut differences = report.check()?.differences;
+        // The numbers are told by `check`, in words; what is left is compared field by field.
+        let calibration = report.calibration.clone();
+        let mut derived = Self::stamped(report.request, calibration, report.key);
+        derived.chosen = report.chosen;
+        differences.extend(differences_of(json, &derived)?);
+        Ok(differences)
     }
 
     /// Calibrate again from the request alone and compare with the report's numbers.
@@ -73,9 +100,10 @@ impl Report {
     pub fn check(&self) -> Result<CheckOutcome> {
         checked_version(&self.version)?;
         let request = self.request.clone().validate()?;
-        let again = request.calibrate()?;
+        let again = request.calibrate_once()?;
         let mut differences = self.calibration.differences(&again);
         differences.extend(request.mechanism.flaw().map(str::to_owned));
+        differences.extend(checked_commitment(&self.key));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
         }
@@ -94,6 +122,12 @@ pub(crate) fn checked_version(version: &str) -> Result<()> {
     }
     let told: String = version.chars().take(20).collect();
     Err(Error::Report(format!("it is of version {told:?}, this is version {known}; check it with that")))
+}
+
+/// What is wrong with the form of a commitment: its content is random to everybody but the key's owner.
+pub(crate) fn checked_commitment(key: &KeyStamp) -> Option<String> {
+    let digits = key.commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (!digits || key.commitment.len() != 64).then(|| "the commitment is none of a key".into())
 }
 
 /// What [`Report::check`] found.
@@ -160,6 +194,26 @@ mod tests {
             test_key.check().unwrap().differences,
             ["made with insecure_test_key, so nothing is private"]
         );
+    }
+
+    #[test]
+    fn every_text_is_derived_again() {
+        let text = report().to_json().unwrap();
+        assert_eq!(Report::check_text(&text).unwrap(), Vec::<String>::new());
+        let again = |from: &str, to: &str| {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            Report::check_text(&changed).unwrap()
+        };
+        let field = |differences: Vec<String>| differences[0].clone();
+        assert!(field(again("exact composition", "inexact composition")).starts_with("guarantee.statement"));
+        assert!(field(again("add or remove one", "know any one")).starts_with("guarantee.neighbours"));
+        assert!(
+            field(again("\"neighbours\": \"add_remove\"", "\"neighbours\": \"swap\"")).starts_with("cost.")
+        );
+        assert!(field(again("\"user\": \"u\"", "\"user\": \"v\"")).starts_with("the fingerprint"));
+        assert!(field(again("\"cost\": {", "\"cost\": {\"own\": 1,")).starts_with("cost has a field"));
+        assert!(field(again("\"commitment\": \"", "\"commitment\": \"x")).starts_with("the commitment"));
     }
 
     #[test]

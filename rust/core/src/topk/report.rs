@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::mechanisms::TopKCalibration;
 use super::request::TopKRequest;
+use crate::accounting::Cost;
 use crate::mechanisms::Guarantee;
 use crate::random::ReleaseKey;
-use crate::release::{KeyStamp, checked_version};
+use crate::release::{KeyStamp, checked_commitment, checked_fields, checked_version, differences_of, sealed};
 use crate::{Error, Result};
 
 /// Parameters and calibrated values of one top-k. Made before any data is looked at.
@@ -22,9 +23,12 @@ pub struct TopKReport {
     pub chosen: Option<String>,
     /// Rates and thresholds.
     pub calibration: TopKCalibration,
-    /// The theorem behind it (derived from the mechanism, ignored when read back).
+    /// The theorem behind it (derived from the mechanism when read back).
     #[serde(default, skip_deserializing)]
     pub guarantee: Option<Guarantee>,
+    /// What the call costs (derived from the request when read back).
+    #[serde(default, skip_deserializing)]
+    pub cost: Option<Cost>,
     /// The release key's commitment.
     pub key: KeyStamp,
 }
@@ -35,22 +39,29 @@ impl TopKReport {
     /// # Errors
     /// As [`TopKRequest::calibrate`].
     pub fn new(request: TopKRequest, key: &ReleaseKey) -> Result<Self> {
+        let key = KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() };
+        let calibration = request.calibrate()?;
+        Self::stamped(request, calibration, key)
+    }
+
+    fn stamped(request: TopKRequest, calibration: TopKCalibration, key: KeyStamp) -> Result<Self> {
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").into(),
-            calibration: request.calibrate()?,
+            calibration,
             guarantee: Some(request.mechanism.as_mechanism().guarantee(request.neighbours)),
+            cost: Some(request.cost()?),
             top_k: request,
             chosen: None,
-            key: KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() },
+            key,
         })
     }
 
-    /// As indented JSON.
+    /// As indented JSON, with a fingerprint over all of it.
     ///
     /// # Errors
     /// [`Error::Internal`] never in practice: every field serialises.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|_| Error::Internal("the report does not serialise"))
+        sealed(self)
     }
 
     /// Whether the text is meant to be such a report.
@@ -65,7 +76,22 @@ impl TopKReport {
     /// # Errors
     /// [`Error::Report`] if it is not one.
     pub fn from_json(json: &str) -> Result<Self> {
+        checked_fields(json)?;
         serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
+    }
+
+    /// Derive the whole report again from the request in its text: one sentence for each part that differs.
+    ///
+    /// # Errors
+    /// As [`TopKReport::from_json`] and [`TopKReport::check`].
+    pub fn check_text(json: &str) -> Result<Vec<String>> {
+        let report = Self::from_json(json)?;
+        let mut differences = report.check()?;
+        // The numbers are told by `check`, in words; what is left is compared field by field.
+        let mut derived = Self::stamped(report.top_k, report.calibration, report.key)?;
+        derived.chosen = report.chosen;
+        differences.extend(differences_of(json, &derived)?);
+        Ok(differences)
     }
 
     /// Calibrate again from the request alone: one sentence per number that differs.
@@ -77,6 +103,7 @@ impl TopKReport {
         checked_version(&self.version)?;
         let again = self.top_k.clone().validate()?.calibrate()?;
         let mut differences = self.calibration.differences(&again);
+        differences.extend(checked_commitment(&self.key));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::mechanisms::{Neighbours, Parameters, TopKCalibration, TopKSpec, checked_rate};
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{Cost, L0Bound, Privacy};
 use crate::request::Columns;
 use crate::rounding::div_down;
 use crate::{Error, Result};
@@ -167,6 +167,20 @@ impl TopKRequest {
             k: self.k,
             neighbours: self.neighbours,
             bound: self.max_items_per_user,
+        }
+    }
+
+    /// What the call costs: its items, and its counts if these have a budget of their own.
+    ///
+    /// # Errors
+    /// As [`Cost::with_counts`].
+    pub fn cost(&self) -> Result<Cost> {
+        let neighbours = self.neighbours.name();
+        match self.counts {
+            PublishedCounts::None | PublishedCounts::Free => Ok(Cost::of_items(self.privacy, neighbours)),
+            PublishedCounts::Laplace { epsilon } => {
+                Cost::with_counts(self.privacy, Privacy::PureDp { epsilon }, neighbours)
+            }
         }
     }
 

@@ -28,7 +28,7 @@ pub use permute_flip_peel::PermuteFlipPeel;
 use super::counts::{Counts, Place};
 use super::levels::RATES;
 use super::ranking::Ranking;
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{Cost, L0Bound, Privacy};
 use crate::mechanisms::{Calibration, Guarantee};
 use crate::random::ReleaseKey;
 use crate::rounding::{mul_down, sqrt_down};
@@ -91,6 +91,15 @@ pub enum Neighbours {
 }
 
 impl Neighbours {
+    /// The relation as requests and costs name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AddRemove => Cost::ADD_REMOVE,
+            Self::Swap => "swap",
+        }
+    }
+
     /// The relation in words.
     #[must_use]
     pub fn words(self) -> &'static str {

@@ -1,0 +1,157 @@
+//! Releases as a Gaussian mechanism and a probability of anything: the form in which other accountants compose them.
+//!
+//! Theorem and proof: `docs/algorithms/accounting.md`, section 10.
+
+use super::{Calibration, Round};
+use crate::accounting::L0Bound;
+use crate::noise::{Noise, Threshold};
+use crate::rounding::{Interval, add_up, mul_up, sqrt_up};
+use crate::threshold::calibration::{noise_tail, novel_items_within};
+use crate::threshold::{Cap, Evidence, Publish};
+use crate::weighting::Weighting;
+
+/// A release that is, with probability at least 1 - `delta`, a Gaussian mechanism.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaussianPart {
+    /// An upper bound of the distance of the means of neighbours, in standard deviations.
+    pub mu: f64,
+    /// An upper bound of the probability that an item which one user alone holds is released.
+    pub delta: f64,
+}
+
+/// How far above the larger end the maximum over all users is looked for.
+const MARGINS: [f64; 7] = [1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.1, 1.0];
+
+impl Calibration {
+    /// The release as a Gaussian mechanism and a rest, if all its rounds have Gaussian noise and a proof of that form.
+    ///
+    /// # Contract
+    /// For users of at most `bound` items the theorem of section 10 holds with these numbers.
+    #[must_use]
+    pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
+        if let Some((rounds, publish)) = self.evidence() {
+            return of_evidence(&rounds, publish);
+        }
+        let parts = self.rounds.iter().map(|round| of_round(round, bound)).collect::<Option<Vec<_>>>()?;
+        let mu = root_of_squares(parts.iter().map(|part| part.mu));
+        let missed =
+            |left: Interval, part: &GaussianPart| left * (Interval::ONE - Interval::point(part.delta));
+        let delta = (Interval::ONE - parts.iter().fold(Interval::ONE, missed)).hi();
+        (!parts.is_empty()).then_some(GaussianPart { mu, delta }).filter(is_usable)
+    }
+}
+
+fn is_usable(part: &GaussianPart) -> bool {
+    part.mu.is_finite() && part.mu > 0.0 && part.delta > 0.0 && part.delta < 1.0
+}
+
+fn root_of_squares(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| Interval::point(value).square()).fold(Interval::ZERO, |a, b| a + b).sqrt().hi()
+}
+
+fn of_round(round: &Round, bound: L0Bound) -> Option<GaussianPart> {
+    let rule = round.rule.noisy()?;
+    let Noise::Gaussian { sigma } = rule.noise else { return None };
+    let norm = match round.weighting {
+        Weighting::Count => sqrt_up(bound.get().into()),
+        Weighting::EqualL2 => 1.0,
+        Weighting::PolicyL2(policy) => policy.norm().hi(),
+        Weighting::EqualL1 | Weighting::PolicyL1(_) | Weighting::Greedy(_) | Weighting::Mad(_) => {
+            return None;
+        }
+    };
+    let mu = (Interval::point(norm) / Interval::point(sigma)).hi();
+    let delta = least_delta(rule.noise, round.weighting, bound, rule.threshold)?;
+    Some(GaussianPart { mu, delta })
+}
+
+/// A delta, close above the smallest, that [`novel_items_within`] certifies.
+fn least_delta(noise: Noise, weighting: Weighting, bound: L0Bound, threshold: Threshold) -> Option<f64> {
+    let ends = [1, bound.get()].map(|items| missed(noise, threshold, weighting.weight(items), items));
+    let least = ends[0].max(ends[1]);
+    MARGINS
+        .map(|margin| mul_up(least, add_up(1.0, margin)))
+        .into_iter()
+        .find(|delta| *delta < 1.0 && novel_items_within(noise, weighting, bound, threshold, *delta))
+}
+
+/// An upper bound of the probability that one of so many items of this weight, held by nobody else, is released.
+fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
+    let q = noise_tail(noise, i128::from(threshold.units()) - i128::from(weight)).hi().min(1.0);
+    (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
+}
+
+fn of_evidence(rounds: &[&Evidence], publish: &Publish) -> Option<GaussianPart> {
+    let distance = |round: &&Evidence| match round.noise {
+        Noise::Gaussian { sigma } => Some((Interval::ONE / Interval::point(sigma)).hi()),
+        Noise::Laplace { .. } => None,
+    };
+    let mu = root_of_squares(rounds.iter().map(distance).collect::<Option<Vec<_>>>()?.into_iter());
+    // A cap is for users of at most so many items, so the largest of them stand for all.
+    let likely = |cap: &Cap| missed(publish.evidence_noise, publish.threshold, cap.weight, cap.items);
+    let delta = publish.caps.iter().map(likely).fold(0.0, f64::max);
+    Some(GaussianPart { mu, delta }).filter(is_usable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        CountGaussian, CountLaplace, Mad, Mechanism, PolicyGaussian, ReleaseStep, Sips, Steered,
+    };
+    use super::*;
+    use crate::accounting::Privacy;
+    use crate::accounting::gaussian::delta_upper;
+
+    fn bound(items: u64) -> L0Bound {
+        L0Bound::new(items).unwrap()
+    }
+
+    fn part(mechanism: &dyn Mechanism, privacy: Privacy, items: u64) -> Option<GaussianPart> {
+        mechanism.calibrate(privacy, bound(items)).unwrap().gaussian_part(bound(items))
+    }
+
+    #[test]
+    fn under_zcdp_the_parts_are_those_of_the_request() {
+        let (rho, delta) = (0.1, 1e-5);
+        let mechanisms: [&dyn Mechanism; 5] = [
+            &super::super::WeightedGaussian::default(),
+            &CountGaussian {},
+            &PolicyGaussian { alpha: 3.0, passes: 1, release: ReleaseStep::Noise },
+            &Sips::default(),
+            &Steered::default(),
+        ];
+        for mechanism in mechanisms {
+            for items in [1, 7, 300] {
+                let part = part(mechanism, Privacy::Zcdp { rho, delta }, items).unwrap();
+                assert!((part.mu * part.mu / 2.0 - rho).abs() < 1e-9, "{part:?}");
+                assert!(part.delta <= delta * (1.0 + 1e-6) && part.delta > 0.9 * delta, "{part:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn under_approximate_privacy_both_parts_are_within_it() {
+        let (epsilon, delta) = (1.0, 1e-5);
+        let several: [&dyn Mechanism; 2] = [&Sips::default(), &Steered::default()];
+        for mechanism in several {
+            for items in [1, 20, 300] {
+                let part = part(mechanism, Privacy::ApproxDp { epsilon, delta }, items).unwrap();
+                let total = part.delta + (1.0 - part.delta) * delta_upper(epsilon, part.mu);
+                assert!(total <= delta * (1.0 + 1e-6) && total > 0.99 * delta, "{part:?} {total}");
+            }
+        }
+        // One round is calibrated more closely than its two parts add up, to at most twice delta.
+        let part = part(&CountGaussian {}, Privacy::ApproxDp { epsilon, delta }, 20).unwrap();
+        let total = part.delta + (1.0 - part.delta) * delta_upper(epsilon, part.mu);
+        assert!(total > delta && total <= 2.0 * delta, "{part:?} {total}");
+    }
+
+    #[test]
+    fn what_is_not_gaussian_has_no_such_part() {
+        let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
+        assert_eq!(part(&CountLaplace {}, privacy, 5), None);
+        assert_eq!(part(&Mad { alpha: 3.0 }, privacy, 5), None);
+        let curve = Sips { release: ReleaseStep::Curve, ..Sips::default() };
+        assert_eq!(part(&curve, privacy, 5), None);
+    }
+}
