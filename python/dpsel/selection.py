@@ -122,7 +122,9 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
-    return Release(opened.select(job), opened.returns)
+    # n-grams are texts, whatever they were taken from.
+    restored = None if ngrams else opened.restored
+    return Release(opened.select(job), opened.returns, restored)
 
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:

@@ -121,7 +121,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         public_table=labels,
     )
     opened = open_columns(data, user, item, file_format)
-    return TopKRelease.from_core(opened.top_k(job), opened.returns)
+    return TopKRelease.from_core(opened.top_k(job), opened.returns, opened.restored)
 
 
 def top_k_from_counts(

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpsel.item_table import ItemTable
-from dpsel.release import CONVERSIONS
+from dpsel.release import converted
 from dpsel.report import Report, describe_mechanism, describe_privacy
 
 if TYPE_CHECKING:
     from dpsel import _core
+    from dpsel._restored import Restored
 
 __all__ = ["TopKRelease"]
 
@@ -36,7 +37,7 @@ class TopKRelease:
         counts: (epsilon = 0.5)-DP on top
     """
 
-    __slots__ = ("_counts", "_items", "_returns", "_table", "report")
+    __slots__ = ("_counts", "_items", "_restored", "_returns", "_table", "report")
 
     report: Report
     """What was enforced."""
@@ -48,15 +49,19 @@ class TopKRelease:
         table: ItemTable | None,
         returns: str,
         report: str,
+        restored: Restored | None = None,
     ) -> None:
         """Wrap what the core made."""
+        self._restored = restored
         self._items, self._counts, self._table, self._returns = items, counts, table, returns
         self.report = Report(report)
 
     @classmethod
-    def from_core(cls, core: _core.Release, returns: str) -> TopKRelease:
+    def from_core(
+        cls, core: _core.Release, returns: str, restored: Restored | None = None
+    ) -> TopKRelease:
         """Wrap the answer of rows."""
-        return cls(None, None, ItemTable(core), returns, core.report_json)
+        return cls(None, None, ItemTable(core), returns, core.report_json, restored)
 
     @classmethod
     def from_counts(cls, items: list[Any], counts: list[Any] | None, report: str) -> TopKRelease:
@@ -72,7 +77,7 @@ class TopKRelease:
         """
         if self._returns == "list":
             return self.to_pylist()
-        return CONVERSIONS[self._returns](self.to_table())
+        return converted(self.to_table(), self._returns, self._restored)
 
     @property
     def counts(self) -> list[int] | None:
@@ -131,8 +136,8 @@ class TopKRelease:
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Pickle the answer and the report only."""
-        return self._items, self._counts, self._table, self._returns, self.report
+        return self._items, self._counts, self._table, self._returns, self._restored, self.report
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Restore."""
-        self._items, self._counts, self._table, self._returns, self.report = state
+        self._items, self._counts, self._table, self._returns, self._restored, self.report = state

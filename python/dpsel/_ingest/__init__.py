@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dpsel import _core
 from dpsel._arguments import type_name
 from dpsel._ingest import _frames
+from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpsel._restored import Restored
     from dpsel.typing import FileFormat
 
 __all__ = ["Opened", "open_data"]
@@ -30,6 +32,7 @@ class Opened:
     top_k: Callable[[_core.Job], _core.Release]
     returns: str
     has_named_columns: bool = True
+    restored: Restored | None = None
 
 
 def open_data(data: object, *, columns: list[str], file_format: FileFormat | None) -> Opened:
@@ -43,6 +46,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     Raises:
         SchemaError: If it is nothing that can be read; the message has the fix.
         InvalidParameterError: If ``file_format`` does not apply.
+        DataError: If a table's own library fails to open it.
     """
     paths = _as_paths(data)
     if paths is not None:
@@ -54,7 +58,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         )
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return _open_object(data, columns)
+    return opened(lambda: _open_object(data, columns))
 
 
 def _open_object(data: object, columns: list[str]) -> Opened:
@@ -67,9 +71,9 @@ def _open_object(data: object, columns: list[str]) -> Opened:
             "dpsel.spark.select_top_k instead"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
-        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted.source, adapted.returns)
+        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return _open_stream(data, "table")
+        return _open_stream(_frames.Adapted(data, "table"))
     return _open_pairs(data)
 
 
@@ -80,15 +84,18 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
         lambda job: _core.count_batches(frames, job),
         lambda job: _core.top_k_batches(frames, job),
         adapted.returns,
+        restored=adapted.restored,
     )
 
 
-def _open_stream(stream: Any, returns: str) -> Opened:
+def _open_stream(adapted: _frames.Adapted) -> Opened:
+    stream: Any = adapted.source
     return Opened(
         lambda job: _core.select_stream(stream, job),
         lambda job: _core.count_stream(stream, job),
         lambda job: _core.top_k_stream(stream, job),
-        returns,
+        adapted.returns,
+        restored=adapted.restored,
     )
 
 

@@ -73,11 +73,12 @@ impl Job {
         test_key: Option<&[u8]>,
         threads: Option<i64>,
         memory_limit: Option<i64>,
-        progress: Option<Py<PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
         chosen: Option<String>,
         public_table: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
+        progress.map_or(Ok(()), check_progress)?;
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
@@ -86,7 +87,7 @@ impl Job {
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
-            progress,
+            progress: progress.map(|call| call.clone().unbind()),
             chosen,
         })
     }
@@ -100,6 +101,16 @@ fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prio
         batches.push(batch);
     }
     Ok(Arc::new(Prior::new(batches)))
+}
+
+/// It is called many times, so what cannot be called is refused before anything is read.
+fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    if given.is_callable() {
+        return Ok(());
+    }
+    let kind = given.get_type().name().map(|name| name.to_string()).unwrap_or_else(|_| "an object".into());
+    let fix = "pass a function, such as the update method of a progress bar, or leave it out";
+    Err(to_python(Error::parameter("progress", "a function of (done, total)", kind, fix)))
 }
 
 /// The public table is that of preferences for a selection, and the domain for top-k.

@@ -8,6 +8,8 @@ use crate::random::KeyKind;
 use crate::request::{Columns, NGrams};
 use crate::{Error, Result};
 
+/// The name of the Arrow extension type of pandas periods.
+const PERIOD: &str = "pandas.period";
 /// Most column names that an error lists.
 const LISTED: usize = 20;
 
@@ -34,6 +36,7 @@ impl Plan {
     pub(super) fn new(schema: &Schema, columns: &Columns, source: &str) -> Result<(Self, Positions)> {
         let positions = Positions::find(schema, columns, source)?;
         let user = schema.field(positions.user);
+        refuse_periods("user", user, source)?;
         let user_type = value_type(user.data_type());
         if key_kind(user_type).is_none() {
             return Err(refused("user", user.name(), user_type, source));
@@ -208,6 +211,7 @@ fn item_type(
     source: &str,
 ) -> Result<(String, DataType)> {
     let name = field.name();
+    refuse_periods("item", field, source)?;
     let data_type = match element_type(value_type(field.data_type())) {
         Some(_) if !single => {
             return Err(Error::Schema {
@@ -247,6 +251,25 @@ pub(super) fn refused(role: &str, name: &str, data_type: &DataType, source: &str
         what: format!("{role} column '{name}' of {source} has type {data_type}, which is not supported"),
         fix,
     }
+}
+
+/// pandas hands on a period as a bare number, and what it counts (months, days) in the metadata of its column: the number
+/// would be released without its meaning.
+fn refuse_periods(role: &str, field: &Field, source: &str) -> Result<()> {
+    let element = match value_type(field.data_type()) {
+        DataType::List(element) | DataType::LargeList(element) => Some(element.as_ref()),
+        _ => None,
+    };
+    if [Some(field), element].into_iter().flatten().all(|field| field.extension_type_name() != Some(PERIOD)) {
+        return Ok(());
+    }
+    Err(Error::Schema {
+        what: format!(
+            "{role} column '{}' of {source} holds pandas periods, which are bare numbers in Arrow",
+            field.name()
+        ),
+        fix: "convert it in pandas with astype(str), or with dt.to_timestamp()".into(),
+    })
 }
 
 /// For users only the kind matters: equal values are equal whatever their width.
