@@ -1,7 +1,7 @@
 """Column types that fresh columns of values have lost, given back to a release in the library of the input.
 
-Categories are those of the released items, sorted or in the order of the release, whatever the input's type lists: its
-categories may be made of unreleased rows, and so may their order and their numbers.
+Categories are those of the released items, sorted or in the order of the release, whatever the input's type
+lists: its categories may be made of unreleased rows, and so may their order and their numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ENUM: Final = "enum"
 
 @dataclass(frozen=True)
 class Restored:
-    """The declared types of some columns. It is pickled with a release, so it holds no category of the input."""
+    """The declared types of some columns. It is pickled with a release and holds no category of the input."""
 
     library: str
     columns: tuple[tuple[str, Any], ...]
@@ -58,7 +58,7 @@ def _pyarrow(table: Any, columns: tuple[tuple[str, Any], ...]) -> Any:
 def _fits(index: Any, categories: int) -> bool:
     """Whether an index type, narrow if the input had several dictionaries, can number the released items."""
     bits = index.bit_width - (0 if str(index).startswith("u") else 1)
-    return categories <= 1 << bits
+    return bool(categories <= 1 << bits)
 
 
 _BY_LIBRARY: Final[dict[str, Callable[[Any, tuple[tuple[str, Any], ...]], Any]]] = {

@@ -87,8 +87,8 @@ class Release:
 
         polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
         (of tuples, if there are several columns or weights); files and other Arrow producers give an
-        :class:`~dpsel.release.ItemTable`. Columns of categories (polars, pandas, pyarrow) have the released items
-        as their categories, and no others; the other forms of a release have plain columns.
+        :class:`~dpsel.release.ItemTable`. Columns of categories (polars, pandas, pyarrow) have the released
+        items as their categories, and no others; the other forms of a release have plain columns.
         """
         if self._items is None:
             self._items = converted(self._table, self._returns, self._restored)

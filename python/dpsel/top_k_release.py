@@ -57,9 +57,7 @@ class TopKRelease:
         self.report = Report(report)
 
     @classmethod
-    def from_core(
-        cls, core: _core.Release, returns: str, restored: Restored | None = None
-    ) -> TopKRelease:
+    def from_core(cls, core: _core.Release, returns: str, restored: Restored | None = None) -> TopKRelease:
         """Wrap the answer of rows."""
         return cls(None, None, ItemTable(core), returns, core.report_json, restored)
 

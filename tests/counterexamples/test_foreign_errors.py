@@ -1,4 +1,4 @@
-"""Known leak: libraries quote the value that they cannot convert, and the error of a reader was passed on with it."""
+"""Known leak: a reader's error quotes the value that it cannot convert, and was passed on with it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ ROWS = f"user,item\n1,5\n2,{SECRET}\n"
 def failing(first, error: BaseException):
     """Something that yields once, and then raises what quotes the secret, chained to another that does."""
     yield first
-    try:
-        raise KeyError(SECRET)
-    except KeyError as inner:
-        raise error from inner
+    raise error from KeyError(SECRET)
 
 
 class Indexed:
@@ -79,9 +76,7 @@ def csv(folder) -> str:
 
 
 SOURCES = {
-    "pyarrow dataset": lambda folder: pa.dataset.dataset(
-        csv(folder), format="csv", schema=pa.schema(TYPED)
-    ),
+    "pyarrow dataset": lambda folder: pa.dataset.dataset(csv(folder), format="csv", schema=pa.schema(TYPED)),
     "pyarrow scanner": lambda folder: pa.dataset.dataset(
         csv(folder), format="csv", schema=pa.schema(TYPED)
     ).scanner(),
@@ -182,7 +177,7 @@ def test_progress_that_cannot_be_called_is_refused_before_anything_is_read(given
 def test_an_exception_of_the_progress_function_is_the_callers_own() -> None:
     """It sees no data, only numbers of bytes or rows."""
 
-    def stop(done: int, total: int) -> None:
+    def stop(*_: int) -> None:
         raise LookupError("own")
 
     with pytest.raises(LookupError, match="own"):

@@ -31,6 +31,6 @@ def opened(step: Callable[[], T]) -> T:
         name = type(error).__name__
     # Raised behind the handler: in it Python would chain the exception to this one, text and all.
     raise DataError(
-        f"the source of the data failed: it raised {name} when it was opened; its message may quote a value and "
-        "is left out, so read the source without dpsel to see it"
+        f"the source of the data failed: it raised {name} when it was opened; its message may quote a value "
+        "and is left out, so read the source without dpsel to see it"
     )

@@ -63,11 +63,13 @@ def _polars(data: Any, columns: list[str]) -> Adapted | None:
         raise _no_table("polars", data, "pass a DataFrame or a LazyFrame")
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
-    return Adapted(_polars_readable(narrow, narrow.schema), "polars", restored=_polars_types(data.schema, columns))
+    return Adapted(
+        _polars_readable(narrow, narrow.schema), "polars", restored=_polars_types(data.schema, columns)
+    )
 
 
 def _polars_readable(frame: Any, schema: Any) -> Any:
-    """Columns of nulls as booleans, which have the same values: none. polars exports them as no Arrow reader expects."""
+    """Return columns of nulls as booleans without values: polars exports the former as no reader expects."""
     import polars as pl
 
     readable = {pl.Null: pl.Boolean, pl.List(pl.Null): pl.List(pl.Boolean)}
@@ -76,7 +78,7 @@ def _polars_readable(frame: Any, schema: Any) -> Any:
 
 
 def _polars_types(schema: Any, columns: list[str]) -> Restored:
-    """What fresh columns of texts and booleans are to become again. The names after the first are those of items."""
+    """Return what fresh columns are to become again. The names after the first are those of items."""
     import polars as pl
 
     # Before version 2 a Categorical lists all categories that the process has ever seen.
@@ -132,8 +134,8 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
         pass
     # Raised behind the handler, which would chain the exception of the conversion to it.
     raise SchemaError(
-        "pandas cannot export these columns to Arrow, most often because a column mixes types or has integers "
-        "beyond 64 bits; give each column one type, for example with astype('string')"
+        "pandas cannot export these columns to Arrow, most often because a column mixes types or has "
+        "integers beyond 64 bits; give each column one type, for example with astype('string')"
     )
 
 
@@ -141,13 +143,13 @@ def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
     there = Counter(names)
     if twice := next((name for name in columns if there[name] > 1), None):
         raise SchemaError(
-            f"the pandas DataFrame has several columns named '{twice}', and user= and item= must each name one; "
-            "rename them, for example with data.columns = [...]"
+            f"the pandas DataFrame has several columns named '{twice}', and user= and item= must each name "
+            "one; rename them, for example with data.columns = [...]"
         )
 
 
 def _pandas_types(data: Any, columns: list[str]) -> Restored:
-    """Categories of items are to become categories again; those of periods would be released as bare numbers."""
+    """Return which items are to become categories again; those of periods would come out as bare numbers."""
     import pandas as pd
 
     lost = []
@@ -185,7 +187,7 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
 
 
 def _pyarrow_types(schema: Any, columns: list[str]) -> Restored:
-    """Dictionaries of items are to become dictionaries again, with indices of the same type."""
+    """Return which items are to become dictionaries again, and the types of their indices."""
     import pyarrow.types as pt
 
     lost = []

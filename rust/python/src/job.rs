@@ -5,11 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
-use dpsel_core::ingest::{Prior, Source};
+use dpsel_core::ingest::{Prior, PublicList, Source};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
@@ -19,6 +17,7 @@ use pyo3::prelude::*;
 use crate::error::{guarded, internal, parse_request, to_python};
 use crate::link::Producer;
 use crate::pairs::Pairs;
+use crate::topk::read_list;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -40,14 +39,7 @@ pub(crate) enum Asked {
     /// The items that may be published.
     Select(Request),
     /// The items that most users hold.
-    TopK(TopKRequest, Option<Domain>),
-}
-
-/// The items of a public list, in batches of one schema.
-#[derive(Clone)]
-pub(crate) struct Domain {
-    pub(crate) schema: SchemaRef,
-    pub(crate) batches: Vec<RecordBatch>,
+    TopK(TopKRequest, Option<PublicList>),
 }
 
 impl Asked {
@@ -122,7 +114,7 @@ fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> P
         return Ok(Asked::Select(request));
     }
     let request = guarded(|| TopKRequest::from_json(request_json))?;
-    let read = |domain| Domain::read(domain, request.columns.as_ref());
+    let read = |domain| read_list(domain, request.columns.as_ref());
     let domain = public_table.map(read).transpose()?;
     Ok(Asked::TopK(request, domain))
 }

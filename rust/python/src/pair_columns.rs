@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::Field;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
 use dpsel_core::Error;
+use dpsel_core::ingest::VALUELESS;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyInt, PyString};
 
@@ -89,7 +90,12 @@ impl Column {
             Some((_, Builder::Date(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Datetime(builder))) => Arc::new(builder.finish()),
         };
-        (Field::new(&self.name, array.data_type().clone(), false), array)
+        let field = Field::new(&self.name, array.data_type().clone(), false);
+        match self.typed {
+            // Text only stands in here: a public list may have any type beside a column without values.
+            None => (field.with_metadata([(VALUELESS.into(), String::new())].into()), array),
+            Some(_) => (field, array),
+        }
     }
 
     fn kind_of(&self, value: &Bound<'_, PyAny>, position: u64) -> PyResult<Kind> {

@@ -10,6 +10,7 @@ mod lists;
 mod plan;
 mod pool;
 mod prior;
+mod public;
 mod schema;
 mod stream;
 #[cfg(test)]
@@ -23,7 +24,9 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 
+pub use plan::VALUELESS;
 pub use prior::Prior;
+pub use public::PublicList;
 pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
@@ -113,23 +116,65 @@ pub fn read(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Contributions> {
-    match source {
-        Source::Stream(reader) => {
-            let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
-            let schema = plan.item_schema()?;
-            let order = preference.order(columns, &plan, key)?;
-            let builder = ContributionsBuilder::new(schema.layout(), control);
-            stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema, &order)
+    Opened::new(source, columns)?.read(columns, preference, key, control)
+}
+
+/// As [`read`], beside a public list, which is checked before any row is read: it comes back in the types of the data.
+///
+/// # Errors
+/// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.
+pub(crate) fn read_beside(
+    source: Source,
+    list: Option<&PublicList>,
+    columns: &Columns,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<(Contributions, Option<Source>)> {
+    let opened = Opened::new(source, columns)?;
+    let list = list.map(|list| list.in_types_of(opened.plan(), columns)).transpose()?;
+    Ok((opened.read(columns, Preference::Any, key, control)?, list))
+}
+
+/// A source whose columns are known.
+enum Opened {
+    Stream(Box<dyn RecordBatchReader + Send>, plan::Plan, plan::Positions),
+    Files(files::Files),
+}
+
+impl Opened {
+    fn new(source: Source, columns: &Columns) -> Result<Self> {
+        match source {
+            Source::Stream(reader) => {
+                let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
+                Ok(Self::Stream(reader, plan, positions))
+            }
+            Source::Files(paths, format) => files::Files::open(&paths, format, columns).map(Self::Files),
         }
-        Source::Files(paths, format) => {
-            let files = files::Files::open(&paths, format, columns)?;
-            let schema = files.plan().item_schema()?;
-            let order = preference.order(columns, files.plan(), key)?;
-            let builder = ContributionsBuilder::new(schema.layout(), control);
-            let plan = files.plan().clone();
-            files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-            builder.finish(schema, &order)
+    }
+
+    fn plan(&self) -> &plan::Plan {
+        match self {
+            Self::Stream(_, plan, _) => plan,
+            Self::Files(files) => files.plan(),
         }
+    }
+
+    fn read(
+        self,
+        columns: &Columns,
+        preference: Preference<'_>,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<Contributions> {
+        let plan = self.plan().clone();
+        let schema = plan.item_schema()?;
+        let order = preference.order(columns, &plan, key)?;
+        let builder = ContributionsBuilder::new(schema.layout(), control);
+        let encoder = || encode::Encoder::new(&plan, key, builder.worker());
+        match self {
+            Self::Stream(reader, _, positions) => stream::read(reader, positions, control, &encoder)?,
+            Self::Files(files) => files.read(control, &encoder)?,
+        }
+        builder.finish(schema, &order)
     }
 }

@@ -8,6 +8,8 @@ use crate::random::KeyKind;
 use crate::request::{Columns, NGrams};
 use crate::{Error, Result};
 
+/// The key in the metadata of a column which stands in for one whose type nobody knows, since it has no values.
+pub const VALUELESS: &str = "dpsel:valueless";
 /// The name of the Arrow extension type of pandas periods.
 const PERIOD: &str = "pandas.period";
 /// Most column names that an error lists.
@@ -19,6 +21,8 @@ pub(super) struct Plan {
     user: (String, DataType),
     items: Vec<(String, DataType)>,
     ngrams: Option<NGrams>,
+    /// Whether the items' types stand for no value at all.
+    valueless: bool,
 }
 
 /// Positions of the user and item columns in one schema.
@@ -48,7 +52,8 @@ impl Plan {
             .map(|&at| item_type(schema.field(at), single, columns.ngrams, source))
             .collect::<Result<_>>()?;
         let user = (user.name().clone(), user_type.clone());
-        Ok((Self { user, items, ngrams: columns.ngrams }, positions))
+        let valueless = positions.items.iter().any(|&at| schema.field(at).metadata().contains_key(VALUELESS));
+        Ok((Self { user, items, ngrams: columns.ngrams, valueless }, positions))
     }
 
     /// The plan for rows of both sources: the wider type where the families agree.
@@ -70,7 +75,12 @@ impl Plan {
         };
         let user = join(self.user, &other.user.1, true)?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
-        Ok(Self { user, items: items.collect::<Result<_>>()?, ngrams: self.ngrams })
+        Ok(Self {
+            user,
+            items: items.collect::<Result<_>>()?,
+            ngrams: self.ngrams,
+            valueless: self.valueless,
+        })
     }
 
     /// Names and types of the item columns of the release.
@@ -81,20 +91,10 @@ impl Plan {
         ItemSchema::new(self.items.iter().map(|(name, t)| (name.as_str(), t)))
     }
 
-    /// Check that another table's items can be equal to those of this one.
-    ///
-    /// # Errors
-    /// [`Error::Schema`] naming the column and the two types.
-    pub(super) fn same_items(&self, other: &Self, source: &str) -> Result<()> {
-        for ((name, ours), (_, theirs)) in self.items.iter().zip(&other.items) {
-            if same_family(ours, theirs).is_none() {
-                return Err(Error::Schema {
-                    what: format!("column '{name}' of {source} has type {theirs}, but {ours} in the data"),
-                    fix: format!("give the items of {source} the type that they have in the data"),
-                });
-            }
-        }
-        Ok(())
+    /// Names of the item columns and the types that values of theirs can have: the null type if there are none.
+    pub(super) fn items(&self) -> impl Iterator<Item = (&str, &DataType)> {
+        let kind = |found| if self.valueless { &DataType::Null } else { found };
+        self.items.iter().map(move |(name, data_type)| (name.as_str(), kind(data_type)))
     }
 
     pub(super) fn ngrams(&self) -> Option<NGrams> {
