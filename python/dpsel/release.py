@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpsel import _core
+    from dpsel._restored import Restored
 
 __all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "check"]
 
@@ -40,6 +41,12 @@ CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
     "list": ItemTable.to_pylist,
     "table": lambda table: table,
 }
+
+
+def converted(table: ItemTable, returns: str, restored: Restored | None) -> Any:
+    """Return the items as a table of the kind, and with the types, that came in."""
+    items = CONVERSIONS[returns](table)
+    return items if restored is None else restored(items)
 
 
 class Release(Generic[ItemsT]):
@@ -63,15 +70,15 @@ class Release(Generic[ItemsT]):
         released with a probability that grows with the weight, even odds at: 14
     """
 
-    __slots__ = ("_items", "_returns", "_table", "report")
+    __slots__ = ("_items", "_restored", "_returns", "_table", "report")
 
     report: Report
     """What was enforced."""
 
-    def __init__(self, core: _core.Release, returns: str) -> None:
-        """Wrap the compiled release; ``returns`` is the kind of table for :attr:`items`."""
+    def __init__(self, core: _core.Release, returns: str, restored: Restored | None = None) -> None:
+        """Wrap the compiled release; ``returns`` and ``restored`` are kind and types of :attr:`items`."""
         self._table = ItemTable(core)
-        self._returns = returns
+        self._returns, self._restored = returns, restored
         self._items: Any = None
         self.report = Report(core.report_json)
 
@@ -81,10 +88,11 @@ class Release(Generic[ItemsT]):
 
         polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
         (of tuples, if there are several columns or weights); files and other Arrow producers give an
-        :class:`~dpsel.release.ItemTable`.
+        :class:`~dpsel.release.ItemTable`. Columns of categories (polars, pandas, pyarrow) have the released
+        items as their categories, and no others; the other forms of a release have plain columns.
         """
         if self._items is None:
-            self._items = CONVERSIONS[self._returns](self._table)
+            self._items = converted(self._table, self._returns, self._restored)
         items: ItemsT = self._items
         return items
 
@@ -171,13 +179,13 @@ class Release(Generic[ItemsT]):
         text = html.escape(str(self)).replace("\n", "<br>")
         return f"<div><p>{text}</p><table><tr>{head}</tr>{body}</table>{more}</div>"
 
-    def __getstate__(self) -> tuple[ItemTable, str, Report]:
-        """Pickle the released items and the report only."""
-        return self._table, self._returns, self.report
+    def __getstate__(self) -> tuple[ItemTable, str, Restored | None, Report]:
+        """Pickle the released items, their declared types and the report only."""
+        return self._table, self._returns, self._restored, self.report
 
-    def __setstate__(self, state: tuple[ItemTable, str, Report]) -> None:
+    def __setstate__(self, state: tuple[ItemTable, str, Restored | None, Report]) -> None:
         """Restore; the table of the kind that came in is made again when asked for."""
-        self._table, self._returns, self.report = state
+        self._table, self._returns, self._restored, self.report = state
         self._items = None
 
 

@@ -162,8 +162,10 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
+    # n-grams are texts, whatever they were taken from.
+    restored = None if ngrams else opened.restored
     payment = begin_call(privacy, private=insecure_test_key is None)
-    release: Release[Any] = Release(opened.select(job), opened.returns)
+    release: Release[Any] = Release(opened.select(job), opened.returns, restored)
     payment.report = release.report
     return release
 

@@ -105,8 +105,9 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         privacy: The guarantee.
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
         domain: The items that can be picked, a public list; items of it that nobody holds have count 0,
-            and rows of other items do not matter. Without it the items of the data are secret, which
-            needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
+            and rows of other items do not matter. They have the type of the column, or are text that is
+            written like its values (``"12"``, ``"2024-01-31"``). Without it the items of the data are secret,
+            which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
             ``"free"`` those that the mechanism has anyway.
@@ -123,8 +124,9 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
 
     Raises:
         InvalidParameterError: If a parameter is out of range or does not fit another one.
-        SchemaError: If a column is missing or has a type that cannot be a user or an item.
-        DataError: If the rows break a rule, such as a null user.
+        SchemaError: If a column is missing or has a type that cannot be a user or an item, or the domain has
+            items of another type than the column.
+        DataError: If the rows break a rule, such as a null user, or their source fails.
         FileError: If a file cannot be read.
         CalibrationError: If the budget is too small.
 
@@ -160,7 +162,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     payment = begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
     )
-    release: TopKRelease[Any] = TopKRelease.from_core(opened.top_k(job), opened.returns)
+    release: TopKRelease[Any] = TopKRelease.from_core(opened.top_k(job), opened.returns, opened.restored)
     payment.report = release.report
     return release
 

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
-from dpsel.release import CONVERSIONS
+from dpsel.release import converted
 from dpsel.report import Report, describe_mechanism, describe_privacy, notation
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
     from dpsel import _core
+    from dpsel._restored import Restored
 
 __all__ = ["TopKRelease"]
 
@@ -37,7 +38,7 @@ class TopKRelease(Generic[ItemsT]):
         counts: (epsilon = 0.5)-DP on top, (epsilon = 1.5)-DP in all
     """
 
-    __slots__ = ("_counts", "_items", "_returns", "_table", "report")
+    __slots__ = ("_counts", "_items", "_restored", "_returns", "_table", "report")
 
     report: Report
     """What was enforced."""
@@ -49,15 +50,17 @@ class TopKRelease(Generic[ItemsT]):
         table: ItemTable | None,
         returns: str,
         report: str,
+        restored: Restored | None = None,
     ) -> None:
         """Wrap what the core made."""
+        self._restored = restored
         self._items, self._counts, self._table, self._returns = items, counts, table, returns
         self.report = Report(report)
 
     @classmethod
-    def from_core(cls, core: _core.Release, returns: str) -> TopKRelease:
+    def from_core(cls, core: _core.Release, returns: str, restored: Restored | None = None) -> TopKRelease:
         """Wrap the answer of rows."""
-        return cls(None, None, ItemTable(core), returns, core.report_json)
+        return cls(None, None, ItemTable(core), returns, core.report_json, restored)
 
     @classmethod
     def from_counts(cls, items: list[Any], counts: list[Any] | None, report: str) -> TopKRelease:
@@ -72,7 +75,9 @@ class TopKRelease(Generic[ItemsT]):
         (if counts were asked for).
         """
         made: Any = (
-            self.to_pylist() if self._returns == "list" else CONVERSIONS[self._returns](self.to_table())
+            self.to_pylist()
+            if self._returns == "list"
+            else converted(self.to_table(), self._returns, self._restored)
         )
         items: ItemsT = made
         return items
@@ -135,8 +140,8 @@ class TopKRelease(Generic[ItemsT]):
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Pickle the answer and the report only."""
-        return self._items, self._counts, self._table, self._returns, self.report
+        return self._items, self._counts, self._table, self._returns, self._restored, self.report
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Restore."""
-        self._items, self._counts, self._table, self._returns, self.report = state
+        self._items, self._counts, self._table, self._returns, self._restored, self.report = state

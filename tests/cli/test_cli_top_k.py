@@ -86,3 +86,53 @@ def test_a_plan_has_a_row_for_every_k_and_mechanism(dpsel_run) -> None:
     assert [row["k"] for row in rows] == [10, 10, 100, 100]
     assert rows[0]["loss_95"] < rows[2]["loss_95"]
     assert "Joint()" in dpsel_run("plan-top-k", "--epsilon", "1", "--k", "10", "--items", "5000").out
+
+
+def test_a_domain_of_numbers_in_a_text_file(dpsel_run, folder) -> None:
+    """A file of lines is text; beside a column of integers it used to name none of them, without a word."""
+    path, menu = folder / "numbers.ndjson", folder / "numbers.txt"
+    path.write_text("".join(f'{{"user": {user}, "item": 12}}\n' for user in range(300)))
+    menu.write_text("".join(f"{number}\n" for number in range(1000)))
+    more = ("--k", "1", "--epsilon", "5", "--domain", str(menu))
+    run = dpsel_run(*arguments(path, *more))
+    assert run.code == 0, run.err
+    assert run.out.splitlines()[1].startswith("12,")
+    menu.write_text("12\ntwelve\n")
+    run = dpsel_run(*arguments(path, *more))
+    assert run.code != 0
+    assert "has an item at position 1 that column 'item' of the data, which has integers" in run.err
+    assert "twelve" not in run.err
+
+
+def test_lines_of_a_domain_end_with_line_feeds_only(dpsel_run, folder) -> None:
+    """A byte order mark is no part of the first item, and other separators of Unicode are parts of theirs."""
+    items = ["first", "a\u2028b", "c\x0bd\x0ce", "f\x85g", " h "]
+    path, menu = folder / "lines.ndjson", folder / "lines.txt"
+    rows = [{"user": user, "item": item} for user in range(300) for item in items]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    others = [f"other {number}" for number in range(500)]
+    for end in ("\n", "\r\n"):
+        menu.write_bytes(("\ufeff" + end.join([*items, "", *others]) + end).encode())
+        more = (
+            "--k",
+            "5",
+            "--epsilon",
+            "9",
+            "--domain",
+            str(menu),
+            "--unordered",
+            "--output-format",
+            "ndjson",
+        )
+        run = dpsel_run(*arguments(path, *more))
+        assert run.code == 0, run.err
+        assert [json.loads(line)["item"] for line in run.out.split("\n") if line] == sorted(items)
+
+
+def test_a_domain_that_is_no_text_is_refused(dpsel_run, folder, sales) -> None:
+    menu = folder / "odd.txt"
+    menu.write_bytes(b"tea\n\xff\xfe\n")
+    run = dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu)))
+    assert run.code != 0
+    assert "--domain needs a file of UTF-8 text" in run.err
+    assert "Traceback" not in run.err

@@ -116,7 +116,12 @@ def test_priors_of_texts_and_of_several_columns(mechanism) -> None:
 
 
 def test_a_prior_of_another_type_is_refused() -> None:
-    for wrong, match in [({"1": 2}, "prior="), ({1.5: 2}, "float"), ({(1, 2): 2}, "tuple")]:
+    for wrong, match in [
+        ({"01": 2}, "prior="),
+        ({b"1": 2}, "prior="),
+        ({1.5: 2}, "float"),
+        ({(1, 2): 2}, "tuple"),
+    ]:
         with pytest.raises(DpselError, match=match):
             select(
                 table([(1, 1)]),

@@ -301,12 +301,12 @@ def test_an_empty_lazy_frame():
     assert select(lazy).items.height == 0
 
 
-def test_a_failing_lazy_frame_passes_its_exception_through():
+def test_a_failing_lazy_frame_is_an_error_and_nothing_is_released():
     def fail(_):
         raise ZeroDivisionError
 
     lazy = pl.from_arrow(arrow()).lazy().map_batches(fail, schema={"user": pl.String, "item": pl.String})
-    with pytest.raises((ZeroDivisionError, pl.exceptions.ComputeError)):
+    with pytest.raises(dpsel.exceptions.DataError, match="ZeroDivisionError|ComputeError"):
         select(lazy)
 
 
@@ -316,17 +316,18 @@ def test_a_failing_reader_is_an_error_and_nothing_is_released():
         raise RuntimeError("torn")
 
     schema = arrow().select(["user", "item"]).schema
-    with pytest.raises(dpsel.exceptions.DataError, match="torn"):
+    with pytest.raises(dpsel.exceptions.DataError, match=f"broke off with an error after {len(ROWS)} rows"):
         select(pa.RecordBatchReader.from_batches(schema, batches()))
 
 
-def test_an_exception_of_the_stream_method_passes_through():
+def test_an_exception_of_the_stream_method_is_an_error_and_keeps_its_words():
     class Failing:
         def __arrow_c_stream__(self, requested_schema=None):
             raise KeyError("own")
 
-    with pytest.raises(KeyError, match="own"):
+    with pytest.raises(dpsel.exceptions.DataError, match="raised KeyError when it was opened") as caught:
         select(Failing())
+    assert "own" not in str(caught.value)
 
 
 def test_spark_is_recognised_before_the_arrow_protocol():
@@ -369,7 +370,7 @@ def test_tables_that_cannot_be_read(data, message):
     with pytest.raises(SchemaError, match=message) as caught:
         select(data)
     assert "secret value" not in str(caught.value)
-    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize(

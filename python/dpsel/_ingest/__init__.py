@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from dpsel import _core
 from dpsel._arguments import type_name
 from dpsel._ingest import _frames
+from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpsel._restored import Restored
     from dpsel.typing import FileFormat
 
 __all__ = ["Opened", "is_read_once", "open_data"]
@@ -31,6 +33,7 @@ class Opened:
     top_k: Callable[[_core.Job], _core.Release]
     returns: str
     has_named_columns: bool = True
+    restored: Restored | None = None
 
 
 def open_data(data: object, *, columns: list[str], file_format: FileFormat | None) -> Opened:
@@ -44,6 +47,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     Raises:
         SchemaError: If it is nothing that can be read; the message has the fix.
         InvalidParameterError: If ``file_format`` does not apply.
+        DataError: If a table's own library fails to open it.
     """
     paths = _as_paths(data)
     if paths is not None:
@@ -56,7 +60,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         )
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return _open_object(data, columns)
+    return opened(lambda: _open_object(data, columns))
 
 
 def _open_object(data: object, columns: list[str]) -> Opened:
@@ -82,6 +86,7 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
         lambda job: _core.count_batches(frames, job),
         lambda job: _core.top_k_batches(frames, job),
         adapted.returns,
+        restored=adapted.restored,
     )
 
 
@@ -92,6 +97,7 @@ def _open_stream(adapted: _frames.Adapted) -> Opened:
         lambda job: _core.count_stream(stream, job, found),
         lambda job: _core.top_k_stream(stream, job, found),
         adapted.returns,
+        restored=adapted.restored,
     )
 
 

@@ -6,12 +6,14 @@ projected. Nor is it if there are no other columns, because in most libraries it
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._ingest import _objects
+from dpsel._restored import ENUM, Restored
 from dpsel.exceptions import DpselError, SchemaError
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Adapted:
     in_batches: bool = False
     found: list[str] = field(default_factory=list)
     """Columns without a declared type."""
+    restored: Restored | None = None
 
 
 class _Capsule:
@@ -48,68 +51,168 @@ def _narrows(columns: list[str], names: Iterable[object]) -> bool:
     return 0 < len(columns) < len(there) and set(columns) <= set(there)
 
 
+def _no_table(library: str, data: object, fix: str) -> SchemaError:
+    return SchemaError(f"a {library} {type(data).__name__} is not a table of rows; {fix}")
+
+
 def _polars(data: Any, columns: list[str]) -> Adapted | None:
     kind = type(data).__name__
     if kind == "LazyFrame":
-        return Adapted(_polars_batches(data, columns), "polars", in_batches=True)
+        batches, restored = _polars_batches(data, columns)
+        return Adapted(batches, "polars", in_batches=True, restored=restored)
     if kind == "Series" and not hasattr(data, "columns"):
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
-    if not hasattr(data, "__arrow_c_stream__"):
-        raise SchemaError("this polars object exports no Arrow stream; pass a DataFrame, or update polars")
+    if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
+        raise _no_table("polars", data, "pass a DataFrame or a LazyFrame")
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
-    return Adapted(data[columns] if _narrows(columns, data.columns) else data, "polars")
+    narrow = data[columns] if _narrows(columns, data.columns) else data
+    return Adapted(
+        _polars_readable(narrow, narrow.schema), "polars", restored=_polars_types(data.schema, columns)
+    )
 
 
-def _polars_batches(lazy: Any, columns: list[str]) -> Iterable[Any]:
+def _polars_readable(frame: Any, schema: Any) -> Any:
+    """Return columns of nulls as booleans without values: polars exports the former as no reader expects."""
+    import polars as pl
+
+    readable = {pl.Null: pl.Boolean, pl.List(pl.Null): pl.List(pl.Boolean)}
+    types = {name: readable[dtype] for name, dtype in schema.items() if dtype in readable}
+    return frame.cast(types) if types else frame
+
+
+def _polars_types(schema: Any, columns: list[str]) -> Restored:
+    """Return what fresh columns are to become again. The names after the first are those of items."""
+    import polars as pl
+
+    # Before version 2 a Categorical lists all categories that the process has ever seen.
+    has_closed_pools = int(pl.__version__.partition(".")[0]) >= 2  # noqa: PLR2004 - the version
+    lost: list[tuple[str, Any]] = []
+    for name in dict.fromkeys(columns[1:]):
+        dtype = schema.get(name)
+        dtype = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
+        if isinstance(dtype, pl.Enum):
+            lost.append((name, ENUM))
+        elif isinstance(dtype, pl.Null) or (isinstance(dtype, pl.Categorical) and has_closed_pools):
+            lost.append((name, dtype))
+    return Restored("polars", tuple(lost))
+
+
+def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Restored]:
     schema = lazy.collect_schema()
+    restored = _polars_types(schema, columns)
     if _narrows(columns, schema.names()):
         lazy = lazy.select(columns)
         schema = lazy.collect_schema()
+    lazy = _polars_readable(lazy, schema)
+    schema = lazy.collect_schema()
     if not hasattr(lazy, "collect_batches"):
         raise SchemaError(
             "this version of polars cannot stream a LazyFrame; pass data.collect(), or update polars"
         )
     # The empty frame first: a query without rows yields no batch, and then the types would be unknown.
-    return chain([schema.to_frame()], lazy.collect_batches(maintain_order=False, engine="streaming"))
+    batches = lazy.collect_batches(maintain_order=False, engine="streaming")
+    return chain([schema.to_frame()], batches), restored
 
 
 def _pandas(data: Any, columns: list[str]) -> Adapted | None:
-    if not hasattr(data, "columns"):
+    if type(data).__name__ in {"Series", "Index"} or type(data).__name__.endswith("Index"):
         raise SchemaError("a pandas Series or Index has no user column; pass a DataFrame with both columns")
+    if not hasattr(data, "columns") or not hasattr(data, "dtypes"):
+        raise _no_table("pandas", data, "pass the DataFrame itself")
     if not hasattr(data, "__arrow_c_stream__"):
         raise SchemaError(
             "this version of pandas exports no Arrow stream; update to pandas 2.2, "
             "or pass pyarrow.Table.from_pandas(data)"
         )
+    _refuse_duplicates(columns, data.columns)
     if _narrows(columns, data.columns):
         data = data[columns]
-    found = _objects.found_in(data, columns)
+    elif not data.columns.is_unique:
+        # A column is missing, which the core reports; pandas would complain of the other columns.
+        data = data.loc[:, ~data.columns.duplicated()].head(0)
+    restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
     try:
         stream = _objects.as_arrow(data, columns, found) if found else _Capsule(data.__arrow_c_stream__())
-        return Adapted(stream, "pandas", found=found)
+        return Adapted(stream, "pandas", found=found, restored=restored)
     except DpselError:
         raise
-    except (TypeError, ValueError):
-        # The exception of the conversion quotes a value, so it is not chained.
+    except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
+        pass
+    # Raised behind the handler, which would chain the exception of the conversion to it.
+    raise SchemaError(
+        "pandas cannot export these columns to Arrow, most often because a column mixes types or has "
+        "integers beyond 64 bits; give each column one type, for example with astype('string')"
+    )
+
+
+def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
+    there = Counter(names)
+    if twice := next((name for name in columns if there[name] > 1), None):
         raise SchemaError(
-            "pandas cannot export these columns to Arrow, most often because a column mixes types; "
-            "give each column one type, for example with astype('string')"
-        ) from None
+            f"the pandas DataFrame has several columns named '{twice}', and user= and item= must each name "
+            "one; rename them, for example with data.columns = [...]"
+        )
+
+
+def _pandas_types(data: Any, columns: list[str]) -> Restored:
+    """Return which items are to become categories again; those of periods would come out as bare numbers."""
+    import pandas as pd
+
+    lost = []
+    for name in dict.fromkeys(columns):
+        dtype = data.dtypes.get(name)
+        if not isinstance(dtype, pd.CategoricalDtype):
+            continue
+        if isinstance(dtype.categories.dtype, pd.PeriodDtype):
+            raise SchemaError(
+                f"column '{name}' has categories that are pandas periods, which Arrow holds as bare numbers; "
+                "convert them with astype(str)"
+            )
+        if name in columns[1:]:
+            lost.append((name, "category"))
+    return Restored("pandas", tuple(lost))
 
 
 def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
     if hasattr(data, "scanner"):
         names = columns if _narrows(columns, data.schema.names) else None
-        return Adapted(data.scanner(columns=names).to_reader(), "pyarrow")
+        reader = data.scanner(columns=names).to_reader()
+        return Adapted(reader, "pyarrow", restored=_pyarrow_types(data.schema, columns))
     if hasattr(data, "to_reader") and hasattr(data, "projected_schema"):
-        return Adapted(data.to_reader(), "pyarrow")
+        restored = _pyarrow_types(data.projected_schema, columns)
+        return Adapted(data.to_reader(), "pyarrow", restored=restored)
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        raise _no_table("pyarrow", data, "pass what its read() gives, or the path of the file")
     if not hasattr(data, "schema"):
         raise SchemaError(
             "a pyarrow Array or ChunkedArray has no user column; pass a Table with both columns"
         )
     if hasattr(data, "select") and _narrows(columns, data.schema.names):
         data = data.select(columns)
-    return Adapted(data, "pyarrow")
+    return Adapted(data, "pyarrow", restored=_pyarrow_types(data.schema, columns))
+
+
+def _pyarrow_types(schema: Any, columns: list[str]) -> Restored:
+    """Return which items are to become dictionaries again, and the types of their indices."""
+    import pyarrow.types as pt
+
+    lost = []
+    for name in dict.fromkeys(columns[1:]):
+        at = schema.get_field_index(name)
+        kind = schema.field(at).type if at >= 0 else None
+        if kind is not None and _is_list(kind):
+            kind = kind.value_type
+        if kind is not None and pt.is_dictionary(kind):
+            lost.append((name, kind.index_type))
+    return Restored("pyarrow", tuple(lost))
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as pt
+
+    views = (getattr(pt, name, None) for name in ("is_list_view", "is_large_list_view"))
+    known = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, *views)
+    return any(check is not None and check(kind) for check in known)
 
 
 def _duckdb(data: Any, columns: list[str]) -> Adapted | None:

@@ -125,7 +125,7 @@ class FrequencyTable(click.ParamType[dict[str, float]]):
         if isinstance(value, dict):
             return value
         try:
-            with Path(value).open(encoding="utf-8", newline="") as file:
+            with Path(value).open(encoding="utf-8-sig", newline="") as file:
                 rows = csv.reader(file)
                 next(rows, None)
                 return {item: float(number) for item, number in rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ Examples:
     "--domain",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="The public list of items, one per line, as text.",
+    help="The public list of items, one per line, in UTF-8; 12 is an integer where the column has integers.",
 )
 @click.option(
     "--mechanism",
@@ -156,7 +157,13 @@ def _mechanism(name: str, *, unordered: bool) -> Any:
 
 
 def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
+    """Return the lines that are not empty. Only line feeds end one: an item may hold any other separator."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        message = f"--domain needs a file of UTF-8 text, and {path} is not; save it as UTF-8"
+        raise click.UsageError(message) from None
+    return [line for line in re.split("\r?\n", text) if line]
 
 
 def privacy_of(

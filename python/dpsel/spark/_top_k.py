@@ -55,7 +55,8 @@ def select_top_k(
         k: Number of items.
         privacy: The guarantee.
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
-        domain: The items that can be picked, a public list, which has to fit on the driver.
+        domain: The items that can be picked, a public list, which has to fit on the driver. Its types are
+            checked as for :func:`dpsel.select_top_k`, before any row is read.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
             ``"free"`` those that the mechanism has anyway.

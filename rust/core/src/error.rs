@@ -122,7 +122,7 @@ pub enum Error {
     /// The user interrupted the job.
     #[error("interrupted; nothing was released")]
     Interrupted,
-    /// An exception raised by the source of an Arrow stream; the text is the source's own.
+    /// The source of the rows failed. The text is this crate's: a source's own words may quote a value.
     #[error("the source of the data failed: {0}")]
     Source(String),
     /// A broken invariant of this crate. Please report it.
@@ -135,5 +135,13 @@ impl Error {
     #[expect(clippy::needless_pass_by_value, reason = "callers give numbers and fresh strings")]
     pub fn parameter(name: &'static str, rule: &'static str, got: impl ToString, fix: &'static str) -> Self {
         Self::InvalidParameter { name, rule, got: got.to_string(), fix }
+    }
+
+    /// A failed source: how it failed and where, in words of ours. Nothing of its own message is kept (law 5).
+    #[must_use]
+    pub fn foreign(what: &str) -> Self {
+        Self::Source(format!(
+            "{what}; its message may quote a value and is left out, so read the source without dpsel to see it"
+        ))
     }
 }

@@ -16,7 +16,8 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use crate::error::{guarded, internal, parse_request, to_python};
 use crate::export::Release;
-use crate::job::{Domain, release_key};
+use crate::job::release_key;
+use crate::topk::read_list;
 
 /// Check the parameters of a selection on a cluster.
 #[pyfunction]
@@ -89,9 +90,8 @@ impl ClusterTopK {
     ) -> PyResult<Self> {
         let request = guarded(|| TopKRequest::from_json(request_json))?;
         let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
-        let read = |domain| Domain::read(domain, request.columns.as_ref());
-        let domain = domain.map(read).transpose()?.map(Domain::into_source);
-        guarded(|| TopK::new(request, &schema, domain, key)).map(|top_k| Self { top_k })
+        let domain = domain.map(|domain| read_list(domain, request.columns.as_ref())).transpose()?;
+        guarded(|| TopK::new(request, &schema, domain.as_ref(), key)).map(|top_k| Self { top_k })
     }
 
     /// What the tasks share.

@@ -7,7 +7,7 @@ use dpsel_core::ingest::STANDARD_INPUT_NAME;
 use dpsel_core::panics::caught;
 use dpsel_core::request::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::{PyErr, PyResult};
+use pyo3::{PyErr, PyResult, Python};
 
 mod python {
     //! The exceptions are defined in Python, so each has one home, a docstring and a builtin parent.
@@ -16,6 +16,7 @@ mod python {
     import_exception!(dpsel.exceptions, CalibrationError);
     import_exception!(dpsel.exceptions, CapacityError);
     import_exception!(dpsel.exceptions, DataError);
+    import_exception!(dpsel.exceptions, DpselError);
     import_exception!(dpsel.exceptions, EntropyError);
     import_exception!(dpsel.exceptions, FileError);
     import_exception!(dpsel.exceptions, InternalError);
@@ -54,6 +55,11 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 /// Whether a path names nothing at all.
 fn is_missing(path: &Path) -> bool {
     path.as_os_str() != STANDARD_INPUT_NAME && !path.exists()
+}
+
+/// Whether an exception is one of `dpsel.exceptions`.
+pub(crate) fn is_own(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<python::DpselError>(py)
 }
 
 /// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.

@@ -5,11 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
-use dpsel_core::ingest::{Prior, Source};
+use dpsel_core::ingest::{Prior, PublicList, Source};
 use dpsel_core::panics::caught;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::{Columns, Request};
@@ -19,6 +17,7 @@ use pyo3::prelude::*;
 use crate::error::{guarded, internal, parse_request, to_python};
 use crate::link::Producer;
 use crate::pairs::Pairs;
+use crate::topk::read_list;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -40,14 +39,7 @@ pub(crate) enum Asked {
     /// The items that may be published.
     Select(Request),
     /// The items that most users hold.
-    TopK(TopKRequest, Option<Domain>),
-}
-
-/// The items of a public list, in batches of one schema.
-#[derive(Clone)]
-pub(crate) struct Domain {
-    pub(crate) schema: SchemaRef,
-    pub(crate) batches: Vec<RecordBatch>,
+    TopK(TopKRequest, Option<PublicList>),
 }
 
 impl Asked {
@@ -73,11 +65,12 @@ impl Job {
         test_key: Option<&[u8]>,
         threads: Option<i64>,
         memory_limit: Option<i64>,
-        progress: Option<Py<PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
         chosen: Option<String>,
         public_table: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
+        progress.map_or(Ok(()), check_progress)?;
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
@@ -86,7 +79,7 @@ impl Job {
             test_key,
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
-            progress,
+            progress: progress.map(|call| call.clone().unbind()),
             chosen,
         })
     }
@@ -102,6 +95,16 @@ fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prio
     Ok(Arc::new(Prior::new(batches)))
 }
 
+/// It is called many times, so what cannot be called is refused before anything is read.
+fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    if given.is_callable() {
+        return Ok(());
+    }
+    let kind = given.get_type().name().map(|name| name.to_string()).unwrap_or_else(|_| "an object".into());
+    let fix = "pass a function, such as the update method of a progress bar, or leave it out";
+    Err(to_python(Error::parameter("progress", "a function of (done, total)", kind, fix)))
+}
+
 /// The public table is that of preferences for a selection, and the domain for top-k.
 fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> PyResult<Asked> {
     if !TopKRequest::is_meant(request_json) {
@@ -111,7 +114,7 @@ fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> P
         return Ok(Asked::Select(request));
     }
     let request = guarded(|| TopKRequest::from_json(request_json))?;
-    let read = |domain| Domain::read(domain, request.columns.as_ref());
+    let read = |domain| read_list(domain, request.columns.as_ref());
     let domain = public_table.map(read).transpose()?;
     Ok(Asked::TopK(request, domain))
 }

@@ -4,6 +4,7 @@ mod accounting;
 mod cluster;
 mod error;
 mod export;
+mod foreign;
 mod job;
 mod kinds;
 mod link;

@@ -9,6 +9,7 @@ use arrow_array::builder::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::Field;
 use dpsel_core::Error;
+use dpsel_core::ingest::VALUELESS;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -109,7 +110,12 @@ impl Column {
             Some((_, Builder::Date(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Datetime(builder))) => Arc::new(builder.finish()),
         };
-        (Field::new(&self.name, array.data_type().clone(), array.null_count() > 0), array)
+        let field = Field::new(&self.name, array.data_type().clone(), array.null_count() > 0);
+        match self.typed {
+            // Text only stands in here: a public list may have any type beside a column without values.
+            None => (field.with_metadata([(VALUELESS.into(), String::new())].into()), array),
+            Some(_) => (field, array),
+        }
     }
 
     fn append(&mut self, scalar: Scalar<'_>) -> Result<(), Refusal> {

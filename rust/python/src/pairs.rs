@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
 
 use crate::error::{internal, to_python};
+use crate::foreign::replaced;
 use crate::link::Producer;
 use crate::pair_columns::Column;
 
@@ -32,8 +33,9 @@ impl Pairs {
     /// Read the first chunk, which fixes the type of each column.
     pub(crate) fn new(pairs: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Self> {
         let names = std::iter::once(&columns.user).chain(&columns.items);
+        let rows_in = pairs.try_iter().map_err(|error| replaced(pairs.py(), error, "when it was opened"))?;
         let mut made = Self {
-            rows_in: pairs.try_iter()?.unbind(),
+            rows_in: rows_in.unbind(),
             group: None,
             columns: names.map(|name| Column::new(name)).collect(),
             position: 0,
@@ -48,8 +50,13 @@ impl Pairs {
         Ok(made)
     }
 
-    /// Read until the chunk is full; false at the end of the iterable.
+    /// Read until the chunk is full; false at the end of the iterable. Exceptions of the iterable and of its values are
+    /// replaced.
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.pull(py).map_err(|error| replaced(py, error, &format!("at position {}", self.position)))
+    }
+
+    fn pull(&mut self, py: Python<'_>) -> PyResult<bool> {
         while self.rows < CHUNK_ROWS {
             if let Some((user, items)) = self.group.take() {
                 self.push_group(user.bind(py), items.bind(py))?;

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use arrow_array::RecordBatchIterator;
 use dpsel_core::Error;
 use dpsel_core::control::Control;
-use dpsel_core::ingest::Source;
+use dpsel_core::ingest::{PublicList, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::Columns;
 use dpsel_core::topk::{self, TopKRelease, TopKRequest};
@@ -14,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::error::{guarded, internal, to_python};
 use crate::export::Release;
-use crate::job::{Asked, Domain, Job, key_bytes};
+use crate::job::{Asked, Job, key_bytes};
 use crate::link::{self, Producer};
 use crate::pairs::Pairs;
 use crate::producers::{Frames, Stream};
@@ -115,8 +114,7 @@ fn draw(source: Source, asked: &Asked, key: &ReleaseKey, control: &Control) -> R
     let Asked::TopK(request, domain) = asked else {
         return Err(Error::Internal("a top-k was started with the request of a selection"));
     };
-    let domain = domain.clone().map(Domain::into_source);
-    topk::top_k_from_rows(source, domain, request, key, control)
+    topk::top_k_from_rows(source, domain.as_ref(), request, key, control)
 }
 
 fn published(mut release: TopKRelease, job: &Job) -> PyResult<Release> {
@@ -124,23 +122,16 @@ fn published(mut release: TopKRelease, job: &Job) -> PyResult<Release> {
     Release::of_top_k(release)
 }
 
-impl Domain {
-    /// Read an iterable of pairs whose items are the list.
-    pub(crate) fn read(pairs: &Bound<'_, PyAny>, columns: Option<&Columns>) -> PyResult<Self> {
-        let columns = columns.ok_or_else(|| internal("no columns were named"))?;
-        let mut pairs_of_list = Pairs::new(pairs, columns)?;
-        let schema = pairs_of_list.schema();
-        let mut batches = vec![];
-        while let Some(batch) = pairs_of_list.next_batch(pairs.py())? {
-            batches.push(batch);
-        }
-        Ok(Self { schema, batches })
+/// Read an iterable of pairs whose items are a public list.
+pub(crate) fn read_list(pairs: &Bound<'_, PyAny>, columns: Option<&Columns>) -> PyResult<PublicList> {
+    let columns = columns.ok_or_else(|| internal("no columns were named"))?;
+    let mut pairs_of_list = Pairs::new(pairs, columns)?;
+    let schema = pairs_of_list.schema();
+    let mut batches = vec![];
+    while let Some(batch) = pairs_of_list.next_batch(pairs.py())? {
+        batches.push(batch);
     }
-
-    pub(crate) fn into_source(self) -> Source {
-        let Self { schema, batches } = self;
-        Source::Stream(Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema)))
-    }
+    Ok(PublicList::new(schema, batches))
 }
 
 /// The counts as 64-bit integers, copied so that nobody changes them meanwhile.

@@ -11,7 +11,7 @@ use super::decide::Decisions;
 use super::name::{are_looked_up, changed, items_of};
 use super::plan::{Plan, Work, control};
 use crate::contributions::{Contributions, ItemCode};
-use crate::ingest::{self, Preference, Source};
+use crate::ingest::{self, Preference, PublicList};
 use crate::mechanisms::Calibration;
 use crate::random::{Digest, ReleaseKey};
 use crate::request::Columns;
@@ -43,7 +43,7 @@ impl TopK {
     pub fn new(
         request: TopKRequest,
         schema: &Schema,
-        domain: Option<Source>,
+        domain: Option<&PublicList>,
         key: ReleaseKey,
     ) -> Result<Self> {
         let report = TopKReport::new(request, &key)?;
@@ -55,7 +55,9 @@ impl TopK {
             return Err(Error::Internal("a list of items does not fit the request"));
         }
         ingest::check_schema(schema, &columns)?;
-        let read = |domain| ingest::read(domain, &columns, Preference::Any, &key, &control());
+        let read = |domain: &PublicList| {
+            ingest::read(domain.beside(schema, &columns)?, &columns, Preference::Any, &key, &control())
+        };
         let listed = domain.map(read).transpose()?;
         if let Some(listed) = &listed {
             check_size(request, held_items(listed).len() as u64)?;

@@ -11,6 +11,7 @@ mod lists;
 mod plan;
 mod pool;
 mod prior;
+mod public;
 mod schema;
 mod stream;
 #[cfg(test)]
@@ -25,7 +26,9 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 
 pub use files::STANDARD_INPUT_NAME;
+pub use plan::VALUELESS;
 pub use prior::Prior;
+pub use public::PublicList;
 pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
@@ -122,49 +125,72 @@ pub fn read(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Contributions> {
-    match source {
-        Source::Stream(reader) => read_stream(reader, &[], columns, preference, key, control),
-        Source::Found(reader, found) => read_stream(reader, &found, columns, preference, key, control),
-        Source::Files(paths, format) => {
-            let named = files::Named { paths: &paths, format, quoted: true };
-            read_files(named, columns, preference, key, control)
-        }
-        Source::Listed(paths, format) => {
-            let named = files::Named { paths: &paths, format, quoted: false };
-            read_files(named, columns, preference, key, control)
+    Opened::new(source, columns, control)?.read(columns, preference, key, control)
+}
+
+/// As [`read`], beside a public list, which is checked before any row is read: it comes back in the types of the data.
+///
+/// # Errors
+/// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.
+pub(crate) fn read_beside(
+    source: Source,
+    list: Option<&PublicList>,
+    columns: &Columns,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<(Contributions, Option<Source>)> {
+    let opened = Opened::new(source, columns, control)?;
+    let list = list.map(|list| list.in_types_of(opened.plan(), columns)).transpose()?;
+    Ok((opened.read(columns, Preference::Any, key, control)?, list))
+}
+
+/// A source whose columns are known.
+enum Opened {
+    Stream(Box<dyn RecordBatchReader + Send>, plan::Plan, plan::Positions),
+    Files(files::Files),
+}
+
+impl Opened {
+    fn new(source: Source, columns: &Columns, control: &Control) -> Result<Self> {
+        let stream = |reader: Box<dyn RecordBatchReader + Send>, found: &[String]| {
+            let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
+            let plan = plan.found_out(|name| found.iter().any(|found| found == name));
+            Ok(Self::Stream(reader, plan, positions))
+        };
+        let files = |paths: &[PathBuf], format, quoted| {
+            files::Files::open(files::Named { paths, format, quoted }, columns, control).map(Self::Files)
+        };
+        match source {
+            Source::Stream(reader) => stream(reader, &[]),
+            Source::Found(reader, found) => stream(reader, &found),
+            Source::Files(paths, format) => files(&paths, format, true),
+            Source::Listed(paths, format) => files(&paths, format, false),
         }
     }
-}
 
-fn read_files(
-    named: files::Named<'_>,
-    columns: &Columns,
-    preference: Preference<'_>,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<Contributions> {
-    let files = files::Files::open(named, columns, control)?;
-    let schema = files.plan().item_schema()?;
-    let order = preference.order(columns, files.plan(), key)?;
-    let builder = ContributionsBuilder::new(schema.layout(), control);
-    let plan = files.plan().clone();
-    files.read(control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-    builder.finish(schema, &order)
-}
+    fn plan(&self) -> &plan::Plan {
+        match self {
+            Self::Stream(_, plan, _) => plan,
+            Self::Files(files) => files.plan(),
+        }
+    }
 
-fn read_stream(
-    reader: Box<dyn RecordBatchReader + Send>,
-    found: &[String],
-    columns: &Columns,
-    preference: Preference<'_>,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<Contributions> {
-    let (plan, positions) = plan::Plan::new(&reader.schema(), columns, stream::NAME)?;
-    let plan = plan.found_out(|name| found.iter().any(|found| found == name));
-    let schema = plan.item_schema()?;
-    let order = preference.order(columns, &plan, key)?;
-    let builder = ContributionsBuilder::new(schema.layout(), control);
-    stream::read(reader, positions, control, &|| encode::Encoder::new(&plan, key, builder.worker()))?;
-    builder.finish(schema, &order)
+    fn read(
+        self,
+        columns: &Columns,
+        preference: Preference<'_>,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<Contributions> {
+        let plan = self.plan().clone();
+        let schema = plan.item_schema()?;
+        let order = preference.order(columns, &plan, key)?;
+        let builder = ContributionsBuilder::new(schema.layout(), control);
+        let encoder = || encode::Encoder::new(&plan, key, builder.worker());
+        match self {
+            Self::Stream(reader, _, positions) => stream::read(reader, positions, control, &encoder)?,
+            Self::Files(files) => files.read(control, &encoder)?,
+        }
+        builder.finish(schema, &order)
+    }
 }

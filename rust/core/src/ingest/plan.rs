@@ -8,6 +8,10 @@ use crate::random::KeyKind;
 use crate::request::{Columns, NGrams};
 use crate::{Error, Result};
 
+/// The key in the metadata of a column which stands in for one whose type nobody knows, since it has no values.
+pub const VALUELESS: &str = "dpsel:valueless";
+/// The name of the Arrow extension type of pandas periods.
+const PERIOD: &str = "pandas.period";
 /// Most column names that an error lists.
 const LISTED: usize = 20;
 
@@ -19,6 +23,8 @@ pub(super) struct Plan {
     /// Of each item column, whether its source declares no type, so that values were looked at.
     found: Vec<bool>,
     ngrams: Option<NGrams>,
+    /// Whether the items' types stand for no value at all.
+    valueless: bool,
 }
 
 /// Positions of the user and item columns in one schema.
@@ -36,6 +42,7 @@ impl Plan {
     pub(super) fn new(schema: &Schema, columns: &Columns, source: &str) -> Result<(Self, Positions)> {
         let positions = Positions::find(schema, columns, source)?;
         let user = schema.field(positions.user);
+        refuse_periods("user", user, source)?;
         let user_type = value_type(user.data_type());
         if key_kind(user_type).is_none() {
             return Err(refused("user", user.name(), user_type, source));
@@ -48,7 +55,8 @@ impl Plan {
             .collect::<Result<_>>()?;
         let found = vec![false; items.len()];
         let user = (user.name().clone(), user_type.clone());
-        Ok((Self { user, items, found, ngrams: columns.ngrams }, positions))
+        let valueless = positions.items.iter().any(|&at| schema.field(at).metadata().contains_key(VALUELESS));
+        Ok((Self { user, items, found, ngrams: columns.ngrams, valueless }, positions))
     }
 
     /// The same plan, where the source declares no type for these columns.
@@ -77,7 +85,13 @@ impl Plan {
         let user = join(self.user, &other.user.1, true)?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
         let found = self.found.iter().zip(&other.found).map(|(a, b)| *a || *b).collect();
-        Ok(Self { user, items: items.collect::<Result<_>>()?, found, ngrams: self.ngrams })
+        Ok(Self {
+            user,
+            items: items.collect::<Result<_>>()?,
+            found,
+            ngrams: self.ngrams,
+            valueless: self.valueless,
+        })
     }
 
     /// Names and types of the item columns of the release.
@@ -89,20 +103,10 @@ impl Plan {
         Ok(schema.with_found(&self.found))
     }
 
-    /// Check that another table's items can be equal to those of this one.
-    ///
-    /// # Errors
-    /// [`Error::Schema`] naming the column and the two types.
-    pub(super) fn same_items(&self, other: &Self, source: &str) -> Result<()> {
-        for ((name, ours), (_, theirs)) in self.items.iter().zip(&other.items) {
-            if same_family(ours, theirs).is_none() {
-                return Err(Error::Schema {
-                    what: format!("column '{name}' of {source} has type {theirs}, but {ours} in the data"),
-                    fix: format!("give the items of {source} the type that they have in the data"),
-                });
-            }
-        }
-        Ok(())
+    /// Names of the item columns and the types that values of theirs can have: the null type if there are none.
+    pub(super) fn items(&self) -> impl Iterator<Item = (&str, &DataType)> {
+        let kind = |found| if self.valueless { &DataType::Null } else { found };
+        self.items.iter().map(move |(name, data_type)| (name.as_str(), kind(data_type)))
     }
 
     pub(super) fn ngrams(&self) -> Option<NGrams> {
@@ -219,6 +223,7 @@ fn item_type(
     source: &str,
 ) -> Result<(String, DataType)> {
     let name = field.name();
+    refuse_periods("item", field, source)?;
     let data_type = match element_type(value_type(field.data_type())) {
         Some(_) if !single => {
             return Err(Error::Schema {
@@ -258,6 +263,25 @@ pub(super) fn refused(role: &str, name: &str, data_type: &DataType, source: &str
         what: format!("{role} column '{name}' of {source} has type {data_type}, which is not supported"),
         fix,
     }
+}
+
+/// pandas hands on a period as a bare number, and what it counts (months, days) in the metadata of its column: the number
+/// would be released without its meaning.
+fn refuse_periods(role: &str, field: &Field, source: &str) -> Result<()> {
+    let element = match value_type(field.data_type()) {
+        DataType::List(element) | DataType::LargeList(element) => Some(element.as_ref()),
+        _ => None,
+    };
+    if [Some(field), element].into_iter().flatten().all(|field| field.extension_type_name() != Some(PERIOD)) {
+        return Ok(());
+    }
+    Err(Error::Schema {
+        what: format!(
+            "{role} column '{}' of {source} holds pandas periods, which are bare numbers in Arrow",
+            field.name()
+        ),
+        fix: "convert it in pandas with astype(str), or with dt.to_timestamp()".into(),
+    })
 }
 
 /// For users only the kind matters: equal values are equal whatever their width.

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Plan;
+use super::public::cast;
 use crate::contributions::{Code, ItemCode, Payload, Side, UserCode};
 use crate::random::{Digest, ReleaseKey};
 use crate::request::Columns;
@@ -31,7 +32,7 @@ impl Prior {
     /// The rank of each item's digest, from 0 on without gaps.
     ///
     /// # Errors
-    /// [`Error::Schema`] if the items are not of the types of the data's.
+    /// [`Error::Schema`] if the items are not of the types of the data's and cannot be cast exactly.
     pub(super) fn ranks(
         &self,
         columns: &Columns,
@@ -40,9 +41,11 @@ impl Prior {
     ) -> Result<HashMap<Digest, u32>> {
         let columns = Columns { ngrams: None, ..columns.clone() };
         let mut ranked = Ranked::default();
+        let mut rows = 0;
         for batch in self.0.iter().filter(|batch| batch.num_rows() > 0) {
+            let batch = cast(batch, data, &columns, NAME, rows)?;
+            rows += batch.num_rows();
             let (plan, positions) = Plan::new(&batch.schema(), &columns, NAME)?;
-            data.same_items(&plan, NAME)?;
             let mut encoder = Encoder::new(&plan, key, ranked);
             encoder.encode(&Chunk {
                 user: Arc::clone(batch.column(positions.user)),
@@ -129,10 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn items_of_another_type_are_refused_and_an_empty_table_is_not() {
+    fn items_of_another_type_are_cast_or_refused_and_an_empty_table_is_not() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["5"]));
-        let refused = ranks(vec![batch(&[0], texts)]);
-        assert!(matches!(refused, Err(Error::Schema { what, .. }) if what.contains("prior=")));
+        let found = ranks(vec![batch(&[0], texts)]).unwrap();
+        assert_eq!(found[&item_digest(5, &ReleaseKey::insecure_test([3; 32]))], 0);
+        let odd: ArrayRef = Arc::new(StringArray::from(vec!["05"]));
+        let later = ranks(vec![batch(&[0, 0], ints(&[1, 2])), batch(&[1], odd)]);
+        let Err(Error::Schema { what, .. }) = later else { panic!("05 is no integer") };
+        assert!(what.starts_with("prior= has an item at position 2 "), "{what}");
         let empty: ArrayRef = Arc::new(StringArray::from(Vec::<&str>::new()));
         assert!(ranks(vec![batch(&[], empty)]).unwrap().is_empty());
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::ArrowError;
 
 use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Positions;
@@ -23,7 +22,7 @@ pub(super) const NAME: &str = "the input";
 /// Read a stream to its end. It is only ever pulled from the calling thread.
 ///
 /// # Errors
-/// [`Error::Source`] with the source's own words if it fails.
+/// [`Error::Source`] with the position if it fails.
 pub(super) fn read<S: Sink>(
     reader: Box<dyn RecordBatchReader + Send>,
     positions: Positions,
@@ -31,7 +30,7 @@ pub(super) fn read<S: Sink>(
     encoder: &(dyn Fn() -> Encoder<S> + Sync),
 ) -> Result<()> {
     let texts = TextCheck::new(&reader.schema(), &positions);
-    let mut stream = Stream { reader, positions, texts, source: NAME.into(), row: 0 };
+    let mut stream = Stream { reader, positions, texts, source: NAME.into(), row: 0, pulled: 0 };
     if control.threads() == 1 {
         let mut encoder = encoder();
         return Box::new(stream).run(&mut |chunk| pool::encode(&chunk, control, &mut encoder));
@@ -56,7 +55,10 @@ struct Stream {
     positions: Positions,
     texts: TextCheck,
     source: Arc<str>,
+    /// Rows that were passed on.
     row: u64,
+    /// Rows that were read.
+    pulled: u64,
 }
 
 /// A stream of which some batches were read already.
@@ -67,7 +69,14 @@ struct Resumed {
 
 impl Stream {
     fn pull(&mut self) -> Result<Option<RecordBatch>> {
-        self.reader.next().transpose().map_err(|error| failed(&error))
+        let batch = self.reader.next().transpose().map_err(|_| self.failed())?;
+        self.pulled += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+        Ok(batch)
+    }
+
+    /// The error of a stream that broke off.
+    fn failed(&self) -> Error {
+        Error::foreign(&format!("it broke off with an error after {} rows", self.pulled))
     }
 
     /// Emit a batch in pieces; positions count rows of the whole stream.
@@ -105,14 +114,5 @@ impl Task for Resumed {
         let Self { first, mut stream } = *self;
         first.into_iter().try_for_each(|batch| stream.split(&batch, emit))?;
         Box::new(stream).run(emit)
-    }
-}
-
-/// The source's own words, without arrow's prefix.
-fn failed(error: &ArrowError) -> Error {
-    match error {
-        ArrowError::CDataInterface(words) => Error::Source(words.clone()),
-        ArrowError::ExternalError(inner) => Error::Source(inner.to_string()),
-        other => Error::Source(other.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
 use crate::control::{Control, PHASES};
-use crate::ingest::{self, Preference, Source, sorted};
+use crate::ingest::{self, Preference, PublicList, Source, sorted};
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
 use crate::threshold::select_rounds;
@@ -108,13 +108,14 @@ pub fn top_k_from_counts(
     Ok((items, report))
 }
 
-/// The answer from rows. `domain` has a row for each item of a public list; other items do not matter then.
+/// The answer from rows. `domain` has a row for each item of a public list; other items do not matter then. The answer has
+/// the types of the rows.
 ///
 /// # Errors
 /// See [`crate::Error`].
 pub fn top_k_from_rows(
     source: Source,
-    domain: Option<Source>,
+    domain: Option<&PublicList>,
     request: &TopKRequest,
     key: &ReleaseKey,
     control: &Control,
@@ -130,7 +131,7 @@ pub fn top_k_from_rows(
     let rounds = report.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
     // A public list is grouped too.
     control.plan(PHASES + rounds + usize::from(domain.is_some()));
-    let contributions = ingest::read(source, columns, Preference::Any, key, control)?;
+    let (contributions, domain) = ingest::read_beside(source, domain, columns, key, control)?;
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
     }

@@ -1,7 +1,13 @@
 //! A top-k in pieces: the answer of the local engine.
 
 use super::*;
+use crate::ingest::PublicList;
 use crate::topk::{TopKRequest, top_k_from_rows};
+
+fn list_of(rows: &[(i64, i64)]) -> PublicList {
+    let batch = table(rows);
+    PublicList::new(batch.schema(), vec![batch])
+}
 
 fn top_k_on_cluster(
     rows: &[(i64, i64)],
@@ -10,7 +16,7 @@ fn top_k_on_cluster(
     joined: Option<NonZeroU32>,
 ) -> RecordBatch {
     let schema: Schema = table(rows).schema().as_ref().clone();
-    let top_k = TopK::new(request.clone(), &schema, domain.map(source), key()).unwrap();
+    let top_k = TopK::new(request.clone(), &schema, domain.map(list_of).as_ref(), key()).unwrap();
     let plan = top_k.plan();
     let cluster = Cluster { joined, ..Cluster::new(plan, table, rows, 3) };
     let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
@@ -50,9 +56,14 @@ fn a_cluster_draws_the_local_top_k() {
             ))
             .unwrap();
             let list = (domain == "listed").then_some(listed.as_slice());
-            let here =
-                top_k_from_rows(source(&rows), list.map(source), &request, &key(), &Control::default())
-                    .unwrap();
+            let here = top_k_from_rows(
+                source(&rows),
+                list.map(list_of).as_ref(),
+                &request,
+                &key(),
+                &Control::default(),
+            )
+            .unwrap();
             for bits in [0, 2] {
                 let there = top_k_on_cluster(&rows, list, &request, NonZeroU32::new(bits));
                 assert_eq!(there, here.items, "{mechanism}, {bits}");

@@ -1,0 +1,190 @@
+"""A public list in another type than the data: cast where that is exact, refused otherwise, by every source.
+
+A list of texts beside a column of integers named nothing in it, and the answer was drawn uniformly.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import dpsel
+from dpsel.exceptions import SchemaError
+
+KEY = bytes(range(32))
+DAY, NOON = dt.date(2024, 1, 31), dt.datetime(2024, 1, 31, 12)  # noqa: DTZ001 - without a zone
+ZONED = NOON.replace(tzinfo=dt.UTC)
+
+
+def top(data, domain, **arguments):
+    given = {"user": "user", "item": "item", "k": 1, "privacy": dpsel.PureDP(epsilon=5.0), "ordered": False}
+    return dpsel.select_top_k(data, domain=domain, insecure_test_key=KEY, **(given | arguments))
+
+
+def table(item, kind=None) -> pa.Table:
+    return pa.table({"user": range(300), "item": pa.array([item] * 300, kind)})
+
+
+def file(name):
+    def write(folder, data: pa.Table):
+        path = folder / name
+        if name.endswith(".parquet"):
+            pa.parquet.write_table(data, path)
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in data.to_pylist()))
+        return path
+
+    return write
+
+
+SOURCES = {
+    "pyarrow": lambda _, data: data,
+    "dictionary": lambda _, data: data.set_column(1, "item", data["item"].dictionary_encode()),
+    "lists": lambda _, data: pa.table({"user": data["user"], "item": pa.array([[12, 3]] * 300)}),
+    "polars": lambda _, data: pl.from_arrow(data),
+    "lazy": lambda _, data: pl.from_arrow(data).lazy(),
+    "pandas": lambda _, data: data.to_pandas(),
+    "duckdb": lambda _, data: duckdb.from_arrow(data),
+    "parquet": file("rows.parquet"),
+    "ndjson": file("rows.ndjson"),
+    "pairs": lambda _, data: [(user, item) for user, item in zip(*data.to_pydict().values(), strict=True)],
+}
+OTHERS = [str(number) for number in range(1000, 1600)]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_texts_are_cast_to_the_integers_of_every_source(name, tmp_path) -> None:
+    """Uniformly drawn, the right item of 601 would come out once in 601 times."""
+    data = SOURCES[name](tmp_path, table(12))
+    release = top(data, ["12", *OTHERS])
+    assert release.to_pylist() == [12]
+    integers = [12, *map(int, OTHERS)]
+    assert release.report.to_json() == top(SOURCES[name](tmp_path, table(12)), integers).report.to_json()
+    for wrong in (["012"], ["12.0"], [" 12"], [b"12"], [dt.date(1970, 1, 13)], [True]):
+        with pytest.raises(SchemaError, match=r"^domain= has .* the data"):
+            top(SOURCES[name](tmp_path, table(12)), [*wrong])
+
+
+CAST = [
+    (12, pa.int8(), "12"),
+    (12, pa.int16(), 12),
+    (12, pa.uint64(), "12"),
+    (DAY, pa.date32(), "2024-01-31"),
+    (DAY, pa.date64(), DAY),
+    (NOON, pa.timestamp("s"), "2024-01-31T12:00:00"),
+    (NOON, pa.timestamp("us"), NOON),
+    (ZONED, pa.timestamp("ms", "UTC"), "2024-01-31T12:00:00Z"),
+    (ZONED, pa.timestamp("us", "Europe/Oslo"), ZONED),
+    (True, pa.bool_(), "true"),
+    ("tea", pa.string_view(), "tea"),
+    (b"tea", pa.binary(3), b"tea"),
+    ("a", pa.dictionary(pa.int8(), pa.string()), "a"),
+]
+
+
+@pytest.mark.parametrize(("item", "kind", "listed"), CAST, ids=lambda value: str(value))
+def test_what_is_exact_is_cast_and_the_answer_has_the_type_of_the_data(item, kind, listed) -> None:
+    answer = top(table(item, kind), [listed], counts=dpsel.PureDP(epsilon=5.0))
+    assert answer.items.schema.field("item").type == kind
+    assert answer.items["item"].to_pylist() == [item]
+    # Somebody holds it: a list whose items nobody can hold has counts of about 0.
+    assert answer.counts[0] > 250
+
+
+REFUSED = [
+    ("tea", None, 12, r"has integers \(Int64\) for column 'item', but the data has text \(Utf8\) there"),
+    ("tea", None, b"tea", r"has bytes \(LargeBinary\) .* the data has text"),
+    ("tea", None, DAY, r"has dates \(Date32\) .* the data has text"),
+    (b"tea", None, "tea", r"has text \(LargeUtf8\) .* the data has bytes"),
+    (12, pa.int64(), True, "has booleans .* the data has integers"),
+    (True, pa.bool_(), 1, "has integers .* the data has booleans"),
+    (
+        12,
+        pa.int8(),
+        128,
+        r"has an item at position 0 that column 'item' of the data, which has integers \(Int8\)",
+    ),
+    (12, pa.uint64(), "-1", "has an item at position 0 that"),
+    (12, pa.int64(), "9223372036854775808", "has an item at position 0 that"),
+    (DAY, pa.date32(), "31.01.2024", "has an item at position 0 .* which has dates"),
+    (DAY, pa.date32(), NOON, "has timestamps without a time zone .* the data has dates"),
+    (NOON, pa.timestamp("s"), DAY, "has dates .* the data has timestamps without a time zone"),
+    (NOON, pa.timestamp("s"), ZONED, "has timestamps with a time zone .* has timestamps without"),
+    (NOON, pa.timestamp("s"), NOON.replace(microsecond=5), "has an item at position 0 that"),
+]
+
+
+@pytest.mark.parametrize(("item", "kind", "listed", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_would_be_guessed_is_refused_with_the_fix(item, kind, listed, message) -> None:
+    with pytest.raises(SchemaError, match=f"^domain= {message}.*; give the items of domain= as "):
+        top(table(item, kind), [listed])
+
+
+def test_it_is_refused_before_the_rows_are_read() -> None:
+    """Of these rows there is no end."""
+    batch = pa.RecordBatch.from_pydict({"user": [1], "item": [1]})
+    endless = pa.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch))
+    with pytest.raises(SchemaError, match="domain="):
+        top(endless, ["tea"])
+
+
+def test_csv_files_are_text(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("user,item\n" + "".join(f"{user},012\n" for user in range(300)))
+    assert top(path, ["012", *OTHERS]).to_pylist() == ["012"]
+    with pytest.raises(
+        SchemaError, match=r"domain= has integers .* data has text .*\(in CSV files all items are text\)"
+    ):
+        top(path, [12])
+
+
+def test_composite_items_are_cast_column_by_column() -> None:
+    data = pa.table({"user": range(300), "city": ["Oslo"] * 300, "line": pa.array([12] * 300, pa.int16())})
+    given = {"item": ["city", "line"]}
+    listed = [("Oslo", "12"), *(("Oslo", other) for other in OTHERS)]
+    assert top(data, listed, **given).to_pylist() == [("Oslo", 12)]
+    with pytest.raises(SchemaError, match=r"domain= has an item at position 1 that column 'line'"):
+        top(data, [("Oslo", "12"), ("Oslo", "twelve")], **given)
+    with pytest.raises(SchemaError, match=r"domain= has integers .* for column 'city'"):
+        top(data, [(5, 12)], **given)
+
+
+@pytest.mark.parametrize("listed", [["12"], [12], [DAY]], ids=str)
+def test_data_without_values_fits_every_list(listed) -> None:
+    """Nobody holds an item, and nobody knows of which type it would be."""
+    assert len(top([], listed)) == len(top(table(None, pa.null()), listed)) == 1
+
+
+def test_a_prior_is_cast_in_the_same_way() -> None:
+    rows = [(user, item) for user in range(300) for item in range(4)]
+
+    def select(prior, data=rows):
+        return dpsel.select_partitions(
+            data,
+            user="user",
+            item="item",
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-4),
+            max_items_per_user=1,
+            mechanism=dpsel.UnitGreedy(prior=prior),
+            insecure_test_key=KEY,
+        ).to_pylist()
+
+    assert select({"2": 9, "1": 5}) == select({2: 9, 1: 5}) == [2]
+    frame = pd.DataFrame(rows, columns=["user", "item"])
+    assert select({"2": 9, "1": 5}, frame) == [2]
+    with pytest.raises(
+        SchemaError, match=r"^prior= has an item at position 1 that column 'item' of the data"
+    ):
+        select({"2": 9, "one": 5})
+    with pytest.raises(
+        SchemaError, match=r"^prior= has integers .* the data has text .*; give the items of prior="
+    ):
+        select({2: 9}, [(user, "tea") for user, _ in rows])
