@@ -100,7 +100,7 @@ fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
     if given.is_callable() {
         return Ok(());
     }
-    let kind = given.get_type().name().map(|name| name.to_string()).unwrap_or_else(|_| "an object".into());
+    let kind = given.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
     let fix = "pass a function, such as the update method of a progress bar, or leave it out";
     Err(to_python(Error::parameter("progress", "a function of (done, total)", kind, fix)))
 }

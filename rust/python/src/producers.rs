@@ -67,7 +67,7 @@ impl Producer for Stream {
 
 /// Frames from a Python iterator, such as a query engine's batches.
 pub(crate) struct Frames {
-    frames: Py<PyIterator>,
+    iterator: Py<PyIterator>,
     current: Stream,
     /// Frames that were taken from the iterator.
     taken: u64,
@@ -86,7 +86,7 @@ impl Frames {
             })
         })?;
         let current = Stream::new(&first, Vec::new())?;
-        Ok(Self { frames: frames.unbind(), current, taken: 1 })
+        Ok(Self { iterator: frames.unbind(), current, taken: 1 })
     }
 }
 
@@ -105,7 +105,7 @@ impl Producer for Frames {
             if let Some(batch) = self.current.next_batch(py)? {
                 return Ok(Some(batch));
             }
-            let Some(frame) = self.frames.bind(py).clone().next() else { return Ok(None) };
+            let Some(frame) = self.iterator.bind(py).clone().next() else { return Ok(None) };
             let position = format!("after {} frames", self.taken);
             let next = Stream::new(&frame.map_err(|error| replaced(py, error, &position))?, Vec::new())?;
             self.taken += 1;
