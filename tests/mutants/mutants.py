@@ -696,6 +696,20 @@ MUTANTS = [
         ("tests/conformance/test_published_counts.py",),
     ),
     Mutant(
+        "items outside of the public list take the places of a limit",
+        CORE + "topk/rows.rs",
+        "if let Some(is_wanted) = is_wanted {",
+        "if let Some(is_wanted) = is_wanted.filter(|_| bound.get() == 0) {",
+        ("tests/unit/test_top_k.py",),
+    ),
+    Mutant(
+        "on a cluster items outside of the public list take the places of a limit",
+        CORE + "cluster/count.rs",
+        "self.wanted.is_some().then_some(&is_wanted)",
+        "None",
+        ("cargo:a_cluster_draws",),
+    ),
+    Mutant(
         "items without a count are never drawn where noise is on every count",
         CORE + "topk/rows.rs",
         "if unseen > 0 && request.mechanism.as_mechanism().needs_every_count()",

@@ -86,6 +86,26 @@ def test_items_of_the_domain_that_nobody_holds_count_nothing() -> None:
     assert rows(domain=[*MENU, "x", "y"], k=2, counts=dpsel.PureDP(epsilon=5.0)).items == ["tea", "milk"]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_rows_of_items_outside_of_the_list_do_not_matter(limit) -> None:
+    """Users of a thousand other items used to lose the listed ones to the limit."""
+    listed = [(user, drink) for user in range(60) for drink in MENU[: 1 + user % 5]]
+    others = [(user, f"other {number}") for user in range(70) for number in range(200)]
+    given = {
+        "k": 5,
+        "privacy": PURE,
+        "domain": MENU,
+        "ordered": False,
+        "max_items_per_user": limit,
+        "counts": dpsel.PureDP(epsilon=1e4),
+        "insecure_test_key": KEY,
+    }
+    alone = dpsel.select_top_k(listed, **given)
+    assert sum(alone.counts) == sum(min(limit, 1 + user % 5) for user in range(60))
+    mixed = dpsel.select_top_k(others + listed, **given)
+    assert (mixed.items, mixed.counts) == (alone.items, alone.counts)
+
+
 def test_noisy_counts_are_near_and_in_order_of_the_items() -> None:
     release = rows(domain=MENU, counts=dpsel.PureDP(epsilon=3.0))
     assert release.to_table().columns == ["item", "rank", "count"]

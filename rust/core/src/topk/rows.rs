@@ -1,6 +1,6 @@
 //! A top-k from counts, and from rows that are counted by the same ingest as everywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
@@ -131,16 +131,17 @@ pub fn top_k_from_rows(
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
     }
-    let counted = Counted::new(contributions, request.max_items_per_user, key, control)?;
-    let listed =
-        domain.map(|domain| ingest::read(domain, columns, Preference::Any, key, control)).transpose()?;
-    match listed {
-        None => counted.items(None).publish(&counted.vocabulary, report, key),
-        Some(listed) => {
-            let vocabulary = &listed.vocabulary;
-            counted.items(Some(&listed)).publish(vocabulary, report, key)
-        }
-    }
+    let bound = request.max_items_per_user;
+    let Some(domain) = domain else {
+        let counted = Counted::new(contributions, bound, None, key, control)?;
+        return counted.items(None).publish(&counted.vocabulary, report, key);
+    };
+    let listed = ingest::read(domain, columns, Preference::Any, key, control)?;
+    let digests = listed.vocabulary.digests();
+    let named: HashSet<Digest> = held_items(&listed).into_iter().map(|item| digests.get(item)).collect();
+    let is_listed = |item: Digest| named.contains(&item);
+    let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
+    counted.items(Some(&listed)).publish(&listed.vocabulary, report, key)
 }
 
 /// Partition selection, then a top-k of what it released.
@@ -181,13 +182,15 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// How many users have each item, or keep it under a limit.
+    /// How many users have each item, or keep it under a limit: users of many items choose among the wanted ones, all of them
+    /// if nothing says which. Without a limit other items are counted, too.
     ///
     /// # Errors
     /// Interruption.
     pub(crate) fn new(
-        contributions: Contributions,
+        mut contributions: Contributions,
         bound: Option<L0Bound>,
+        is_wanted: Option<&dyn Fn(Digest) -> bool>,
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Self> {
@@ -195,6 +198,10 @@ impl Counted {
             let counts = count(&contributions);
             return Ok(Self { counts, vocabulary: contributions.vocabulary });
         };
+        // Before users are bounded, so that they never give a place to an item that cannot be picked.
+        if let Some(is_wanted) = is_wanted {
+            contributions.retain(is_wanted);
+        }
         let bounded = BoundedContributions::new(contributions, bound, key, control)?;
         let mut counts = vec![0_i64; bounded.vocabulary().code_bound()];
         for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
