@@ -113,14 +113,15 @@ class TopKRelease:
         """A few lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        relation = "added or removed" if request["neighbours"] == "add_remove" else "replaced"
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         lines = [
             f"{stamp}{items} picked by {describe_mechanism(self.report)}",
-            f"guarantee: {describe_privacy(self.report)} for one user {relation}",
+            f"guarantee: {describe_privacy(self.report)} for {_relation(request)}",
         ]
         if request["counts"]["kind"] == "laplace":
             lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top")
+        if request["counts"]["kind"] == "noise":
+            lines.append(f"counts: {describe_privacy({'request': request['counts']})} on top")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -136,3 +137,14 @@ class TopKRelease:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Restore."""
         self._items, self._counts, self._table, self._returns, self.report = state
+
+
+def _relation(request: dict[str, Any]) -> str:
+    """Return the neighbours in a few words."""
+    most = request.get("sensitivity", 1)
+    by = "" if most == 1 else f", who changes counts by at most {most:,} each"
+    if request["neighbours"] == "any":
+        return f"one user who changes counts by at most {most:,} each, up or down"
+    return (
+        "one user added or removed" if request["neighbours"] == "add_remove" else "one user replaced"
+    ) + by

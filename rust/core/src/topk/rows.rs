@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 
 use super::counts::{Counts, Place};
+use super::gaussian::gaussian;
 use super::mechanisms::Pick;
 use super::noisy::laplace;
 use super::report::TopKReport;
@@ -42,7 +43,9 @@ pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result
     match request.counts {
         PublishedCounts::None => picks.iter_mut().for_each(|pick| pick.noisy = None),
         PublishedCounts::Free => {}
-        PublishedCounts::Laplace { .. } => add_noise(&mut picks, counts, report, key),
+        PublishedCounts::Laplace { .. } | PublishedCounts::Noise { .. } => {
+            add_noise(&mut picks, counts, report, key)?;
+        }
     }
     Ok(picks)
 }
@@ -56,17 +59,23 @@ pub(crate) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
 }
 
 /// Noise on the counts of the answer, in its order.
-fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) {
+fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result<()> {
     let mut coins = Coins::new(key, Purpose::TopKCounts, 0);
-    let Some(rate) = report.calibration.counts_rate else { return };
+    let calibration = &report.calibration;
     for pick in picks {
         let count = match pick.place {
             Place::Listed(position) => counts.counts[position],
             Place::Unseen => 0,
         };
-        let noisy = i128::from(count) + laplace(rate, &mut coins);
+        let added = match (calibration.counts_rate, calibration.counts_square_rate) {
+            (Some(rate), None) => laplace(rate, &mut coins),
+            (None, Some(square)) => gaussian(square, &mut coins),
+            _ => return Err(Error::Internal("published counts without a kind of noise")),
+        };
+        let noisy = i128::from(count) + added;
         pick.noisy = Some(i64::try_from(noisy).unwrap_or(if noisy < 0 { i64::MIN } else { i64::MAX }));
     }
+    Ok(())
 }
 
 /// The answer from a vector of counts, whose items are known by position; the others of a sized domain come as `None`.
