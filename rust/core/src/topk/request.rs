@@ -224,31 +224,31 @@ impl TopKRequest {
         // So many of the published counts one user changes at most. Proof: docs/algorithms/published_counts.md.
         let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
         let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
+        (calibration.counts_rate, calibration.counts_square_rate) = self.noise_of_counts(changed)?;
+        Ok(calibration)
+    }
+
+    /// The rate of Laplace or Gaussian noise on published counts of which one user changes so many.
+    fn noise_of_counts(&self, changed: u64) -> Result<(Option<f64>, Option<f64>)> {
         match self.counts {
-            PublishedCounts::None | PublishedCounts::Free => {}
-            PublishedCounts::Laplace { epsilon } => {
-                calibration.counts_rate = Some(self.laplace_rate(epsilon, changed)?);
-            }
-            PublishedCounts::Noise { privacy: Privacy::PureDp { .. } } => {
-                return Err(Error::Internal("counts of pure differential privacy have Laplace noise"));
+            PublishedCounts::None | PublishedCounts::Free => Ok((None, None)),
+            PublishedCounts::Laplace { epsilon }
+            | PublishedCounts::Noise { privacy: Privacy::PureDp { epsilon } } => {
+                Ok((Some(self.laplace_rate(epsilon, changed)?), None))
             }
             PublishedCounts::Noise { privacy: Privacy::Zcdp { rho, .. } } => {
-                calibration.counts_square_rate = Some(self.square_rate(rho, changed)?);
+                Ok((None, Some(self.square_rate(rho, changed)?)))
             }
             PublishedCounts::Noise { privacy: Privacy::ApproxDp { epsilon, delta } } => {
-                // The variances are about 1 / (2 square) and 2 / rate^2.
                 let square = self.square_rate(conversion::largest_rho(epsilon, delta), changed);
-                let rate = self.laplace_rate(epsilon, changed);
-                match (rate, square) {
-                    (Ok(rate), Ok(square)) if rate * rate < 4.0 * square => {
-                        calibration.counts_square_rate = Some(square);
-                    }
-                    (Err(_), Ok(square)) => calibration.counts_square_rate = Some(square),
-                    (rate, _) => calibration.counts_rate = Some(rate?),
+                match (self.laplace_rate(epsilon, changed), square) {
+                    // The variances are about 2 / rate^2 and 1 / (2 square).
+                    (Ok(rate), Ok(square)) if rate * rate < 4.0 * square => Ok((None, Some(square))),
+                    (Err(_), Ok(square)) => Ok((None, Some(square))),
+                    (rate, _) => Ok((Some(rate?), None)),
                 }
             }
         }
-        Ok(calibration)
     }
 
     /// The rate of discrete Laplace noise on counts of which one user changes so many.
