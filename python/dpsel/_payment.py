@@ -13,7 +13,7 @@ from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.report import Report
-    from dpsel.typing import Neighbours
+    from dpsel.typing import NeighboursOfCounts
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
@@ -32,7 +32,8 @@ class Payment:
 
     def take(self, cost: Cost) -> None:
         """Use it up for a call of this cost; refuse a call that was not paid for."""
-        if cost.neighbours != self.cost.neighbours:
+        covered = {self.cost.neighbours} | ({"any"} if self.cost.neighbours == "add_remove" else set())
+        if cost.neighbours not in covered:
             raise InvalidParameterError(
                 f"the budget was asked for {NEIGHBOURS[self.cost.neighbours]}, but the call is for "
                 f"{NEIGHBOURS[cost.neighbours]}; spend dpsel.Cost(..., neighbours={cost.neighbours!r})"
@@ -80,7 +81,7 @@ def begin_call(
     privacy: Privacy,
     *,
     counts: Privacy | None = None,
-    neighbours: Neighbours = "add_remove",
+    neighbours: NeighboursOfCounts = "add_remove",
     private: bool = True,
 ) -> Payment:
     """Charge a call, right before data is read: all of its cost, at once.

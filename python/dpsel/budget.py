@@ -75,6 +75,11 @@ class Budget(Generic[Kind]):
 
         checked_privacy(total)
         checked_neighbours(neighbours)
+        if neighbours == "any":
+            raise InvalidParameterError(
+                'a budget is for users who are added, removed or replaced, got neighbours="any"; keep one '
+                'with neighbours="add_remove", from which such calls can be paid'
+            )
         self._total = total
         self._neighbours: Neighbours = neighbours
         self._spent = dict.fromkeys(_amounts(total), Fraction(0))

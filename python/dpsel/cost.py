@@ -23,7 +23,7 @@ from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
-    from dpsel.typing import Neighbours
+    from dpsel.typing import NeighboursOfCounts
 
 __all__ = ["Cost"]
 
@@ -31,6 +31,7 @@ __all__ = ["Cost"]
 NEIGHBOURS: Final = {
     "add_remove": "adding or removing one user",
     "swap": "replacing one user by another",
+    "any": "one user who changes counts in any direction",
 }
 
 #: Decimal arithmetic rounds `exp` correctly; one step further is above the real number.
@@ -44,7 +45,7 @@ class Cost:
     Args:
         items: The guarantee of the items, ``privacy=`` of the call.
         counts: What the counts that are published with them cost on top, if they have a budget of their own.
-        neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another.
+        neighbours: ``"add_remove"`` one user, ``"swap"`` one for another, or ``"any"`` direction of counts.
 
     Raises:
         InvalidParameterError: If a part is no privacy parameter or the kind of neighbours is not known.
@@ -57,7 +58,7 @@ class Cost:
 
     items: Privacy
     counts: Privacy | None = None
-    neighbours: Neighbours = "add_remove"
+    neighbours: NeighboursOfCounts = "add_remove"
 
     def __post_init__(self) -> None:
         """Check the parts."""
@@ -103,7 +104,7 @@ def checked_neighbours(neighbours: object) -> None:
         )
 
 
-def as_cost(cost: object, neighbours: Neighbours) -> Cost:
+def as_cost(cost: object, neighbours: NeighboursOfCounts) -> Cost:
     """Return a cost; a guarantee alone is that of items, for the neighbours given."""
     if isinstance(cost, Cost):
         return cost
@@ -134,6 +135,9 @@ def amounts(part: Privacy, kind: str) -> dict[str, Fraction]:
 
 def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, Fraction]:
     """Return what a part takes from a budget for other neighbours: group privacy, or a refusal."""
+    if have == "any":
+        # Whoever is added or removed changes counts in one direction, which is among all of them.
+        have = "add_remove"
     if have == want:
         return amounts(part, kind)
     if (have, want) != ("add_remove", "swap"):

@@ -33,6 +33,7 @@ PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
     "none": lambda _: None,
     "free": lambda _: None,
     "laplace": lambda counts: of_json({"kind": "pure_dp", "epsilon": counts["epsilon"]}),
+    "noise": lambda counts: of_json(counts["privacy"]),
 }
 
 

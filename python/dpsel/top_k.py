@@ -12,14 +12,16 @@ Examples:
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from dpsel import _core, top_k_mechanisms
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_count, as_int, type_name
 from dpsel._payment import begin_call
 from dpsel._request import checked_privacy
-from dpsel.accounting import PureDP
+from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.selection import checked_test_key, columns_of, open_columns
 from dpsel.top_k_release import TopKRelease
@@ -52,7 +54,7 @@ __all__ = ["select_top_k", "top_k_from_counts"]
 
 _ENCODER: Final = json.JSONEncoder(allow_nan=False)
 
-PublishedCounts: TypeAlias = PureDP | Literal["free"] | None
+PublishedCounts: TypeAlias = PureDP | ApproxDP | ZCDP | Literal["free"] | None
 
 
 @overload
@@ -85,7 +87,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     ordered: bool = True,
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
-    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    neighbours: Neighbours = "add_remove",
     threads: int | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
@@ -105,12 +107,13 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         privacy: The guarantee.
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
         domain: The items that can be picked, a public list; items of it that nobody holds have count 0,
-            and rows of other items do not matter. They have the type of the column, or are text that is
-            written like its values (``"12"``, ``"2024-01-31"``). Without it the items of the data are secret,
-            which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
+            and rows of other items do not matter, to the limit neither. They have the type of the column,
+            or are text that is written like its values (``"12"``, ``"2024-01-31"``). Without it the items of
+            the data are secret, which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
-        counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
-            ``"free"`` those that the mechanism has anyway.
+        counts: A budget publishes noisy counts of the items, on top of ``privacy``: Laplace noise for
+            ``PureDP``, Gaussian noise (of about the root of k instead of k) for ``ZCDP``, the smaller one for
+            ``ApproxDP``. ``"free"`` publishes those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         threads: The most threads to use.
@@ -178,17 +181,23 @@ def top_k_from_counts(
     ordered: bool = True,
     publish_counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
-    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    neighbours: NeighboursOfCounts = "add_remove",
+    sensitivity: int = 1,
     insecure_test_key: bytes | None = None,
 ) -> TopKRelease[list[Any]]:
     """Return about the k items with the largest counts.
 
-    One user may change any number of counts, each by at most 1. Unless the mechanism finds the domain itself,
-    the list of items is public and only the counts are secret.
+    One user may change any number of counts, each by at most ``sensitivity`` (1 by default), and *all in one
+    direction*: a user who is added lowers no count. Numbers of users, and sums of what users add, are such
+    counts. If one user can raise some counts and lower others, the guarantee holds with ``neighbours="any"``
+    only. Unless the mechanism finds the domain itself, the list of items is public and only the counts are
+    secret.
 
     Args:
-        counts: Whole numbers between -2^62 and 2^62: a numpy, Arrow, polars or pandas array, or a list.
-        labels: The item of each count, distinct and of one sortable type; by default the positions.
+        counts: Whole numbers between -2^62 and 2^62: a numpy, Arrow, polars or pandas array in one
+            dimension, a list, or a mapping (such as a ``Counter``) of items to counts.
+        labels: The item of each count, distinct and of one sortable type; by default the positions, or the
+            keys of a mapping.
         k: Number of items.
         privacy: The guarantee.
         mechanism: How to pick; ``"auto"`` decides by the other arguments alone.
@@ -198,7 +207,10 @@ def top_k_from_counts(
         ordered: Whether the order of the items is wanted.
         publish_counts: As ``counts`` of :func:`select_top_k`.
         max_items_per_user: The most counts that one user changes, if that is known to be bounded.
-        neighbours: ``"add_remove"`` or ``"swap"``.
+        neighbours: ``"add_remove"`` one user, which changes counts in one direction; ``"swap"`` one for
+            another; or ``"any"`` lists of which each count differs by at most ``sensitivity``, in either
+            direction. The last two need twice the noise for most mechanisms.
+        sensitivity: The most by which one user changes a count.
         insecure_test_key: 32 bytes that replace the secret key, for tests.
 
     Returns:
@@ -217,6 +229,7 @@ def top_k_from_counts(
     """
     privacy = checked_privacy(privacy)
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    counts, labels = _labelled(counts, labels)
     finds = getattr(mechanism, "finds_domain", False)
     chosen, reason = top_k_mechanisms.resolve(
         mechanism, privacy, known=not finds, ordered=bool(ordered), bounded=bound is not None
@@ -232,6 +245,7 @@ def top_k_from_counts(
         chosen,
         bound=bound,
         neighbours=neighbours,
+        sensitivity=sensitivity,
         counts=publish_counts,
         domain=_domain_of_counts(domain, finds=finds),
     )
@@ -300,14 +314,15 @@ def top_k_request(
     *,
     bound: int | None = None,
     neighbours: str = "add_remove",
+    sensitivity: int = 1,
     counts: object = None,
     domain: dict[str, Any] | None = None,
     columns: dict[str, Any] | None = None,
 ) -> str:
     """Return one call, apart from the data and the key, as JSON."""
-    if neighbours not in ("add_remove", "swap"):
+    if neighbours not in ("add_remove", "swap", "any"):
         raise InvalidParameterError(
-            f'neighbours must be "add_remove" or "swap", got {neighbours!r}; '
+            f'neighbours must be "add_remove", "swap" or (for counts) "any", got {neighbours!r}; '
             "most guarantees are stated for adding or removing a user"
         )
     number = as_int("k", k)
@@ -322,6 +337,7 @@ def top_k_request(
         "privacy": privacy.to_json(),
         "mechanism": top_k_mechanisms.to_json(mechanism),
         "neighbours": neighbours,
+        "sensitivity": as_count("sensitivity", sensitivity),
         "max_items_per_user": bound,
         "domain": domain or {"kind": "unknown" if mechanism.finds_domain else "listed"},
         "counts": _published(counts),
@@ -338,13 +354,15 @@ def _published(counts: object) -> dict[str, Any]:
         return {"kind": "free"}
     if isinstance(counts, PureDP):
         return {"kind": "laplace", "epsilon": counts.epsilon}
+    if isinstance(counts, ApproxDP | ZCDP):
+        return {"kind": "noise", "privacy": counts.to_json()}
     raise InvalidParameterError(
-        f'counts must be None, "free" or PureDP(epsilon=...), got {type_name(counts)}; '
+        f'counts must be None, "free" or PureDP, ApproxDP or ZCDP, got {type_name(counts)}; '
         "noisy counts have a budget of their own"
     )
 
 
-def priced(counts: PublishedCounts) -> PureDP | None:
+def priced(counts: PublishedCounts) -> PureDP | ApproxDP | ZCDP | None:
     """Return what published counts cost on top of the items."""
     return None if counts is None or isinstance(counts, str) else counts
 
@@ -359,13 +377,40 @@ def _domain_of_counts(domain: object, *, finds: bool) -> dict[str, Any]:
     return {"kind": "sized", "items": max(0, as_int("domain", domain))}
 
 
+def _labelled(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, Sequence[Any] | None]:
+    """Return counts in one dimension and their labels, which the keys of a mapping are."""
+    if isinstance(counts, Mapping):
+        if labels is not None:
+            raise SchemaError("counts is a mapping, whose keys are the labels; leave labels out")
+        return list(counts.values()), list(counts)
+    is_bytes = isinstance(counts, bytes | bytearray) or (
+        isinstance(counts, memoryview) and counts.itemsize == 1
+    )
+    if is_bytes or isinstance(counts, AbstractSet) or hasattr(counts, "filled"):
+        raise _no_vector(counts)
+    if len(getattr(counts, "shape", (1,))) != 1:
+        raise _no_vector(counts)
+    return counts, labels
+
+
 def _numbers(counts: Any) -> Any:
     """Return an array that the core can read, or the values; with missing ones they are refused there."""
-    if not hasattr(counts, "to_numpy"):
+    if hasattr(counts, "to_numpy"):
+        nulls = getattr(counts, "null_count", 0)
+        if nulls() if callable(nulls) else nulls:
+            return _as_list("counts", counts)
+        counts = counts.to_numpy()
+    # The core reads the byte order of this machine.
+    if getattr(getattr(counts, "dtype", None), "isnative", True):
         return counts
-    if getattr(counts, "null_count", 0):
-        return _as_list("counts", counts)
-    return counts.to_numpy()
+    return counts.astype(counts.dtype.newbyteorder("="))
+
+
+def _no_vector(counts: object) -> SchemaError:
+    return SchemaError(
+        "counts must be whole numbers in one dimension and in order, without missing ones, got "
+        f"{type_name(counts)}; give a list, an array of one dimension, or a mapping of items to counts"
+    )
 
 
 def _as_list(name: str, values: Any) -> list[Any]:

@@ -205,10 +205,10 @@ class Discover:
     """Select partitions with one part of the budget, then a top-k of what was selected.
 
     After Dick, Joseph and Raman (2026). Finds the items itself, and may return fewer than k. Guarantees
-    :class:`~dpsel.ApproxDP`; ``max_items_per_user`` is needed.
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`; ``max_items_per_user`` is needed.
 
     Args:
-        share: The part of epsilon that the selection gets; all of delta goes there.
+        share: The part of epsilon or rho that the selection gets; all of delta goes there.
         ordered: Whether the answer has an order.
 
     Examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.top_k import PublishedCounts
+    from dpsel.typing import NeighboursOfCounts
     from dpsel.top_k_mechanisms import TopKMechanism
 
 __all__ = ["TopKPlan", "plan_top_k"]
 
 _PROBABILITIES: Final = (0.5, 0.95)
+#: Discrete Laplace noise of a larger rate is 0 nearly always.
+_NO_NOISE: Final = 700.0
 
 
 def plan_top_k(
@@ -31,7 +36,9 @@ def plan_top_k(
     mechanisms: TopKMechanism | Literal["auto"] | Sequence[TopKMechanism | Literal["auto"]] = "auto",
     ordered: bool = True,
     max_items_per_user: int | None = None,
-    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    neighbours: NeighboursOfCounts = "add_remove",
+    sensitivity: int = 1,
+    counts: PublishedCounts = None,
 ) -> TopKPlan:
     """Say what a guarantee buys for a top-k, without data.
 
@@ -42,7 +49,9 @@ def plan_top_k(
         mechanisms: One or several; ``"auto"`` by default.
         ordered: For ``"auto"``: whether the order of the items is wanted.
         max_items_per_user: As for :func:`~dpsel.select_top_k`.
-        neighbours: As for :func:`~dpsel.select_top_k`.
+        neighbours: As for :func:`~dpsel.top_k_from_counts`.
+        sensitivity: As for :func:`~dpsel.top_k_from_counts`.
+        counts: As for :func:`~dpsel.select_top_k`, to see how much noise published counts have.
 
     Returns:
         One row for each k and mechanism.
@@ -70,7 +79,15 @@ def plan_top_k(
             chosen, _ = top_k_mechanisms.resolve(
                 mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None
             )
-            request = top_k_request(each, privacy, chosen, bound=bound, neighbours=neighbours)
+            request = top_k_request(
+                each,
+                privacy,
+                chosen,
+                bound=bound,
+                neighbours=neighbours,
+                sensitivity=sensitivity,
+                counts=counts,
+            )
             rows.append(_row(chosen, at_least_one("k", each), request, number))
     return TopKPlan(privacy=privacy, _rows=tuple(rows))
 
@@ -84,8 +101,18 @@ def _row(mechanism: TopKMechanism, k: int, request: str, items: int) -> dict[str
         "rounds": calibration["rounds"],
         "rate": calibration["rate"],
         "threshold": calibration.get("threshold"),
+        "counts_deviation": _deviation(calibration),
         **{f"loss_{p * 100:.0f}": _core.top_k_loss(request, items, p) for p in _PROBABILITIES},
     }
+
+
+def _deviation(calibration: dict[str, Any]) -> float | None:
+    """Return the standard deviation of the noise on published counts, nearly."""
+    if (square := calibration.get("counts_square_rate")) is not None:
+        return math.sqrt(0.5 / square)
+    if (rate := calibration.get("counts_rate")) is not None:
+        return math.sqrt(0.5) / math.sinh(rate / 2) if rate < _NO_NOISE else 0.0
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +137,8 @@ class TopKPlan:
         the probability in their name ``loss_50`` and ``loss_95`` bound by how many users the item at any
         place falls short of the true one at that place (for a set: by how many the worst item falls short
         of the best one left out); ``None`` where there is no such bound without data. ``threshold`` is how
-        far above the last candidate an item must come where the domain is unknown.
+        far above the last candidate an item must come where the domain is unknown. ``counts_deviation`` is
+        about the standard deviation of the noise on published counts that have a budget of their own.
         """
         return [dict(row) for row in self._rows]
 
@@ -138,4 +166,8 @@ class TopKPlan:
             ]
             for row in self._rows
         ]
+        if any(row["counts_deviation"] is not None for row in self._rows):
+            head.append("noise on counts")
+            for line, row in zip(body, self._rows, strict=True):
+                line.append(f"{row['counts_deviation']:.4g}")
         return head, body

@@ -121,15 +121,15 @@ class TopKRelease(Generic[ItemsT]):
         """A few lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        relation = "added or removed" if request["neighbours"] == "add_remove" else "replaced"
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         lines = [
             f"{stamp}{items} picked by {describe_mechanism(self.report)}",
-            f"guarantee: {describe_privacy(self.report)} for one user {relation}",
+            f"guarantee: {describe_privacy(self.report)} for {_relation(request)}",
         ]
-        if request["counts"]["kind"] == "laplace":
-            total = notation(self.report.cost.total.to_json())
-            lines.append(f"counts: (epsilon = {request['counts']['epsilon']:.6g})-DP on top, {total} in all")
+        cost = self.report.cost
+        if cost.counts is not None:
+            price, total = (notation(each.to_json()) for each in (cost.counts, cost.total))
+            lines.append(f"counts: {price} on top, {total} in all")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -145,3 +145,14 @@ class TopKRelease(Generic[ItemsT]):
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Restore."""
         self._items, self._counts, self._table, self._returns, self._restored, self.report = state
+
+
+def _relation(request: dict[str, Any]) -> str:
+    """Return the neighbours in a few words."""
+    most = request.get("sensitivity", 1)
+    by = "" if most == 1 else f", who changes counts by at most {most:,} each"
+    if request["neighbours"] == "any":
+        return f"one user who changes counts by at most {most:,} each, up or down"
+    return (
+        "one user added or removed" if request["neighbours"] == "add_remove" else "one user replaced"
+    ) + by

@@ -125,6 +125,7 @@ FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
 """The formats of files that are read."""
 
 Neighbours: TypeAlias = Literal["add_remove", "swap"]
+NeighboursOfCounts: TypeAlias = Literal["add_remove", "swap", "any"]
 """The tables that must be hard to tell apart: with and without one user, or with one in place of another."""
 
 Progress: TypeAlias = Callable[[int, int], object]

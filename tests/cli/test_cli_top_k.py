@@ -64,6 +64,8 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
         (("--k", "2", "--epsilon", "1"), "LimitDomain finds items"),
         (("--k", "2"), "either --epsilon or --rho"),
         (("--k", "2", "--rho", "1"), "--rho needs --delta"),
+        (("--k", "2", "--epsilon", "1", "--counts-rho", "1"), "--counts-rho needs --counts-delta"),
+        (("--k", "2", "--epsilon", "1", "--counts-delta", "1e-9"), "either --counts-epsilon or --counts-rho"),
         (("--k", "9", "--epsilon", "1", "--domain", "menu.txt"), "k must be at most"),
         (
             ("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--mechanism", "joint", "--unordered"),
@@ -136,3 +138,25 @@ def test_a_domain_that_is_no_text_is_refused(dpsel_run, folder, sales) -> None:
     assert run.code != 0
     assert "--domain needs a file of UTF-8 text" in run.err
     assert "Traceback" not in run.err
+
+
+def test_counts_under_zcdp(dpsel_run, folder, sales) -> None:
+    report = folder / "report.json"
+    run = dpsel_run(
+        *arguments(sales, "--k", "2", "--epsilon", "1", "--domain", str(folder / "menu.txt")),
+        *("--counts-rho", "0.5", "--counts-delta", "1e-9", "--report", str(report)),
+    )
+    assert run.code == 0, run.err
+    assert abs(int(next(csv.DictReader(io.StringIO(run.out)))["count"]) - 300) < 60
+    assert "(rho = 0.5, delta = 1e-09)-zCDP on top" in run.err
+    assert dpsel_run("check", str(report)).code == 0
+
+
+def test_a_plan_knows_neighbours_sensitivity_and_counts(dpsel_run) -> None:
+    plan = ("plan-top-k", "--epsilon", "1", "--k", "4", "--items", "50", "--json")
+    run = dpsel_run(
+        *plan, *("--neighbours", "any", "--sensitivity", "5", "--counts-rho", "0.5", "--counts-delta", "1e-9")
+    )
+    row = json.loads(run.out)["rows"][0]
+    assert row["rate"] == pytest.approx(json.loads(dpsel_run(*plan).out)["rows"][0]["rate"] / 10)
+    assert row["counts_deviation"] == pytest.approx(10, rel=1e-3)

@@ -78,3 +78,68 @@ def test_noise_on_every_count_needs_every_count(mechanism) -> None:
     with pytest.raises(InvalidParameterError, match="draws noise for every item"):
         dpsel.top_k_from_counts([3, 2], domain=3, **arguments)
     assert len(dpsel.top_k_from_counts([3, 2], domain=2, **arguments).items) == 1
+
+
+@pytest.mark.parametrize("bound", [None, 3])
+@pytest.mark.parametrize("sensitivity", [1, 5])
+@pytest.mark.parametrize("neighbours", ["add_remove", "swap", "any"])
+def test_gaussian_noise_covers_the_euclidean_change(bound, sensitivity, neighbours) -> None:
+    """rho is the square rate times the square of the distance; the noise is no larger than that."""
+    k, rho = 8, 0.3
+    release = dpsel.top_k_from_counts(
+        [9] * 12,
+        k=k,
+        privacy=dpsel.PureDP(epsilon=1.0),
+        max_items_per_user=bound,
+        neighbours=neighbours,
+        sensitivity=sensitivity,
+        publish_counts=dpsel.ZCDP(rho=rho, delta=1e-9),
+    )
+    changed = k if bound is None else min(k, bound * (2 if neighbours == "swap" else 1))
+    covered = release.report["calibration"]["counts_square_rate"] * changed * sensitivity**2
+    assert rho * (1 - 1e-9) <= covered <= rho
+    assert dpsel.check(release.report).ok
+    assert f"counts: (rho = {rho}, delta = 1e-09)-zCDP on top" in str(release)
+
+
+@pytest.mark.parametrize(
+    "budget", [dpsel.ZCDP(rho=0.02, delta=1e-9), dpsel.ApproxDP(epsilon=1.0, delta=1e-6)]
+)
+def test_noise_grows_with_the_root_of_k(budget) -> None:
+    """Against k / epsilon of Laplace noise; the counts drawn have the deviation that the plan says."""
+    k, true = 400, 10**6
+    given = {"k": k, "privacy": dpsel.PureDP(epsilon=1.0)}
+    release = dpsel.top_k_from_counts([true] * k, publish_counts=budget, **given)
+    planned = dpsel.plan_top_k(items=k, counts=budget, **given).rows[0]["counts_deviation"]
+    squares = sum((count - true) ** 2 for count in release.counts) / planned**2
+    # A chi-square of 400 degrees of freedom leaves this range with a probability below 1e-9.
+    assert 235 < squares < 615
+    assert planned < 0.25 * k * 2**0.5
+    assert len(set(release.counts)) > 150
+
+
+def test_approximate_counts_take_the_smaller_noise() -> None:
+    """One count is better off with Laplace noise at the same epsilon."""
+    budget = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+    for k, kind in ((1, "counts_rate"), (100, "counts_square_rate")):
+        report = dpsel.top_k_from_counts(
+            [5] * 200, k=k, privacy=dpsel.PureDP(epsilon=1.0), publish_counts=budget
+        ).report
+        assert kind in report["calibration"]
+        assert dpsel.check(report).ok
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "swap", "any"])
+@pytest.mark.parametrize("bound", [None, 2])
+def test_laplace_noise_covers_counts_that_change_by_more(neighbours, bound) -> None:
+    given = {
+        "k": 6,
+        "privacy": dpsel.PureDP(epsilon=1.0),
+        "neighbours": neighbours,
+        "max_items_per_user": bound,
+    }
+    rate = dpsel.top_k_from_counts(
+        [9] * 12, sensitivity=7, publish_counts=dpsel.PureDP(epsilon=0.5), **given
+    ).report["calibration"]["counts_rate"]
+    changed = 6 if bound is None else bound * (2 if neighbours == "swap" else 1)
+    assert rate == pytest.approx(0.5 / (7 * changed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dpsel
-from dpsel import top_k_mechanisms
+from dpsel import _core, top_k_mechanisms
 from dpsel.exceptions import CalibrationError, DataError, InvalidParameterError, SchemaError
 from weak import WEAK
 
@@ -87,6 +88,26 @@ def test_the_order_of_rows_and_of_the_domain_and_threads_do_not_matter() -> None
 def test_items_of_the_domain_that_nobody_holds_count_nothing() -> None:
     assert set(rows(domain=MENU, k=5).items) == set(MENU)
     assert rows(domain=[*MENU, "x", "y"], k=2, counts=dpsel.PureDP(epsilon=5.0)).items == ["tea", "milk"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_rows_of_items_outside_of_the_list_do_not_matter(limit) -> None:
+    """Users of a thousand other items used to lose the listed ones to the limit."""
+    listed = [(user, drink) for user in range(60) for drink in MENU[: 1 + user % 5]]
+    others = [(user, f"other {number}") for user in range(70) for number in range(200)]
+    given = {
+        "k": 5,
+        "privacy": PURE,
+        "domain": MENU,
+        "ordered": False,
+        "max_items_per_user": limit,
+        "counts": dpsel.PureDP(epsilon=1e4),
+        "insecure_test_key": KEY,
+    }
+    alone = dpsel.select_top_k(listed, **given)
+    assert sum(alone.counts) == sum(min(limit, 1 + user % 5) for user in range(60))
+    mixed = dpsel.select_top_k(others + listed, **given)
+    assert (mixed.items, mixed.counts) == (alone.items, alone.counts)
 
 
 def test_noisy_counts_are_near_and_in_order_of_the_items() -> None:
@@ -170,7 +191,12 @@ REFUSED = [
     ),
     ({"mechanism": dpsel.LimitDomain()}, "epsilon and delta", InvalidParameterError),
     ({"mechanism": dpsel.Discover(), "privacy": APPROX}, "max_items_per_user", InvalidParameterError),
-    ({"privacy": APPROX, "neighbours": "swap"}, "no proof", InvalidParameterError),
+    (
+        {"privacy": APPROX, "neighbours": "swap", "max_items_per_user": 3},
+        "no proof for neighbours other",
+        InvalidParameterError,
+    ),
+    ({"domain": MENU, "neighbours": "any"}, 'use neighbours="swap"', InvalidParameterError),
     ({"privacy": APPROX, "ordered": False}, "max_items_per_user", InvalidParameterError),
     ({"domain": MENU, "mechanism": dpsel.Joint(), "ordered": False}, "JointSet", InvalidParameterError),
     ({"domain": MENU, "neighbours": "other"}, "neighbours must be", InvalidParameterError),
@@ -219,6 +245,92 @@ def test_large_counts_are_counts() -> None:
 def test_what_is_no_vector_of_counts_is_refused(counts) -> None:
     with pytest.raises(SchemaError, match="whole numbers"):
         counted(counts)
+
+
+def test_a_mapping_is_labels_and_counts() -> None:
+    drinks = Counter({"tea": 900, "gin": 20, "milk": 700, "ink": 0})
+    assert counted(drinks).items == ["tea", "milk"]
+    # The keys were read as counts.
+    assert counted(dict.fromkeys([10**6, 2, 3], 0) | {7: 900, 5: 800}).items == [7, 5]
+    assert counted(drinks).items == counted(list(drinks.values()), labels=list(drinks)).items
+    with pytest.raises(SchemaError, match="keys are the labels"):
+        counted(drinks, labels=["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize("kind", [">i8", ">i4", ">u2", "<i8", "<u4"])
+def test_counts_in_any_order_of_bytes(kind) -> None:
+    """Large counts were read as small ones: 1 as 2^56."""
+    counts = np.array([256, 1, 255, 3], dtype=kind)
+    given = {"privacy": dpsel.PureDP(epsilon=100.0)}
+    assert counted(counts, **given).items == [0, 2]
+    assert counted(counts, labels=list("abcd"), **given).items == ["a", "c"]
+    if not counts.dtype.isnative:
+        with pytest.raises(SchemaError, match="whole numbers"):
+            counted(memoryview(counts), **given)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        np.array([[5, 3], [2, 1]]),
+        np.array(5),
+        pl.DataFrame({"a": [1, 2], "b": [3, 4]}),
+        pd.DataFrame({"a": [1, 2]}),
+        memoryview(np.array([[5, 3], [2, 1]])),
+        b"counts",
+        bytearray(b"counts"),
+        memoryview(b"counts"),
+        {5, 3, 1},
+        np.ma.masked_array([5, 3, 1], mask=[0, 1, 0]),
+    ],
+    ids=lambda counts: type(counts).__name__,
+)
+@pytest.mark.parametrize("labels", [None, list("abcd")])
+def test_what_has_no_one_order_of_counts_is_refused(counts, labels) -> None:
+    with pytest.raises(SchemaError, match="whole numbers in one dimension"):
+        counted(counts, labels=labels, k=1)
+
+
+def test_sensitivity_and_neighbours_of_counts_are_enforced_and_reported() -> None:
+    once, more = counted(), counted(sensitivity=10, neighbours="any")
+    assert more.report["calibration"]["rate"] == pytest.approx(once.report["calibration"]["rate"] / 20)
+    assert more.report["request"]["sensitivity"] == 10
+    assert "`sensitivity`" in more.report["guarantee"]["neighbours"]
+    assert "changes counts by at most 10 each, up or down" in str(more)
+    assert "sensitivity" not in once.report["request"]
+    data = json.loads(dpsel.top_k_from_counts([5, 3], k=1, privacy=PURE, sensitivity=4).report.to_json())
+    assert dpsel.check(dpsel.Report(json.dumps(data))).ok
+    for field, value in (("sensitivity", 3), ("sensitivity", 5), ("neighbours", "any")):
+        changed = data | {"request": data["request"] | {field: value}}
+        assert "rate" in dpsel.check(dpsel.Report(json.dumps(changed))).reason
+    for sensitivity in (0, -1, 2**32, 1.5, True):
+        with pytest.raises(InvalidParameterError, match="sensitivity"):
+            counted(sensitivity=sensitivity)
+    request = {
+        "columns": {"user": "u", "items": ["i"]},
+        "k": 1,
+        "sensitivity": 2,
+        "mechanism": {"name": "joint"},
+    }
+    request |= {"privacy": PURE.to_json(), "domain": {"kind": "listed"}}
+    with pytest.raises(InvalidParameterError, match="leave sensitivity out"):
+        _core.calibrate_top_k(json.dumps(request))
+
+
+def test_zcdp_divides_between_discovery_and_ranking() -> None:
+    zcdp = dpsel.ZCDP(rho=0.5, delta=1e-6)
+    release = rows(privacy=zcdp, max_items_per_user=3, mechanism=dpsel.Discover(share=0.4))
+    assert release.items[:2] == ["tea", "milk"]
+    found = release.report["calibration"]
+    alone = dpsel.select_partitions(
+        ROWS, privacy=dpsel.ZCDP(rho=0.2, delta=1e-6), max_items_per_user=3, mechanism=dpsel.Sips()
+    )
+    expected = alone.report["calibration"]["rounds"]
+    assert [each["noise"]["sigma"] for each in found["discovery"]["rounds"]] == pytest.approx(
+        [each["noise"]["sigma"] for each in expected]
+    )
+    # The rest, 0.3, as the exponential mechanism whose rho is epsilon^2 / 8.
+    assert found["rate"] == pytest.approx((8 * 0.3) ** 0.5 / 2)
 
 
 @pytest.mark.parametrize(
@@ -294,6 +406,24 @@ def test_plans_of_a_top_k() -> None:
     assert by_name[("Gamma()", 10)]["loss_95"] is None
     assert "loss at 95%" in str(plan)
     assert json.loads(plan.to_json())["rows"] == plan.rows
+    assert plan.rows[0]["counts_deviation"] is None
+
+
+def test_plans_know_sensitivity_neighbours_and_the_noise_of_counts() -> None:
+    def row(**given):
+        plan = dpsel.plan_top_k(privacy=PURE, k=100, items=1000, **given)
+        assert ("noise on counts" in str(plan)) == ("counts" in given)
+        return plan.rows[0]
+
+    assert row(neighbours="any", sensitivity=3)["rate"] == pytest.approx(row()["rate"] / 6)
+    assert row(counts=PURE)["counts_deviation"] == pytest.approx(2**0.5 * 100, rel=1e-3)
+    zcdp = dpsel.ZCDP(rho=0.5, delta=1e-9)
+    assert row(counts=zcdp)["counts_deviation"] == pytest.approx(10, rel=1e-3)
+    assert row(counts=zcdp, sensitivity=4)["counts_deviation"] == pytest.approx(40, rel=1e-3)
+    assert row(counts=zcdp, max_items_per_user=4)["counts_deviation"] == pytest.approx(2, rel=1e-3)
+    assert row(counts=zcdp, max_items_per_user=4, neighbours="swap")["counts_deviation"] == pytest.approx(
+        8**0.5, rel=1e-3
+    )
 
 
 def test_the_bound_of_the_loss_holds_in_draws() -> None:

@@ -8,7 +8,7 @@ import click
 
 import dpsel
 from dpsel.cli._options import Counts, privacy_options
-from dpsel.cli.top_k import AUTO, BY_NAME, privacy_of
+from dpsel.cli.top_k import AUTO, BY_NAME, counts_of, counts_options, privacy_of
 
 _EPILOG = """\
 \b
@@ -35,8 +35,23 @@ users than the loss.
 )
 @click.option("--unordered", is_flag=True, help="For auto: a set without an order.")
 @click.option("--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Limit per user.")
+@click.option(
+    "--neighbours",
+    type=click.Choice(("add-remove", "swap", "any")),
+    default="add-remove",
+    show_default=True,
+    help="Add or remove a user, replace one, or (for counts) any change of each.",
+)
+@click.option(
+    "--sensitivity",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="For counts: the most by which a user changes one.  [default: 1]",
+)
+@counts_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(
+def command(  # noqa: PLR0913 - one per option
     epsilon: float | None,
     rho: float | None,
     delta: float | None,
@@ -46,6 +61,11 @@ def command(
     items: int,
     unordered: bool,
     max_items_per_user: int | None,
+    neighbours: str,
+    sensitivity: int,
+    counts_epsilon: float | None,
+    counts_rho: float | None,
+    counts_delta: float | None,
     as_json: bool,
 ) -> None:
     """Show what a budget buys for the items that most users hold.
@@ -60,5 +80,8 @@ def command(
         mechanisms=chosen,
         ordered=not unordered,
         max_items_per_user=max_items_per_user,
+        neighbours=neighbours.replace("-", "_"),  # type: ignore[arg-type]
+        sensitivity=sensitivity,
+        counts=counts_of(counts_epsilon, counts_rho, counts_delta),
     )
     click.echo(planned.to_json() if as_json else str(planned))

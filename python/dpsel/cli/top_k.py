@@ -19,6 +19,19 @@ from dpsel.cli.select import INPUT_FORMATS, STDOUT_FORMATS, output_target
 BY_NAME = {mechanism.name.replace("_", "-"): type(mechanism) for mechanism in top_k_mechanisms.every()}
 AUTO = "auto"
 
+
+def counts_options(command: Any) -> Any:
+    """Add ``--counts-epsilon``, ``--counts-rho`` and ``--counts-delta``; see :func:`counts_of`."""
+    options = (
+        click.option("--counts-epsilon", type=float, metavar="E", help="Noisy counts, at this price on top."),
+        click.option("--counts-rho", type=float, metavar="R", help="The same as zCDP: Gaussian noise."),
+        click.option("--counts-delta", type=float, metavar="D", help="Goes with one of these two."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
 and publish about the K items that most users hold, best first.
@@ -56,7 +69,7 @@ Examples:
     help="How to pick; auto decides by the parameters alone.",
 )
 @click.option("--unordered", is_flag=True, help="A set without an order: far more accurate.")
-@click.option("--counts-epsilon", type=float, metavar="E", help="Also noisy counts, at this price on top.")
+@counts_options
 @click.option("--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Limit per user.")
 @click.option(
     "--neighbours",
@@ -125,7 +138,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Turn the options into the keyword arguments of ``dpsel.select_top_k``."""
     items: tuple[str, ...] = options["items"]
     domain: Path | None = options["domain"]
-    spent = options["counts_epsilon"]
     name = options["mechanism"]
     if domain is not None and len(items) > 1:
         message = (
@@ -140,7 +152,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "mechanism": _mechanism(name, unordered=options["unordered"]),
         "domain": None if domain is None else _lines(domain),
         "ordered": not options["unordered"],
-        "counts": None if spent is None else dpsel.PureDP(epsilon=spent),
+        "counts": counts_of(**{name: options[f"counts_{name}"] for name in ("epsilon", "rho", "delta")}),
         "max_items_per_user": options["max_items_per_user"],
         "neighbours": options["neighbours"].replace("-", "_"),
         "file_format": options["file_format"],
@@ -164,6 +176,21 @@ def _lines(path: Path) -> list[str]:
         message = f"--domain needs a file of UTF-8 text, and {path} is not; save it as UTF-8"
         raise click.UsageError(message) from None
     return [line for line in re.split("\r?\n", text) if line]
+
+
+def counts_of(
+    epsilon: float | None, rho: float | None, delta: float | None
+) -> dpsel.PureDP | dpsel.ApproxDP | dpsel.ZCDP | None:
+    """Make the budget of published counts, if there are any."""
+    if epsilon is None and rho is None and delta is None:
+        return None
+    if (epsilon is None) == (rho is None):
+        message = "give either --counts-epsilon or --counts-rho: counts have a budget of their own"
+        raise click.UsageError(message)
+    if rho is not None and delta is None:
+        message = "--counts-rho needs --counts-delta; 1e-30 is as good as none"
+        raise click.UsageError(message)
+    return privacy_of(epsilon, rho, delta)
 
 
 def privacy_of(

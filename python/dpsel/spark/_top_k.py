@@ -58,8 +58,8 @@ def select_top_k(
         domain: The items that can be picked, a public list, which has to fit on the driver. Its types are
             checked as for :func:`dpsel.select_top_k`, before any row is read.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
-        counts: ``PureDP(epsilon=...)`` publishes noisy counts of the items, on top of ``privacy``;
-            ``"free"`` those that the mechanism has anyway.
+        counts: A budget publishes noisy counts of the items, on top of ``privacy``, as for
+            :func:`dpsel.select_top_k`; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         routes: Into how many parts users and items are divided, as for

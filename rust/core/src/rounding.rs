@@ -300,6 +300,11 @@ pub fn div_up(a: f64, b: f64) -> f64 {
     if a == 0.0 && b != 0.0 { 0.0 } else { up(a / b) }
 }
 
+/// An integer as a float that is not below it.
+pub(crate) fn at_least(n: u64) -> f64 {
+    Interval::integer(n.into()).hi()
+}
+
 /// At most `a / b`.
 #[must_use]
 pub fn div_down(a: f64, b: f64) -> f64 {

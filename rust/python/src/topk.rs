@@ -8,7 +8,7 @@ use dpsel_core::ingest::{PublicList, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::request::Columns;
 use dpsel_core::topk::{self, TopKRelease, TopKRequest};
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, internal, to_python};
@@ -136,6 +136,9 @@ pub(crate) fn read_list(pairs: &Bound<'_, PyAny>, columns: Option<&Columns>) -> 
 
 /// The counts as 64-bit integers, copied so that nobody changes them meanwhile.
 fn integers(py: Python<'_>, counts: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if PyUntypedBuffer::get(counts).is_ok_and(|buffer| !is_vector(&buffer)) {
+        return Err(no_counts());
+    }
     if let Ok(buffer) = PyBuffer::<i64>::get(counts) {
         return buffer.to_vec(py);
     }
@@ -151,11 +154,20 @@ fn integers(py: Python<'_>, counts: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
         // What does not fit is out of range anyway, and refused as that.
         return Ok(buffer.to_vec(py)?.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect());
     }
-    whole_numbers(counts).ok_or_else(|| {
-        to_python(Error::Schema {
-            what: "counts must be whole numbers in one dimension".into(),
-            fix: "give an array or a list of integers, without missing values".into(),
-        })
+    whole_numbers(counts).ok_or_else(no_counts)
+}
+
+/// Whether it has one dimension, and the order of bytes of this machine, by which it will be read.
+fn is_vector(buffer: &PyUntypedBuffer) -> bool {
+    let foreign = if cfg!(target_endian = "little") { b">!".as_slice() } else { b"<" };
+    let order = buffer.format().to_bytes().first();
+    buffer.dimensions() == 1 && !order.is_some_and(|order| foreign.contains(order))
+}
+
+fn no_counts() -> PyErr {
+    to_python(Error::Schema {
+        what: "counts must be whole numbers in one dimension".into(),
+        fix: "give an array or a list of integers, without missing values".into(),
     })
 }
 

@@ -37,11 +37,12 @@ impl Count {
     }
 
     fn count(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+        let is_wanted = |item| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
+        let filter: Option<&dyn Fn(Digest) -> bool> = self.wanted.is_some().then_some(&is_wanted);
         let Counted { counts, vocabulary } =
-            Counted::new(contributions, self.bound, self.plan.key(), &control())?;
+            Counted::new(contributions, self.bound, filter, self.plan.key(), &control())?;
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         let counts = digests.into_iter().zip(counts.into_iter().map(i64::unsigned_abs));
-        let is_wanted = |item| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
         let counts: Vec<(Digest, u64)> =
             counts.filter(|(item, users)| *users > 0 && is_wanted(*item)).collect();
         pack(counts, self.item_routes).into_batches()

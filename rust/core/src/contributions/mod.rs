@@ -89,6 +89,22 @@ impl Contributions {
         alike.map(|alike| (alike[0], alike.len() as u64)).collect()
     }
 
+    /// Forget rows of items that are not wanted. What is left of a user depends on its own rows alone.
+    pub(crate) fn retain(&mut self, is_wanted: impl Fn(Digest) -> bool) {
+        let digests = self.vocabulary.digests_from(0..self.vocabulary.code_bound());
+        let wanted: Vec<bool> = digests.into_iter().map(is_wanted).collect();
+        let items = self.items.as_mut_slice();
+        for (start, len) in self.starts.iter().zip(&mut self.lens) {
+            let mut kept = 0;
+            for read in *start..*start + *len as usize {
+                let item = items[read];
+                items[*start + kept as usize] = item;
+                kept += u32::from(wanted[item as usize]);
+            }
+            *len = kept;
+        }
+    }
+
     /// The number of users of each item code.
     pub(crate) fn users_of_items(&self) -> Vec<u32> {
         let mut users = vec![0_u32; self.vocabulary.code_bound()];

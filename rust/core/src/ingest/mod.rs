@@ -28,6 +28,7 @@ use arrow_schema::Schema;
 pub use files::STANDARD_INPUT_NAME;
 pub use plan::VALUELESS;
 pub use prior::Prior;
+pub(crate) use public::Given;
 pub use public::PublicList;
 pub use schema::{ItemSchema, sorted};
 
@@ -128,7 +129,7 @@ pub fn read(
     Opened::new(source, columns, control)?.read(columns, preference, key, control)
 }
 
-/// As [`read`], beside a public list, which is checked before any row is read: it comes back in the types of the data.
+/// As [`read`], beside a public list, which is checked before any row is read: as rows to be read, and how its items come back.
 ///
 /// # Errors
 /// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.
@@ -138,7 +139,7 @@ pub(crate) fn read_beside(
     columns: &Columns,
     key: &ReleaseKey,
     control: &Control,
-) -> Result<(Contributions, Option<Source>)> {
+) -> Result<(Contributions, Option<(Source, Given)>)> {
     let opened = Opened::new(source, columns, control)?;
     let list = list.map(|list| list.in_types_of(opened.plan(), columns)).transpose()?;
     Ok((opened.read(columns, Preference::Any, key, control)?, list))

@@ -109,6 +109,11 @@ impl Plan {
         self.items.iter().map(move |(name, data_type)| (name.as_str(), kind(data_type)))
     }
 
+    /// Of each item column, whether its source declares no type.
+    pub(super) fn found(&self) -> impl Iterator<Item = bool> {
+        self.found.iter().copied()
+    }
+
     pub(super) fn ngrams(&self) -> Option<NGrams> {
         self.ngrams
     }

@@ -4,6 +4,9 @@
 //! nobody would be told. An item is cast where that is exact: where casting it back gives the same item again. So the text
 //! `12` is the integer 12, and `012` is not; the text `2024-01-31` is a date. What is not of the column's kind and is no
 //! text is refused: a number may be written in many ways.
+//!
+//! The answer of a top-k has the declared types of the data. Where the data declares none, the types of its values depend on
+//! rows that are not released, so the items come back as they were given ([`Given`]).
 
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use super::Source;
 use super::columns::key_kind;
 use super::plan::Plan;
+use super::schema::with_rows;
 use crate::random::KeyKind;
 use crate::request::Columns;
 use crate::{Error, Result};
@@ -41,14 +45,19 @@ impl PublicList {
     /// # Errors
     /// [`Error::Schema`] if the items are not of the types of the table's and cannot be cast exactly.
     pub(crate) fn beside(&self, schema: &Schema, columns: &Columns) -> Result<Source> {
-        self.in_types_of(&Plan::new(schema, columns, super::stream::NAME)?.0, columns)
+        Ok(self.in_types_of(&Plan::new(schema, columns, super::stream::NAME)?.0, columns)?.0)
     }
 
-    /// The list in the types of the data, as rows to be read.
-    pub(super) fn in_types_of(&self, data: &Plan, columns: &Columns) -> Result<Source> {
+    /// The list in the types of the data, as rows to be read, and the types in which its items come back.
+    pub(super) fn in_types_of(&self, data: &Plan, columns: &Columns) -> Result<(Source, Given)> {
         let columns = Columns { ngrams: None, ..columns.clone() };
         let empty = RecordBatch::new_empty(SchemaRef::clone(&self.schema));
         let schema = cast(&empty, data, &columns, NAME, 0)?.schema();
+        let (_, positions) = Plan::new(&self.schema, &columns, NAME)?;
+        let found = positions.items.iter().zip(data.found());
+        let given = Given(
+            found.map(|(at, found)| found.then(|| self.schema.field(*at).data_type().clone())).collect(),
+        );
         let mut batches = Vec::with_capacity(self.batches.len());
         let mut rows = 0;
         for batch in self.batches.iter().filter(|batch| batch.num_rows() > 0) {
@@ -56,7 +65,41 @@ impl PublicList {
             rows += batch.num_rows();
         }
         let batches = batches.into_iter().map(Ok);
-        Ok(Source::Stream(Box::new(RecordBatchIterator::new(batches, schema))))
+        Ok((Source::Stream(Box::new(RecordBatchIterator::new(batches, schema))), given))
+    }
+}
+
+/// Of each item column, the type in which items of a public list come back, if it is not the one that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Given(Vec<Option<DataType>>);
+
+impl Given {
+    /// Released items in these types. They were cast from them exactly, so this is exact as well.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if an item has no value there.
+    pub(crate) fn restore(&self, items: RecordBatch) -> Result<RecordBatch> {
+        const FAILED: Error = Error::Internal("released items cannot be given back as they were listed");
+        if self.0.iter().all(Option::is_none) {
+            return Ok(items);
+        }
+        let (schema, mut arrays, rows) = (items.schema(), items.columns().to_vec(), items.num_rows());
+        let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+        for ((array, field), given) in arrays.iter_mut().zip(&mut fields).zip(&self.0) {
+            let Some(given) = given.as_ref().map(plain) else { continue };
+            let options = CastOptions { safe: false, ..CastOptions::default() };
+            *array = cast_with_options(array, given, &options).map_err(|_| FAILED)?;
+            *field = field.clone().with_data_type(given.clone());
+        }
+        with_rows(Arc::new(Schema::new(fields)), arrays, rows)
+    }
+}
+
+/// The type of the values of a dictionary, which is not one any more in a release.
+fn plain(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
     }
 }
 
@@ -73,9 +116,13 @@ pub(super) fn cast(
 ) -> Result<RecordBatch> {
     let (_, positions) = Plan::new(&batch.schema(), columns, name)?;
     let mut arrays = batch.columns().to_vec();
-    for (at, (item, data_type)) in positions.items.iter().zip(data.items()) {
+    for ((at, (item, data_type)), found) in positions.items.iter().zip(data.items()).zip(data.found()) {
         let refused =
             |what: String| Error::Schema { what: format!("{name} {what}"), fix: fix(name, data_type) };
+        // Widths that were found out from values are none that items would have to fit.
+        if found && key_kind(arrays[*at].data_type()) == key_kind(data_type) {
+            continue;
+        }
         arrays[*at] = exactly(&arrays[*at], data_type).map_err(|failure| match failure {
             Failure::Type => refused(format!(
                 "has {} for column '{item}', but the data has {} there, so none of them could be found",

@@ -8,6 +8,7 @@ mod enclosure;
 mod exponential;
 mod flip;
 mod flip_joint;
+mod gaussian;
 mod joint;
 mod joint_set;
 mod levels;

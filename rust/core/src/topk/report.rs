@@ -147,6 +147,16 @@ mod tests {
             read.version = "99".into();
             assert!(read.check().is_err());
         }
+        let mut other = report(r#"{"name": "joint"}"#, "listed").unwrap();
+        other.top_k.columns = None;
+        let said = other.check().unwrap();
+        other.top_k.sensitivity = 3;
+        other.top_k.neighbours = super::super::Neighbours::Any;
+        assert_eq!((said.len(), other.check().unwrap().len()), (0, 2));
+        other.top_k.counts = super::super::PublishedCounts::Noise {
+            privacy: crate::accounting::Privacy::Zcdp { rho: 0.1, delta: 1e-9 },
+        };
+        assert_eq!(other.check().unwrap().len(), 3);
         assert!(matches!(report(r#"{"name": "joint"}"#, "unknown"), Err(Error::Incompatible { .. })));
         assert!(matches!(report(r#"{"name": "limit_domain"}"#, "listed"), Err(Error::Incompatible { .. })));
     }

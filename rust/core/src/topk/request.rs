@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::gaussian::checked_square_rate;
 use super::mechanisms::{Neighbours, Parameters, TopKCalibration, TopKSpec, checked_rate};
-use crate::accounting::{Cost, L0Bound, Privacy};
+use crate::accounting::{Cost, L0Bound, Privacy, conversion};
 use crate::request::Columns;
-use crate::rounding::div_down;
+use crate::rounding::{at_least, div_down, mul_up};
 use crate::{Error, Result};
 
 /// Name of the column of ranks.
@@ -32,6 +33,9 @@ pub struct TopKRequest {
     /// Neighbouring tables.
     #[serde(default)]
     pub neighbours: Neighbours,
+    /// The most by which one user changes a count; 1 where rows are counted.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub sensitivity: u32,
     /// The most items of one user, if users are bounded.
     #[serde(default)]
     pub max_items_per_user: Option<L0Bound>,
@@ -40,6 +44,15 @@ pub struct TopKRequest {
     /// Which noisy counts are published.
     #[serde(default)]
     pub counts: PublishedCounts,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Which items can be in the answer.
@@ -71,6 +84,11 @@ pub enum PublishedCounts {
         /// Epsilon on top of the guarantee of the items.
         epsilon: f64,
     },
+    /// Discrete Gaussian noise on the counts of the answer, or discrete Laplace noise where that is smaller, at this price.
+    Noise {
+        /// Zero-concentrated or approximate differential privacy, on top of the guarantee of the items.
+        privacy: Privacy,
+    },
 }
 
 impl TopKRequest {
@@ -96,8 +114,10 @@ impl TopKRequest {
     /// As [`TopKRequest::from_json`].
     pub fn validate(self) -> Result<Self> {
         self.privacy.validate()?;
-        if let PublishedCounts::Laplace { epsilon } = self.counts {
-            Privacy::PureDp { epsilon }.validate()?;
+        match self.counts {
+            PublishedCounts::None | PublishedCounts::Free => {}
+            PublishedCounts::Laplace { epsilon } => drop(Privacy::PureDp { epsilon }.validate()?),
+            PublishedCounts::Noise { privacy } => drop(privacy.validate()?),
         }
         if !(1..=MAX_K).contains(&self.k) {
             let fix = "it is the number of items that you want";
@@ -105,6 +125,10 @@ impl TopKRequest {
         }
         if let Some(bound) = self.max_items_per_user {
             L0Bound::new(bound.get().into())?;
+        }
+        if self.sensitivity == 0 {
+            let fix = "it is the most by which one user changes a count";
+            return Err(Error::parameter("sensitivity", "at least 1", self.sensitivity, fix));
         }
         self.check_domain()?;
         self.check_counts()?;
@@ -142,6 +166,7 @@ impl TopKRequest {
     fn check_columns(&self) -> Result<()> {
         let Some(columns) = &self.columns else { return Ok(()) };
         columns.validate()?;
+        self.check_counted_rows()?;
         if columns.ngrams.is_some() {
             return Err(Error::Incompatible {
                 what: "ngrams= does not apply to a top-k".into(),
@@ -159,6 +184,25 @@ impl TopKRequest {
         Ok(())
     }
 
+    /// What can be asked only about counts that came in.
+    fn check_counted_rows(&self) -> Result<()> {
+        if self.neighbours == Neighbours::Any {
+            return Err(Error::Incompatible {
+                what: "neighbours=\"any\" is about lists of counts, but rows were given, which users hold"
+                    .into(),
+                fix: "use neighbours=\"swap\": a user for another one changes counts in either direction",
+            });
+        }
+        if self.sensitivity != 1 {
+            return Err(Error::Incompatible {
+                what: "sensitivity= is about lists of counts, but rows were given, each user of which counts once"
+                    .into(),
+                fix: "leave sensitivity out",
+            });
+        }
+        Ok(())
+    }
+
     /// What the calibration depends on.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
@@ -166,6 +210,7 @@ impl TopKRequest {
             privacy: self.privacy,
             k: self.k,
             neighbours: self.neighbours,
+            sensitivity: self.sensitivity,
             bound: self.max_items_per_user,
         }
     }
@@ -181,6 +226,7 @@ impl TopKRequest {
             PublishedCounts::Laplace { epsilon } => {
                 Cost::with_counts(self.privacy, Privacy::PureDp { epsilon }, neighbours)
             }
+            PublishedCounts::Noise { privacy } => Cost::with_counts(self.privacy, privacy, neighbours),
         }
     }
 
@@ -190,18 +236,46 @@ impl TopKRequest {
     /// As [`super::TopKMechanism::calibrate`].
     pub fn calibrate(&self) -> Result<TopKCalibration> {
         let mut calibration = self.mechanism.as_mechanism().calibrate(&self.parameters())?;
-        if let PublishedCounts::Laplace { epsilon } = self.counts {
-            // One user changes at most k of the published counts, by 1 each; a swap changes at most 2 c, if users have c.
-            // Proof: docs/algorithms/published_counts.md.
-            let bound = self.max_items_per_user.filter(|_| calibration.counts_are_bounded());
-            let items = bound.map_or(u64::MAX, |bound| match self.neighbours {
-                Neighbours::AddRemove => bound.get().into(),
-                Neighbours::Swap => 2 * u64::from(bound.get()),
-            });
-            let sensitivity = items.min(self.k.into());
-            calibration.counts_rate = Some(checked_rate(div_down(epsilon, sensitivity as f64))?);
-        }
+        // So many of the published counts one user changes at most. Proof: docs/algorithms/published_counts.md.
+        let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
+        let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
+        (calibration.counts_rate, calibration.counts_square_rate) = self.noise_of_counts(changed)?;
         Ok(calibration)
+    }
+
+    /// The rate of Laplace or Gaussian noise on published counts of which one user changes so many.
+    fn noise_of_counts(&self, changed: u64) -> Result<(Option<f64>, Option<f64>)> {
+        match self.counts {
+            PublishedCounts::None | PublishedCounts::Free => Ok((None, None)),
+            PublishedCounts::Laplace { epsilon }
+            | PublishedCounts::Noise { privacy: Privacy::PureDp { epsilon } } => {
+                Ok((Some(self.laplace_rate(epsilon, changed)?), None))
+            }
+            PublishedCounts::Noise { privacy: Privacy::Zcdp { rho, .. } } => {
+                Ok((None, Some(self.square_rate(rho, changed)?)))
+            }
+            PublishedCounts::Noise { privacy: Privacy::ApproxDp { epsilon, delta } } => {
+                let square = self.square_rate(conversion::largest_rho(epsilon, delta), changed);
+                match (self.laplace_rate(epsilon, changed), square) {
+                    // The variances are about 2 / rate^2 and 1 / (2 square).
+                    (Ok(rate), Ok(square)) if rate * rate < 4.0 * square => Ok((None, Some(square))),
+                    (Err(_), Ok(square)) => Ok((None, Some(square))),
+                    (rate, _) => Ok((Some(rate?), None)),
+                }
+            }
+        }
+    }
+
+    /// The rate of discrete Laplace noise on counts of which one user changes so many.
+    fn laplace_rate(&self, epsilon: f64, changed: u64) -> Result<f64> {
+        let distance = changed.saturating_mul(self.sensitivity.into());
+        checked_rate(div_down(epsilon, at_least(distance)))
+    }
+
+    /// The same for the square of discrete Gaussian noise: rho over the square of the Euclidean distance.
+    fn square_rate(&self, rho: f64, changed: u64) -> Result<f64> {
+        let step = f64::from(self.sensitivity);
+        checked_square_rate(div_down(rho, mul_up(at_least(changed), mul_up(step, step))))
     }
 }
 

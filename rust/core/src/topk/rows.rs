@@ -1,11 +1,12 @@
 //! A top-k from counts, and from rows that are counted by the same ingest as everywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 
 use super::counts::{Counts, Place};
+use super::gaussian::gaussian;
 use super::mechanisms::Pick;
 use super::noisy::laplace;
 use super::report::TopKReport;
@@ -14,7 +15,7 @@ use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, ItemCode, Vocabulary};
 use crate::control::{Control, PHASES};
-use crate::ingest::{self, Preference, PublicList, Source, sorted};
+use crate::ingest::{self, Given, Preference, PublicList, Source, sorted};
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
 use crate::threshold::select_rounds;
@@ -42,7 +43,9 @@ pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result
     match request.counts {
         PublishedCounts::None => picks.iter_mut().for_each(|pick| pick.noisy = None),
         PublishedCounts::Free => {}
-        PublishedCounts::Laplace { .. } => add_noise(&mut picks, counts, report, key),
+        PublishedCounts::Laplace { .. } | PublishedCounts::Noise { .. } => {
+            add_noise(&mut picks, counts, report, key)?;
+        }
     }
     Ok(picks)
 }
@@ -56,17 +59,23 @@ pub(crate) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
 }
 
 /// Noise on the counts of the answer, in its order.
-fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) {
+fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result<()> {
     let mut coins = Coins::new(key, Purpose::TopKCounts, 0);
-    let Some(rate) = report.calibration.counts_rate else { return };
+    let calibration = &report.calibration;
     for pick in picks {
         let count = match pick.place {
             Place::Listed(position) => counts.counts[position],
             Place::Unseen => 0,
         };
-        let noisy = i128::from(count) + laplace(rate, &mut coins);
+        let added = match (calibration.counts_rate, calibration.counts_square_rate) {
+            (Some(rate), None) => laplace(rate, &mut coins),
+            (None, Some(square)) => gaussian(square, &mut coins),
+            _ => return Err(Error::Internal("published counts without a kind of noise")),
+        };
+        let noisy = i128::from(count) + added;
         pick.noisy = Some(i64::try_from(noisy).unwrap_or(if noisy < 0 { i64::MIN } else { i64::MAX }));
     }
+    Ok(())
 }
 
 /// The answer from a vector of counts, whose items are known by position; the others of a sized domain come as `None`.
@@ -109,7 +118,7 @@ pub fn top_k_from_counts(
 }
 
 /// The answer from rows. `domain` has a row for each item of a public list; other items do not matter then. The answer has
-/// the types of the rows.
+/// the declared types of the rows, or where they have none those of the list.
 ///
 /// # Errors
 /// See [`crate::Error`].
@@ -135,16 +144,17 @@ pub fn top_k_from_rows(
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
     }
-    let counted = Counted::new(contributions, request.max_items_per_user, key, control)?;
-    let listed =
-        domain.map(|domain| ingest::read(domain, columns, Preference::Any, key, control)).transpose()?;
-    match listed {
-        None => counted.items(None).publish(&counted.vocabulary, report, key),
-        Some(listed) => {
-            let vocabulary = &listed.vocabulary;
-            counted.items(Some(&listed)).publish(vocabulary, report, key)
-        }
-    }
+    let bound = request.max_items_per_user;
+    let Some((domain, given)) = domain else {
+        let counted = Counted::new(contributions, bound, None, key, control)?;
+        return counted.items(None).publish(&counted.vocabulary, &Given::default(), report, key);
+    };
+    let listed = ingest::read(domain, columns, Preference::Any, key, control)?;
+    let digests = listed.vocabulary.digests();
+    let named: HashSet<Digest> = held_items(&listed).into_iter().map(|item| digests.get(item)).collect();
+    let is_listed = |item: Digest| named.contains(&item);
+    let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
+    counted.items(Some(&listed)).publish(&listed.vocabulary, &given, report, key)
 }
 
 /// Partition selection, then a top-k of what it released.
@@ -162,7 +172,7 @@ fn discover(
     let selected = select_rounds(bounded, rounds, false, key, control)?;
     let items: Vec<(ItemCode, i64)> =
         selected.items.iter().map(|(item, _)| (*item, counts[item.index()])).collect();
-    Items::new(items, selected.vocabulary()).publish(selected.vocabulary(), report, key)
+    Items::new(items, selected.vocabulary()).publish(selected.vocabulary(), &Given::default(), report, key)
 }
 
 /// How many users hold each code.
@@ -185,13 +195,15 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// How many users have each item, or keep it under a limit.
+    /// How many users have each item, or keep it under a limit: users of many items choose among the wanted ones, all of them
+    /// if nothing says which. Without a limit other items are counted, too.
     ///
     /// # Errors
     /// Interruption.
     pub(crate) fn new(
-        contributions: Contributions,
+        mut contributions: Contributions,
         bound: Option<L0Bound>,
+        is_wanted: Option<&dyn Fn(Digest) -> bool>,
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Self> {
@@ -200,6 +212,10 @@ impl Counted {
             control.end_phase();
             return Ok(Self { counts, vocabulary: contributions.vocabulary });
         };
+        // Before users are bounded, so that they never give a place to an item that cannot be picked.
+        if let Some(is_wanted) = is_wanted {
+            contributions.retain(is_wanted);
+        }
         let bounded = BoundedContributions::new(contributions, bound, key, control)?;
         let mut counts = vec![0_i64; bounded.vocabulary().code_bound()];
         for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
@@ -248,7 +264,13 @@ impl Items {
     }
 
     /// Draw, and copy what was drawn into fresh columns.
-    fn publish(&self, vocabulary: &Vocabulary, report: TopKReport, key: &ReleaseKey) -> Result<TopKRelease> {
+    fn publish(
+        &self,
+        vocabulary: &Vocabulary,
+        given: &Given,
+        report: TopKReport,
+        key: &ReleaseKey,
+    ) -> Result<TopKRelease> {
         let counts = Counts { counts: &self.counts, digests: Some(&self.digests), unseen: 0 };
         let picks = draw(counts, &report, key)?;
         let places = picks.iter().filter_map(|pick| match pick.place {
@@ -256,7 +278,7 @@ impl Items {
             Place::Unseen => None,
         });
         let noisy = picks.iter().map(|pick| pick.noisy).collect();
-        answer(vocabulary.schema().decode(places)?, noisy, report)
+        answer(given.restore(vocabulary.schema().decode(places)?)?, noisy, report)
     }
 }
 

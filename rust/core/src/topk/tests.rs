@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::counts::Counts;
 use super::flip::flip_and_peel;
 use super::flip_joint::flip_sequences;
+use super::gaussian::{checked_square_rate, gaussian};
 use super::joint::{Sequences, joint_horizon};
 use super::joint_set::{Sets, set_horizon};
 use super::levels::Levels;
@@ -350,6 +351,31 @@ fn discrete_laplace_noise() {
         let law = normalised((-200..=200).map(of));
         assert_both_ways(&law, || vec![u64::try_from(laplace(rate, &mut coins) + 200).unwrap()]);
     }
+}
+
+#[test]
+fn discrete_gaussian_noise() {
+    for sigma in [0.5, 1.0, 7.3] {
+        let square = checked_square_rate(0.5 / (sigma * sigma)).unwrap();
+        let mut coins = coins(102);
+        let of = |z: i64| (vec![(z + 200) as u64], (-square * (z * z) as f64).exp());
+        let law = normalised((-200..=200).map(of));
+        assert_both_ways(&law, || vec![u64::try_from(gaussian(square, &mut coins) + 200).unwrap()]);
+    }
+}
+
+#[test]
+fn gaussian_noise_of_any_scale() {
+    for square in [1e-24, 3e-15, 1e-5, 0.5, 40.0, 1e6, 1e300] {
+        let mut coins = coins(103);
+        let square = checked_square_rate(square).unwrap();
+        let squares =
+            (0..400).map(|_| gaussian(square, &mut coins) as f64).map(|z| z * z * square).sum::<f64>();
+        // Half on average, in units of the variance; beside integers that are far apart it is next to nothing.
+        assert!(squares / 400.0 < 0.75, "{square}");
+        assert!(squares / 400.0 > 0.3 || square > 0.1, "{square}");
+    }
+    assert!(checked_square_rate(1e-25).is_err());
 }
 
 #[test]

@@ -29,15 +29,24 @@ impl Discover {
             let fix = "0.5 gives both halves of the job the same";
             return Err(Error::parameter("share", "above 0 and below 1", self.share, fix));
         }
-        let Privacy::ApproxDp { epsilon, delta } = privacy else {
-            return Err(Error::Incompatible {
-                what: "Discover finds items that nobody named; its guarantee is in epsilon and delta".into(),
-                fix: "use ApproxDP(epsilon=..., delta=...)",
-            });
+        let divide = |budget: f64| {
+            let first = mul_down(budget, self.share);
+            (first, sub_down(budget, first))
         };
-        let first = mul_down(epsilon, self.share);
-        let rest = sub_down(epsilon, first);
-        Ok((Privacy::ApproxDp { epsilon: first, delta }, Privacy::PureDp { epsilon: rest }))
+        match privacy {
+            Privacy::ApproxDp { epsilon, delta } => {
+                let (first, rest) = divide(epsilon);
+                Ok((Privacy::ApproxDp { epsilon: first, delta }, Privacy::PureDp { epsilon: rest }))
+            }
+            Privacy::Zcdp { rho, delta } => {
+                let (first, rest) = divide(rho);
+                Ok((Privacy::Zcdp { rho: first, delta }, Privacy::Zcdp { rho: rest, delta }))
+            }
+            Privacy::PureDp { .. } => Err(Error::Incompatible {
+                what: "Discover finds items that nobody named; its guarantee needs a delta".into(),
+                fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
+            }),
+        }
     }
 
     fn second(self) -> &'static dyn TopKMechanism {
@@ -54,10 +63,16 @@ impl TopKMechanism for Discover {
                 fix: "set max_items_per_user",
             });
         };
-        if parameters.neighbours == Neighbours::Swap {
+        if parameters.neighbours != Neighbours::AddRemove {
             return Err(Error::Incompatible {
-                what: "Discover has no proof for neighbours=\"swap\"".into(),
-                fix: "use neighbours=\"add_remove\"",
+                what: "Discover has no proof for neighbours other than \"add_remove\"".into(),
+                fix: "use neighbours=\"add_remove\", or LimitDomain",
+            });
+        }
+        if parameters.sensitivity != 1 {
+            return Err(Error::Incompatible {
+                what: "Discover counts users, each of whom changes a count by 1".into(),
+                fix: "leave sensitivity out",
             });
         }
         let mut calibration = self.second().calibrate(&Parameters { privacy: rest, ..*parameters })?;
@@ -67,7 +82,7 @@ impl TopKMechanism for Discover {
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
         Guarantee {
-            statement: "(epsilon, delta)-DP: a partition selection and a top-k mechanism on what it released share epsilon",
+            statement: "(epsilon, delta)-DP, or delta-approximate rho-zCDP: a partition selection and a top-k mechanism on what it released share epsilon or rho",
             neighbours: neighbours.words(),
             source: "Swanberg, Desfontaines and Haney 2023; Gillenwater et al. 2022; composition",
             proof: "docs/algorithms/discover.md",

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, divided};
 use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
@@ -18,9 +18,10 @@ use crate::topk::noisy::{Radius, largest_noisy, within};
 pub struct Gamma {}
 
 impl TopKMechanism for Gamma {
-    /// Also under swaps every count changes by at most 1.
+    /// Whatever the neighbours, no count changes by more than the sensitivity.
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
-        TopKCalibration::new(parameters.pure_epsilon(), 1)
+        let epsilon = divided(parameters.pure_epsilon(), parameters.sensitivity.into());
+        TopKCalibration::new(epsilon, 1)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {

@@ -38,7 +38,7 @@ pub enum Conversion {
 impl TopKMechanism for GumbelPeel {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
         let epsilon = per_pick(parameters.privacy, parameters.k, self.conversion);
-        TopKCalibration::new(parameters.for_neighbours(epsilon), parameters.k)
+        TopKCalibration::new(parameters.per_span(epsilon), parameters.k)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {

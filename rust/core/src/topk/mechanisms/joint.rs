@@ -21,7 +21,7 @@ pub struct Joint {}
 
 impl TopKMechanism for Joint {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
-        TopKCalibration::new(parameters.for_neighbours(parameters.range_epsilon() / 2.0), 1)
+        TopKCalibration::new(parameters.joint_rate(parameters.range_epsilon()), 1)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {

@@ -28,7 +28,7 @@ impl TopKMechanism for JointSet {
             let fix = "use Joint or GumbelPeel, whose time does not grow with its square";
             return Err(Error::parameter("k", "at most 10,000 for a set", parameters.k, fix));
         }
-        TopKCalibration::new(parameters.for_neighbours(parameters.range_epsilon() / 2.0), 1)
+        TopKCalibration::new(parameters.joint_rate(parameters.range_epsilon()), 1)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {

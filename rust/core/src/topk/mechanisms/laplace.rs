@@ -11,7 +11,7 @@ use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::mechanisms::Guarantee;
 use crate::random::ReleaseKey;
-use crate::rounding::div_down;
+use crate::rounding::{at_least, div_down};
 use crate::topk::counts::Counts;
 use crate::topk::noisy::{laplace, largest_noisy};
 
@@ -22,9 +22,8 @@ pub struct LaplaceTopK {}
 
 impl TopKMechanism for LaplaceTopK {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
-        let sensitivity = parameters.bound.map_or(parameters.k, |bound| bound.get().min(parameters.k));
-        let epsilon = div_down(parameters.pure_epsilon(), sensitivity.into());
-        TopKCalibration::new(parameters.for_neighbours(epsilon), 1)
+        let moved = of_all_counts(parameters).unwrap_or(u64::MAX).min(of_the_picked(parameters));
+        TopKCalibration::new(div_down(parameters.pure_epsilon(), at_least(moved)), 1)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
@@ -54,6 +53,16 @@ impl TopKMechanism for LaplaceTopK {
 
     /// Only where the noise covers all counts.
     fn has_free_counts(&self, parameters: &Parameters) -> bool {
-        parameters.bound.is_some_and(|bound| bound.get() <= parameters.k)
+        of_all_counts(parameters).is_some_and(|moved| moved <= of_the_picked(parameters))
     }
+}
+
+/// By how much one user changes all counts together, if users are bounded.
+fn of_all_counts(parameters: &Parameters) -> Option<u64> {
+    Some(parameters.changed_counts()?.saturating_mul(parameters.sensitivity.into()))
+}
+
+/// By how much the noise of the picked items has to move in all so that the same ones are picked.
+fn of_the_picked(parameters: &Parameters) -> u64 {
+    parameters.span().saturating_mul(parameters.k.into())
 }

@@ -10,7 +10,7 @@ use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::accounting::Privacy;
 use crate::mechanisms::Guarantee;
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::rounding::Interval;
+use crate::rounding::{Interval, div_down, mul_up, sub_down};
 use crate::topk::counts::{Counts, Place};
 use crate::topk::peel::{Pick as Draw, Picked, pick_horizon};
 use crate::topk::ranking::Ranking;
@@ -42,27 +42,19 @@ impl TopKMechanism for LimitDomain {
             return Err(Error::Incompatible {
                 what: "LimitDomain finds items that nobody named; its guarantee is in epsilon and delta"
                     .into(),
-                fix: "use ApproxDP(epsilon=..., delta=...)",
+                fix: "use ApproxDP(epsilon=..., delta=...), or Discover, which has zCDP, too",
             });
         };
-        if parameters.neighbours == Neighbours::Swap {
-            return Err(Error::Incompatible {
-                what: "LimitDomain has no proof for neighbours=\"swap\"".into(),
-                fix: "use neighbours=\"add_remove\"",
-            });
-        }
         let candidates = self.candidates(parameters.k)?;
-        let half = delta / 2.0;
-        let rate = per_pick(Privacy::ApproxDp { epsilon, delta: half }, parameters.k, Conversion::Tight);
-        let mut calibration = TopKCalibration::new(rate, parameters.k)?;
-        let reach = parameters.bound.map_or(candidates, |bound| bound.get().min(candidates));
-        // (1 + e^epsilon) times the chance that an item which only one of two neighbours has goes before the stop.
-        let missed = Interval::point(half) / (Interval::ONE + Interval::point(epsilon).exp());
-        let above = (Interval::integer(reach.into()) / missed).ln() / Interval::point(calibration.rate);
+        let Parts { pick, missed } = Parts::new(epsilon, delta, parameters.k);
+        let mut calibration = TopKCalibration::new(parameters.per_span(pick), parameters.k)?;
+        let reach = parameters.changed_counts().map_or(candidates.into(), |most| most.min(candidates.into()));
+        let odds = Interval::integer(reach.into()) / Interval::point(missed);
+        let above = odds.ln() / Interval::point(calibration.rate);
         #[expect(clippy::cast_possible_truncation, reason = "saturates, and a larger threshold is safe")]
-        let threshold = above.hi().ceil() as i64;
+        let threshold = (above.hi().ceil() as i64).saturating_add_unsigned(parameters.span());
         calibration.candidates = Some(candidates);
-        calibration.threshold = Some(threshold.saturating_add(1).min(1 << 60));
+        calibration.threshold = Some(threshold.min(1 << 60));
         Ok(calibration)
     }
 
@@ -102,6 +94,40 @@ impl TopKMechanism for LimitDomain {
     fn finds_domain(&self) -> bool {
         true
     }
+}
+
+/// How a budget is divided.
+struct Parts {
+    /// Epsilon of each pick.
+    pick: f64,
+    /// The chance that an item which only one of two neighbours has goes before the stop.
+    missed: f64,
+}
+
+impl Parts {
+    /// Picks that compose to all of epsilon need no delta of their own; otherwise they get half of it.
+    fn new(epsilon: f64, delta: f64, k: u32) -> Self {
+        let half = delta / 2.0;
+        let (left, missed) = missed(epsilon, half, k);
+        let composed = per_pick(Privacy::ApproxDp { epsilon: left, delta: half }, k, Conversion::Tight);
+        let (all, whole) = self::missed(epsilon, delta, k);
+        let pure = per_pick(Privacy::PureDp { epsilon: all }, k, Conversion::Tight);
+        // A thousandth of the rate is worth less than twice the chance.
+        if pure * 1.001 >= composed {
+            Self { pick: pure, missed: whole }
+        } else {
+            Self { pick: composed, missed }
+        }
+    }
+}
+
+/// The epsilon that is left for the picks, and the chance that costs `delta` in all: either (1 + e^epsilon) times as much, or, if each pick
+/// also loses this chance in its exponent, once.
+fn missed(epsilon: f64, delta: f64, k: u32) -> (f64, f64) {
+    let plain = (Interval::point(delta) / (Interval::ONE + Interval::point(epsilon).exp())).lo();
+    let picks = f64::from(k);
+    let sharp = delta.min(div_down(epsilon, 1024.0 * picks));
+    if sharp > plain { (sub_down(epsilon, mul_up(picks, sharp)), sharp) } else { (epsilon, plain) }
 }
 
 /// Pick among the counts until the last one, the stop, is picked, or `k` times.

@@ -31,7 +31,7 @@ use super::ranking::Ranking;
 use crate::accounting::{Cost, L0Bound, Privacy};
 use crate::mechanisms::{Calibration, Guarantee};
 use crate::random::ReleaseKey;
-use crate::rounding::{mul_down, sqrt_down};
+use crate::rounding::{at_least, div_down, mul_down, sqrt_down};
 use crate::{Error, Result};
 
 /// What every top-k mechanism can do.
@@ -88,6 +88,8 @@ pub enum Neighbours {
     AddRemove,
     /// Replace one user: counts change by at most 1 in either direction.
     Swap,
+    /// Lists of counts: each changes by at most the sensitivity, in either direction.
+    Any,
 }
 
 impl Neighbours {
@@ -97,6 +99,7 @@ impl Neighbours {
         match self {
             Self::AddRemove => Cost::ADD_REMOVE,
             Self::Swap => "swap",
+            Self::Any => "any",
         }
     }
 
@@ -106,6 +109,7 @@ impl Neighbours {
         match self {
             Self::AddRemove => "add or remove one user with all its rows",
             Self::Swap => "replace one user with all its rows by another one",
+            Self::Any => "one user changes each count by at most `sensitivity`, in either direction",
         }
     }
 }
@@ -119,17 +123,39 @@ pub struct Parameters {
     pub k: u32,
     /// Neighbouring tables.
     pub neighbours: Neighbours,
+    /// The most by which one user changes a count.
+    pub sensitivity: u32,
     /// The most items of one user, if users are bounded.
     pub bound: Option<L0Bound>,
 }
 
 impl Parameters {
-    /// Half of a rate under [`Neighbours::Swap`]: differences of two counts change by 2 instead of 1.
-    fn for_neighbours(&self, rate: f64) -> f64 {
+    /// By how much the difference of two counts changes at most; proofs are in `docs/algorithms/neighbouring_counts.md`.
+    fn span(&self) -> u64 {
         match self.neighbours {
-            Neighbours::AddRemove => rate,
-            Neighbours::Swap => rate / 2.0,
+            Neighbours::AddRemove => self.sensitivity.into(),
+            Neighbours::Swap | Neighbours::Any => 2 * u64::from(self.sensitivity),
         }
+    }
+
+    /// The rate at which `epsilon` is lost when the difference of two counts changes as much as it can.
+    fn per_span(&self, epsilon: f64) -> f64 {
+        divided(epsilon, self.span())
+    }
+
+    /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer and in the sum of
+    /// all; with one item the largest count cancels, and a count enters once.
+    fn joint_rate(&self, epsilon: f64) -> f64 {
+        self.per_span(if self.k == 1 { epsilon } else { epsilon / 2.0 })
+    }
+
+    /// How many counts one user changes at most, if users are bounded.
+    pub(super) fn changed_counts(&self) -> Option<u64> {
+        let bound = u64::from(self.bound?.get());
+        Some(match self.neighbours {
+            Neighbours::AddRemove | Neighbours::Any => bound,
+            Neighbours::Swap => 2 * bound,
+        })
     }
 
     /// Epsilon of a mechanism with pure differential privacy; under zCDP the one that implies it (Bun and Steinke 2016,
@@ -170,6 +196,9 @@ pub struct TopKCalibration {
     /// The rate of the noise on published counts, if these have a budget of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts_rate: Option<f64>,
+    /// The same for discrete Gaussian noise: a noise of z has probability proportional to e^-(this z^2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_square_rate: Option<f64>,
 }
 
 impl TopKCalibration {
@@ -177,7 +206,15 @@ impl TopKCalibration {
     /// [`Error::Calibration`] if the rate is too small.
     pub(super) fn new(rate: f64, rounds: u32) -> Result<Self> {
         let rate = checked_rate(rate)?;
-        Ok(Self { rate, rounds, candidates: None, threshold: None, discovery: None, counts_rate: None })
+        Ok(Self {
+            rate,
+            rounds,
+            candidates: None,
+            threshold: None,
+            discovery: None,
+            counts_rate: None,
+            counts_square_rate: None,
+        })
     }
 
     /// Whether counts are those of bounded users. A discovery bounds only what it selects from.
@@ -199,6 +236,11 @@ impl TopKCalibration {
         compare("candidates", format!("{:?}", self.candidates), format!("{:?}", expected.candidates));
         compare("threshold", format!("{:?}", self.threshold), format!("{:?}", expected.threshold));
         compare("counts_rate", format!("{:?}", self.counts_rate), format!("{:?}", expected.counts_rate));
+        compare(
+            "counts_square_rate",
+            format!("{:?}", self.counts_square_rate),
+            format!("{:?}", expected.counts_square_rate),
+        );
         match (&self.discovery, &expected.discovery) {
             (Some(got), Some(want)) => found.extend(got.differences(want)),
             (None, None) => {}
@@ -206,6 +248,11 @@ impl TopKCalibration {
         }
         found
     }
+}
+
+/// A quotient rounded down; by powers of two it is exact, as rates are far from the smallest floats.
+pub(super) fn divided(rate: f64, by: u64) -> f64 {
+    if by.is_power_of_two() { rate / by as f64 } else { div_down(rate, at_least(by)) }
 }
 
 /// A rate that draws can use: rounded down to the largest, which is as good as none.

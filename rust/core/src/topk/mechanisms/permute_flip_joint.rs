@@ -22,7 +22,7 @@ pub struct PermuteFlipJoint {}
 
 impl TopKMechanism for PermuteFlipJoint {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
-        TopKCalibration::new(parameters.for_neighbours(parameters.pure_epsilon() / 2.0), 1)
+        TopKCalibration::new(parameters.joint_rate(parameters.pure_epsilon()), 1)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {

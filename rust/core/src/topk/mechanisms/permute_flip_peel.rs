@@ -24,7 +24,7 @@ pub struct PermuteFlipPeel {}
 impl TopKMechanism for PermuteFlipPeel {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
         let epsilon = div_down(parameters.pure_epsilon(), parameters.k.into());
-        TopKCalibration::new(parameters.for_neighbours(epsilon), parameters.k)
+        TopKCalibration::new(parameters.per_span(epsilon), parameters.k)
     }
 
     fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
