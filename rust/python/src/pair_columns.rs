@@ -6,7 +6,7 @@ use arrow_array::builder::{
     BooleanBuilder, Date32Builder, Int64Builder, LargeBinaryBuilder, LargeStringBuilder,
     TimestampMicrosecondBuilder,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, NullArray};
 use arrow_schema::Field;
 use dpsel_core::Error;
 use pyo3::prelude::*;
@@ -97,11 +97,8 @@ impl Column {
     /// The field and the array of what was appended since the last call.
     pub(crate) fn finish(&mut self) -> (Field, ArrayRef) {
         let array: ArrayRef = match &mut self.typed {
-            None => {
-                let mut builder = LargeStringBuilder::new();
-                (0..std::mem::take(&mut self.nulls)).for_each(|_| builder.append_null());
-                Arc::new(builder.finish())
-            }
+            // No value, so no kind: it goes with every other.
+            None => Arc::new(NullArray::new(std::mem::take(&mut self.nulls))),
             Some((_, Builder::Bool(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Int(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Text(builder))) => Arc::new(builder.finish()),
@@ -109,7 +106,7 @@ impl Column {
             Some((_, Builder::Date(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Datetime(builder))) => Arc::new(builder.finish()),
         };
-        (Field::new(&self.name, array.data_type().clone(), array.null_count() > 0), array)
+        (Field::new(&self.name, array.data_type().clone(), array.is_nullable()), array)
     }
 
     fn append(&mut self, scalar: Scalar<'_>) -> Result<(), Refusal> {
