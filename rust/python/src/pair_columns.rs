@@ -6,10 +6,9 @@ use arrow_array::builder::{
     BooleanBuilder, Date32Builder, Int64Builder, LargeBinaryBuilder, LargeStringBuilder,
     TimestampMicrosecondBuilder,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, NullArray};
 use arrow_schema::Field;
 use dpsel_core::Error;
-use dpsel_core::ingest::VALUELESS;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -98,11 +97,8 @@ impl Column {
     /// The field and the array of what was appended since the last call.
     pub(crate) fn finish(&mut self) -> (Field, ArrayRef) {
         let array: ArrayRef = match &mut self.typed {
-            None => {
-                let mut builder = LargeStringBuilder::new();
-                (0..std::mem::take(&mut self.nulls)).for_each(|_| builder.append_null());
-                Arc::new(builder.finish())
-            }
+            // No value, so no kind: it goes with every other.
+            None => Arc::new(NullArray::new(std::mem::take(&mut self.nulls))),
             Some((_, Builder::Bool(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Int(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Text(builder))) => Arc::new(builder.finish()),
@@ -110,12 +106,7 @@ impl Column {
             Some((_, Builder::Date(builder))) => Arc::new(builder.finish()),
             Some((_, Builder::Datetime(builder))) => Arc::new(builder.finish()),
         };
-        let field = Field::new(&self.name, array.data_type().clone(), array.null_count() > 0);
-        match self.typed {
-            // Text only stands in here: a public list may have any type beside a column without values.
-            None => (field.with_metadata([(VALUELESS.into(), String::new())].into()), array),
-            Some(_) => (field, array),
-        }
+        (Field::new(&self.name, array.data_type().clone(), array.is_nullable()), array)
     }
 
     fn append(&mut self, scalar: Scalar<'_>) -> Result<(), Refusal> {

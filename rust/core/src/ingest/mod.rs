@@ -26,7 +26,6 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 
 pub use files::STANDARD_INPUT_NAME;
-pub use plan::VALUELESS;
 pub use prior::Prior;
 pub(crate) use public::Given;
 pub use public::PublicList;

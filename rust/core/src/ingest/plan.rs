@@ -8,8 +8,6 @@ use crate::random::KeyKind;
 use crate::request::{Columns, NGrams};
 use crate::{Error, Result};
 
-/// The key in the metadata of a column which stands in for one whose type nobody knows, since it has no values.
-pub const VALUELESS: &str = "dpsel:valueless";
 /// The name of the Arrow extension type of pandas periods.
 const PERIOD: &str = "pandas.period";
 /// Most column names that an error lists.
@@ -23,8 +21,6 @@ pub(super) struct Plan {
     /// Of each item column, whether its source declares no type, so that values were looked at.
     found: Vec<bool>,
     ngrams: Option<NGrams>,
-    /// Whether the items' types stand for no value at all.
-    valueless: bool,
 }
 
 /// Positions of the user and item columns in one schema.
@@ -55,8 +51,7 @@ impl Plan {
             .collect::<Result<_>>()?;
         let found = vec![false; items.len()];
         let user = (user.name().clone(), user_type.clone());
-        let valueless = positions.items.iter().any(|&at| schema.field(at).metadata().contains_key(VALUELESS));
-        Ok((Self { user, items, found, ngrams: columns.ngrams, valueless }, positions))
+        Ok((Self { user, items, found, ngrams: columns.ngrams }, positions))
     }
 
     /// The same plan, where the source declares no type for these columns.
@@ -90,7 +85,6 @@ impl Plan {
             items: items.collect::<Result<_>>()?,
             found,
             ngrams: self.ngrams,
-            valueless: self.valueless,
         })
     }
 
@@ -103,10 +97,9 @@ impl Plan {
         Ok(schema.with_found(&self.found))
     }
 
-    /// Names of the item columns and the types that values of theirs can have: the null type if there are none.
+    /// Names and types of the item columns.
     pub(super) fn items(&self) -> impl Iterator<Item = (&str, &DataType)> {
-        let kind = |found| if self.valueless { &DataType::Null } else { found };
-        self.items.iter().map(move |(name, data_type)| (name.as_str(), kind(data_type)))
+        self.items.iter().map(|(name, data_type)| (name.as_str(), data_type))
     }
 
     /// Of each item column, whether its source declares no type.
