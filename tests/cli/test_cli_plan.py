@@ -39,7 +39,7 @@ def test_keep_probabilities_for_numbers_of_users(dpsel_run):
         (("--mechanism", "magic"), "magic"),
         (("--rounds", "3"), "--rounds"),
         (("--items-per-user", "0"), "--items-per-user"),
-        (("--items-per-user", "20"), "items_per_user"),
+        (("--items-per-user", "20"), "--items-per-user must"),
     ],
 )
 def test_what_does_not_apply_is_refused(dpsel_run, options, words):

@@ -198,7 +198,9 @@ fn a_large_row_group_is_shared_between_threads() {
     let items = select_partitions(source, &request("item"), &key, &control).unwrap().items;
     assert_eq!((items.num_rows(), items.column(0).data_type()), (10, &DataType::LargeUtf8));
     let progress = control.progress();
-    assert!(progress.total() > 0 && progress.done() >= progress.total());
+    // Reading, grouping, bounding, one round; publishing is the caller's to call complete.
+    assert_eq!(progress.done(), progress.total() / 5 * 4);
+    assert!(progress.total() > 0);
 }
 
 #[test]
