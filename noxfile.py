@@ -129,7 +129,7 @@ def dp_accounting(session: nox.Session) -> None:
     session.install("--quiet", *nox.project.dependency_groups(groups, "dp-accounting"))
     # The module that the other sessions built; its Python files are beside it.
     shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
-    session.run("maturin", "develop", "--quiet", env=shared, external=True)
+    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
     here = {"PYTHONPATH": "python"}
     session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
 

@@ -90,4 +90,16 @@ class DpselWarning(UserWarning):
 
 
 class WeakGuaranteeWarning(DpselWarning):
-    """A release was asked for with parameters that protect hardly anybody."""
+    """A release was asked for with parameters that protect hardly anybody.
+
+    It comes once for each call, above epsilon = 20, delta = 0.001 or rho = 5, items and counts together.
+
+    Examples:
+        >>> import warnings
+        >>> import dpsel
+        >>> with warnings.catch_warnings(record=True) as seen:
+        ...     warnings.simplefilter("always")
+        ...     release = dpsel.top_k_from_counts([900, 20], k=1, privacy=dpsel.PureDP(epsilon=1000.0))
+        >>> [warning.category.__name__ for warning in seen]
+        ['WeakGuaranteeWarning']
+    """

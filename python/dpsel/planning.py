@@ -82,8 +82,8 @@ def plan(
         >>> for with_weights in (False, True):
         ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
         ...     print(row["mechanism"], row["users_for_95"])
-        Sips(rounds=3, ratio=0.3333333333333333, release='curve') 0
-        Steered(rounds=30) 0
+        Sips(rounds=3, ratio=0.2, release='curve') 128
+        Steered(rounds=30) 132
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]

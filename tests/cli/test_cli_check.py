@@ -37,8 +37,9 @@ def test_a_report_holds(dpsel_run, report):
 
 def test_a_report_holds_no_data(report):
     text = report.read_text()
-    # The commitment is random and may contain any digits.
-    text = text.replace(json.loads(text)["key"]["commitment"], "")
+    # The commitment is random, so is the fingerprint over it: they may contain any digits.
+    read = json.loads(text)
+    text = text.replace(read["key"]["commitment"], "").replace(read["fingerprint"], "")
     assert "secret" not in text
     assert "kiwi" not in text
     assert "400" not in text
@@ -70,8 +71,36 @@ def one_round_fewer(data):
     data["calibration"]["rounds"].pop()
 
 
+def other_words(data):
+    data["guarantee"]["statement"] = "no attack is known"
+
+
+def other_neighbours(data):
+    data["guarantee"]["neighbours"] = "add or remove one row"
+
+
+def other_reason(data):
+    data["chosen"] = "auto: it is the best there is"
+
+
+def other_column(data):
+    data["request"]["columns"]["items"] = ["age"]
+
+
 @pytest.mark.parametrize(
-    "change", [lower_threshold, less_noise, smaller_epsilon, smaller_delta, larger_limit, one_round_fewer]
+    "change",
+    [
+        lower_threshold,
+        less_noise,
+        smaller_epsilon,
+        smaller_delta,
+        larger_limit,
+        one_round_fewer,
+        other_words,
+        other_neighbours,
+        other_reason,
+        other_column,
+    ],
 )
 def test_a_changed_report_fails(dpsel_run, report, change):
     data = json.loads(report.read_text())
@@ -108,3 +137,14 @@ def test_a_test_key_is_pointed_out(dpsel_run):
     run = dpsel_run("check", "report.json")
     assert run.code == 4
     assert "insecure_test_key" in run.out
+
+
+def test_the_stamp_of_a_test_key_cannot_be_wiped_alone(dpsel_run, folder):
+    dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--insecure-test-key", KEY, "--report", "report.json")
+    path = folder / "report.json"
+    data = json.loads(path.read_text())
+    data["key"]["insecure_test_key"] = False
+    path.write_text(json.dumps(data))
+    run = dpsel_run("check", "report.json")
+    assert run.code == 4
+    assert "fingerprint" in run.out

@@ -15,6 +15,9 @@ from reference import prf, sequential
 from reference.noise import UNIT, noise
 from strategies import keys, max_items, neighbours, rows
 from support import KEY, items_of, released, report_of, select, table, units_of
+from weak import WEAK
+
+pytestmark = WEAK
 
 #: So much budget that every item with some weight shows it.
 GENEROUS = dpsel.ApproxDP(epsilon=40.0, delta=0.01)

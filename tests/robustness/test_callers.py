@@ -13,6 +13,9 @@ import pytest
 import dpsel
 from mechanisms import CURVES, MECHANISMS
 from support import KEY, items_of, select, table
+from weak import WEAK
+
+pytestmark = WEAK
 
 ROWS = [(user, item) for user in range(60) for item in range(12) if (user * item) % 7 < 5]
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)

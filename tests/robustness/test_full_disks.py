@@ -12,8 +12,12 @@ import sys
 import pytest
 
 from children import finish
+from weak import WEAK
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's size")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's size"),
+    WEAK,
+]
 
 LIMITED = """
     import os, pathlib, resource

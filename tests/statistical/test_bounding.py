@@ -10,8 +10,9 @@ from scipy import stats
 import dpsel
 from false_alarm import ALPHA
 from support import released, rounds_of, select
+from weak import WEAK
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, WEAK]
 
 ITEMS, KEPT = 10, 3
 

@@ -14,8 +14,9 @@ from false_alarm import ALPHA
 from reference import mechanisms as reference
 from reference.noise import UNIT
 from support import released, rounds_of, select
+from weak import WEAK
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, WEAK]
 
 #: So much budget that every item clears the threshold with certainty: all noise is seen, none is cut.
 PRIVACY = dpsel.ApproxDP(epsilon=50.0, delta=0.01)

@@ -12,8 +12,9 @@ from false_alarm import ALPHA
 from reference import mechanisms as reference
 from reference.noise import TAILS, UNIT
 from support import items_of, rounds_of, select
+from weak import WEAK
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, WEAK]
 
 PRIVACY = dpsel.ApproxDP(epsilon=1.5, delta=0.02)
 LEVELS = 12

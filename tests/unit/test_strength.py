@@ -1,4 +1,4 @@
-"""A guarantee that protects hardly anybody is warned of: once a call, with every reason, where it was chosen."""
+"""A guarantee that protects hardly anybody is warned of: once a call, with reasons, where it was chosen."""
 
 from __future__ import annotations
 

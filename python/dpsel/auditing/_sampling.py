@@ -108,7 +108,9 @@ class CallableSampler:
         rows = [(user, item) for user, items in users for item in items]
         for _ in range(calls):
             masks = [0] * self.copies
-            for item in self.function(list(rows)):
+            with spoken_for():
+                items = list(self.function(list(rows)))
+            for item in items:
                 known = isinstance(item, int) and 0 <= item < width * self.copies
                 # What was not in the table at all is an outcome, too.
                 masks[item // width if known else 0] |= 1 << (item % width if known else width)

@@ -81,7 +81,9 @@ fn canonical(value: &Value, hasher: &mut blake3::Hasher) {
         Value::String(string) => text("s", string),
         Value::Array(values) => {
             text("a", &values.len().to_string());
-            values.iter().for_each(|each| canonical(each, hasher));
+            for each in values {
+                canonical(each, hasher);
+            }
         }
         Value::Object(fields) => {
             let mut names: Vec<&String> = fields.keys().collect();
