@@ -60,6 +60,22 @@ def test_items_of_a_public_list(frame, local, mechanism, limit) -> None:
     assert set(found.to_pylist()) <= set(domain)
 
 
+def test_a_list_of_texts_beside_a_column_of_integers(spark) -> None:
+    local = table(rows(600, 300))
+    domain = [str(number) for number in range(0, 340, 2)]
+    found = same_top_k(spark.createDataFrame(local), local, privacy=dpsel.PureDP(epsilon=3.0), domain=domain)
+    assert set(found.to_pylist()) <= set(range(0, 340, 2))
+    with pytest.raises(SchemaError, match="domain= has an item at position 1 that column 'item' of the data"):
+        dpsel.spark.select_top_k(
+            spark.createDataFrame(local),
+            user="user",
+            item="item",
+            k=1,
+            privacy=dpsel.PureDP(epsilon=3.0),
+            domain=["1", "01"],
+        )
+
+
 @pytest.mark.parametrize("mechanism", ["auto", dpsel.LimitDomain(candidates=11), dpsel.LimitDomain(10_000)])
 def test_items_of_the_data(frame, local, mechanism) -> None:
     assert len(same_top_k(frame, local, privacy=DELTA, mechanism=mechanism)) > 0
@@ -119,6 +135,8 @@ def test_several_columns_and_the_frame_of_spark(spark) -> None:
         {"k": 9, "domain": ["a", "b"]},
         {"domain": 3},
         {"domain": "abc"},
+        {"domain": [*range(20)]},
+        {"domain": [b"item 1"] * 20},
         {"counts": 1},
         {"counts": "free"},
         {"neighbours": "other"},
