@@ -207,8 +207,7 @@ impl Constraint for Continuous {
     fn repeats(&self, entries: &[Probability]) -> bool {
         // The pairs of larger changes are those of the last entry, which has the same point.
         let (below, last) = (entries[entries.len() - LOCAL], entries.len() - 1);
-        self.points.len() == 1
-            || self.points[self.point(entries, last)].allows(LOCAL, below, entries[last])
+        self.points.len() == 1 || self.points[self.point(entries, last)].allows(LOCAL, below, entries[last])
     }
 }
 

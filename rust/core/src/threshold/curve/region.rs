@@ -9,9 +9,8 @@ use super::table::Constraint;
 use crate::rounding::{Interval, mul_down};
 
 /// The parts of delta that are left to the divergence; after them comes the point without divergence.
-const PARTS: [f64; 14] = [
-    1.0, 0.707, 0.5, 0.354, 0.25, 0.177, 0.125, 0.0884, 0.0625, 0.0442, 0.0313, 0.0221, 0.0156, 0.011,
-];
+const PARTS: [f64; 14] =
+    [1.0, 0.707, 0.5, 0.354, 0.25, 0.177, 0.125, 0.0884, 0.0625, 0.0442, 0.0313, 0.0221, 0.0156, 0.011];
 /// So many points after and before the likely one are tried.
 const AFTER: usize = 3;
 const BEFORE: usize = 1;
