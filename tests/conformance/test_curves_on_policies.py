@@ -147,7 +147,7 @@ def test_random_users_of_a_policy_within_delta() -> None:
 
 
 def test_extreme_items_of_a_policy_within_delta() -> None:
-    """Items that nobody had, of any share of the norm, beside known ones: approximation and divergence alone."""
+    """New items, of any share of the norm, beside known ones: approximation and divergence alone."""
     spec, words = shipped(dpsel.PolicyGaussian(release="curve"), 100)
     norm, half, chance = spec["curve"]["norm"], spec["half"], random.Random(3)
     worst = mpf(0)

@@ -211,7 +211,7 @@ def test_users_of_extreme_items_within_delta() -> None:
 
 
 def test_neither_end_of_the_region_alone_is_what_users_spend() -> None:
-    """A new item of one user takes nearly all of delta, and even odds come 4 % sooner than with one fixed point."""
+    """A new item of one user takes nearly all of delta, and even odds come 4 % sooner than with one point."""
     (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 1)
     assert mpf("0.97") < probability(words, 1) / mpf(PRIVACY.delta) <= 1
     (round_,), _ = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)

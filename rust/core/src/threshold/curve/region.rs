@@ -1,7 +1,7 @@
 //! The budget of one round: every approximation and divergence that convert to (epsilon, delta) at one order.
 //!
 //! These points are a convex set, and users spend the sum of what their changes cost. So each pair of probabilities may
-//! choose a point of its own. Proof: `docs/algorithms/release_curves.md`, section 7.
+//! choose a point of its own. Proof: `docs/algorithms/release_curves.md`, section 6.
 
 use super::l2::L2;
 use super::probability::Probability;
