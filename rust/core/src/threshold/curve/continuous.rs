@@ -241,3 +241,34 @@ impl Continuous {
         Probability::at_most(mul_down(self.delta, quanta * quanta).max(0.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{region, table};
+    use super::*;
+    use crate::weighting::UNIT;
+
+    /// Straight lines mix pairs with an entry and with the one after it: both have to keep to one point.
+    #[test]
+    fn pairs_keep_the_point_of_their_upper_entry_and_of_the_one_before() {
+        for (alpha, epsilon, delta) in [(10.0, 1.765, 4.96e-5), (4.0, 3.0, 0.05), (18.0, 1.0, 1e-5)] {
+            let points = region::points(alpha, epsilon, delta).unwrap();
+            let (constraint, span) = Continuous::new(alpha, &points, UNIT, UNIT >> 6).unwrap();
+            let entries = table::build(&constraint, span).unwrap();
+            let mut seen = 0;
+            for entry in START + 1..entries.len() {
+                let own = constraint.point(&entries, entry);
+                let before = constraint.point(&entries, entry - 1);
+                assert!(own <= before && (entry > START + 1 || before == points.len() - 1));
+                seen += usize::from(own < before);
+                for change in LOCAL..=span.min(entry - 1) {
+                    for point in [own, before] {
+                        let (below, above) = (entries[entry - change], entries[entry]);
+                        assert!(constraint.points[point].allows(change, below, above), "{entry} {change}");
+                    }
+                }
+            }
+            assert!(seen > 4 && constraint.point(&entries, entries.len() - 1) == 0);
+        }
+    }
+}
