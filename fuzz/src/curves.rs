@@ -72,6 +72,19 @@ enum Case {
         fineness: u8,
         norm: u16,
     },
+    Region {
+        alpha: Number,
+        epsilon: Number,
+        delta: Number,
+        fineness: u8,
+    },
+    ContinuousRegion {
+        alpha: Number,
+        epsilon: Number,
+        delta: Number,
+        fineness: u8,
+        norm: u16,
+    },
 }
 
 pub(crate) fn valid(bytes: &[u8]) {
@@ -97,6 +110,16 @@ pub(crate) fn valid(bytes: &[u8]) {
             let norm = UNIT + (UNIT >> 16) * u64::from(norm);
             let delta = delta.fraction();
             table(CurveKind::L2Continuous { alpha, divergence, delta, norm }, quantum(fineness));
+        }
+        Case::Region { alpha, epsilon, delta, fineness } => {
+            let (alpha, epsilon) = (1.0 + alpha.value(), epsilon.value());
+            table(CurveKind::L2Region { alpha, epsilon, delta: delta.fraction() }, quantum(fineness));
+        }
+        Case::ContinuousRegion { alpha, epsilon, delta, fineness, norm } => {
+            let (alpha, epsilon) = (1.0 + alpha.value(), epsilon.value());
+            let norm = UNIT + (UNIT >> 16) * u64::from(norm);
+            let delta = delta.fraction();
+            table(CurveKind::L2ContinuousRegion { alpha, epsilon, delta, norm }, quantum(fineness));
         }
     }
 }
@@ -186,12 +209,12 @@ fn table_of(spec: CurveSpec) {
 fn pairs(curve: CurveKind, quantum: u64, words: &[u128]) {
     assert_eq!(words.first(), Some(&0), "an item without weight is released");
     assert!(words.is_sorted(), "a curve that falls");
-    let norm = if let CurveKind::L2Continuous { norm, .. } = curve { norm } else { UNIT };
+    let norm = curve.norm();
     let span = usize::try_from(norm / quantum).unwrap_or(0).min(words.len() - 1);
     for at in 0..PAIRS.min(words.len() * span) {
         let (here, change) = (at.wrapping_mul(0x9e37_79b9) % words.len(), 1 + at % span);
         let there = words.get(here + change).copied();
-        if there.is_none() && matches!(curve, CurveKind::L2Continuous { .. }) {
+        if there.is_none() && curve.is_continuous() {
             continue;
         }
         let part = (change as f64) * (quantum as f64) / norm as f64;
@@ -204,6 +227,64 @@ fn times(factor: f64, probability: f64) -> f64 {
     if probability == 0.0 { 0.0 } else { factor * probability }
 }
 
+/// Two probabilities with their complements and the step in full precision.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    q: f64,
+    not_p: f64,
+    step: f64,
+}
+
+impl Pair {
+    /// By how much the pair needs more than a divergence of order `alpha` beside an approximation, as a factor.
+    fn excess(&self, alpha: f64, divergence: f64, approximation: f64) -> f64 {
+        if self.step <= approximation * (1.0 + SLACK) {
+            return 0.0;
+        }
+        // The moments of ((p - d), 1 - p) and (q, 1 - q - d), both times 1 / (1 - d), less one.
+        let (left, inner) = (self.not_p, self.step - approximation);
+        let rise = (alpha - 1.0) * (inner / self.q).ln_1p();
+        let fall = (alpha - 1.0) * (inner / left).ln_1p();
+        let forwards = (self.q + inner) * rise.exp_m1() + left * (-fall).exp_m1();
+        let backwards = self.q * (-rise).exp_m1() + (left + inner) * fall.exp_m1();
+        let allowed = (1.0 - approximation) * ((alpha - 1.0) * divergence).exp_m1();
+        (forwards.max(backwards) - 1e-15) / allowed
+    }
+
+    /// The least excess at any approximation and divergence that convert to (epsilon, delta), for a change of this square.
+    fn least_excess(&self, alpha: f64, epsilon: f64, delta: f64, square: f64) -> f64 {
+        let order = alpha - 1.0;
+        let factor = order * order.ln() - alpha * alpha.ln();
+        let alone = (factor - order * epsilon).exp();
+        if self.step <= (delta - alone) / (1.0 - alone) * square * (1.0 + SLACK) {
+            return 0.0;
+        }
+        // The logarithm of the part of delta that is left to the divergence.
+        let at = |log: f64| {
+            let approximation = -delta * log.exp_m1();
+            let converted = (delta - approximation) / (1.0 - approximation);
+            let divergence = epsilon + (converted.ln() - factor) / order;
+            if divergence > 0.0 {
+                self.excess(alpha, divergence * square, approximation * square)
+            } else {
+                f64::INFINITY
+            }
+        };
+        let (mut best, mut width) = (0.0, 0.125);
+        for step in 0..80 {
+            let log = -f64::from(step) * width;
+            best = if at(log) < at(best) { log } else { best };
+        }
+        while width > 1e-9 {
+            width *= 0.5;
+            for log in [best - width, (best + width).min(0.0)] {
+                best = if at(log) < at(best) { log } else { best };
+            }
+        }
+        at(best)
+    }
+}
+
 /// Probabilities of 2^-128 words, `None` for all of them, with their complements and the step in full precision.
 fn close(curve: CurveKind, part: f64, below: u128, above: Option<u128>) {
     let unit = 2_f64.powi(-128);
@@ -211,6 +292,7 @@ fn close(curve: CurveKind, part: f64, below: u128, above: Option<u128>) {
     let not_p = above.map_or(0.0, |words| (u128::MAX - words) as f64 * unit + unit);
     let not_q = (u128::MAX - below) as f64 * unit + unit;
     let step = above.map_or(not_q, |words| (words - below) as f64 * unit);
+    let pair = Pair { q, not_p, step };
     match curve {
         CurveKind::L1 { epsilon, delta } => {
             let allowed = delta * part + times((epsilon * part).exp_m1(), q.min(not_p));
@@ -218,22 +300,13 @@ fn close(curve: CurveKind, part: f64, below: u128, above: Option<u128>) {
         }
         CurveKind::L2 { alpha, divergence, delta }
         | CurveKind::L2Continuous { alpha, divergence, delta, .. } => {
-            let d = delta * part * part;
-            if step <= d * (1.0 + SLACK) {
-                return;
-            }
-            // The moments of ((p - d), 1 - p) and (q, 1 - q - d), both times 1 / (1 - d), less one.
-            let (left, rest, inner) = (not_p, not_q - d, step - d);
-            let rise = (alpha - 1.0) * (inner / q).ln_1p();
-            let fall = (alpha - 1.0) * (inner / left).ln_1p();
-            let forwards = (q + inner) * rise.exp_m1() + left * (-fall).exp_m1();
-            let backwards = q * (-rise).exp_m1() + (left + inner) * fall.exp_m1();
-            let allowed = (1.0 - d) * ((alpha - 1.0) * divergence * part * part).exp_m1();
-            let worst = forwards.max(backwards);
-            assert!(
-                worst <= allowed * (1.0 + SLACK) + 1e-15,
-                "{curve:?} {part}: {worst:e} of {allowed:e}; {rest}"
-            );
+            let excess = pair.excess(alpha, divergence * part * part, delta * part * part);
+            assert!(excess <= 1.0 + SLACK, "{curve:?} {part}: {excess} of what is allowed; {pair:?}");
+        }
+        CurveKind::L2Region { alpha, epsilon, delta }
+        | CurveKind::L2ContinuousRegion { alpha, epsilon, delta, .. } => {
+            let excess = pair.least_excess(alpha, epsilon, delta, part * part);
+            assert!(excess <= 1.0 + SLACK, "{curve:?} {part}: {excess} of what is allowed; {pair:?}");
         }
     }
 }

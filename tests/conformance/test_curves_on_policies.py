@@ -31,12 +31,23 @@ KINDS = [
     {"alpha": 2.5, "divergence": 4.0, "delta": 1e-3, "norm": UNIT},
     {"alpha": 1.4, "divergence": 9.0, "delta": 1e-9, "norm": UNIT},
 ]
+#: Regions of approximations and divergences, for the same cases.
+REGIONS = [
+    {"alpha": 9.7, "epsilon": 1.765, "delta": 4.96e-5, "norm": UNIT + UNIT // 10_000},
+    {"alpha": 30.0, "epsilon": 0.7, "delta": 1e-6, "norm": UNIT},
+    {"alpha": 2.5, "epsilon": 8.0, "delta": 1e-3, "norm": UNIT + UNIT // 16},
+    {"alpha": 4.0, "epsilon": 3.0, "delta": 0.05, "norm": UNIT},
+]
+CASES = range(len(KINDS) + len(REGIONS))
 
 
 @cache
 def continuous(at: int, parts: int = 128) -> tuple[dict, list[int]]:
     """A continuous curve on a coarse grid, where the straight lines are longest."""
-    curve = {"kind": "l2_continuous"} | KINDS[at]
+    if at < len(KINDS):
+        curve = {"kind": "l2_continuous"} | KINDS[at]
+    else:
+        curve = {"kind": "l2_continuous_region"} | REGIONS[at - len(KINDS)]
     spec = {"curve": curve, "quantum": UNIT // parts, "half": 0}
     return spec, _core.curve_words(json.dumps(spec))
 
@@ -45,7 +56,7 @@ def probability(spec: dict, words: list[int], weight: int) -> mpf:
     return mpf(curves.words_at(spec, words, weight)) / 2**128
 
 
-@pytest.mark.parametrize("at", range(len(KINDS)))
+@pytest.mark.parametrize("at", CASES)
 def test_the_first_line_is_a_parabola_and_all_others_are_straight(at) -> None:
     spec, words = continuous(at)
     quantum = spec["quantum"]
@@ -57,13 +68,13 @@ def test_the_first_line_is_a_parabola_and_all_others_are_straight(at) -> None:
     assert 2**128 - words[-1] <= 2**84
 
 
-@pytest.mark.parametrize("at", range(len(KINDS)))
+@pytest.mark.parametrize("at", CASES)
 def test_changes_of_any_size_cost_their_square(at) -> None:
     """Weights and changes that are multiples of nothing: near the ends, small and large, next to the grid."""
     spec, words = continuous(at)
     quantum, norm = spec["quantum"], spec["curve"]["norm"]
     chance = random.Random(at)
-    for _ in range(3000):
+    for _ in range(3000 if at < len(KINDS) else 1500):
         cells = chance.choice([3, 10, 200, len(words)])
         low = chance.randrange(min(cells, len(words)) * quantum)
         low = chance.choice([low, low // quantum * quantum, low // quantum * quantum + 1])
@@ -83,7 +94,7 @@ def test_changes_of_any_size_cost_their_square(at) -> None:
         assert curves.pair(spec["curve"], mpf(change) / UNIT)(below, above), (low, change)
 
 
-@pytest.mark.parametrize("at", range(2))
+@pytest.mark.parametrize("at", [0, 1, len(KINDS)])
 def test_the_norm_is_used_up(at) -> None:
     """Somewhere a change by nearly the whole norm costs nearly all that it may."""
     spec, words = continuous(at)
@@ -97,7 +108,8 @@ def test_the_norm_is_used_up(at) -> None:
 
 def pair_of_less(curve: dict, change: mpf):
     """The constraint with 0.2 % less of everything."""
-    return curves.pair(curve | {name: 0.998 * curve[name] for name in ("divergence", "delta")}, change)
+    budget = [name for name in ("divergence", "epsilon", "delta") if name in curve]
+    return curves.pair(curve | {name: 0.998 * curve[name] for name in budget}, change)
 
 
 def shipped(mechanism, bound: int) -> tuple[dict, list[int]]:
@@ -132,6 +144,26 @@ def test_random_users_of_a_policy_within_delta() -> None:
             groups.append((1, *ends))
         worst = max(worst, *curves.divergence(groups, PRIVACY.epsilon))
     assert mpf(PRIVACY.delta) / 3 < worst <= mpf(PRIVACY.delta)
+
+
+def test_extreme_items_of_a_policy_within_delta() -> None:
+    """New items, of any share of the norm, beside known ones: approximation and divergence alone."""
+    spec, words = shipped(dpsel.PolicyGaussian(release="curve"), 100)
+    norm, half, chance = spec["curve"]["norm"], spec["half"], random.Random(3)
+    worst = mpf(0)
+    for _ in range(60):
+        sizes = [chance.choice([1, 2, 5, 12]) for _ in range(2)]
+        share = chance.random()
+        changes = [
+            int(norm * (part / size) ** 0.5) for part, size in zip((share, 1 - share), sizes, strict=True)
+        ]
+        bases = [chance.choice([0, 1, chance.randrange(2**24)]), int(half * chance.uniform(0.1, 1.2))]
+        groups = [
+            (size, *(probability(spec, words, weight) for weight in (low + change, low)))
+            for size, change, low in zip(sizes, changes, bases, strict=True)
+        ]
+        worst = max(worst, *curves.divergence(groups, PRIVACY.epsilon))
+    assert mpf(PRIVACY.delta) / 2 < worst <= mpf(PRIVACY.delta)
 
 
 @given(tables=neighbours(), bound=max_items, key=keys)

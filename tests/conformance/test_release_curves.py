@@ -65,7 +65,7 @@ def is_greedy(mechanism) -> bool:
 
 def quantum_of(round_: dict) -> int:
     """What contributions are multiples of."""
-    return round_["quantum"] if "curve" in round_ and round_["curve"]["kind"] != "l2_continuous" else 1
+    return round_["quantum"] if "curve" in round_ and not curves.is_continuous(round_["curve"]) else 1
 
 
 def look_of(round_: dict) -> adaptive.Look | None:
@@ -169,16 +169,70 @@ def test_plans(curve_case) -> None:
 
 def test_tables_are_the_largest_on_their_grid() -> None:
     """Where a user has one item the grid is a whole unit, and the plain construction is quick."""
-    for mechanism in (dpsel.OneItem(), dpsel.WeightedGaussian(release="curve")):
-        for privacy in (PRIVACY, GENEROUS, dpsel.ApproxDP(epsilon=0.5, delta=1e-9)):
-            (round_,), (words,) = shipped(mechanism, privacy, 1)
-            assert round_["quantum"] == UNIT
-            expected = curves.table(round_)
-            assert len(expected) <= len(words) <= len(expected) + 1
-            for at, exact in enumerate(expected):
-                got = probability(words, at)
-                assert got <= exact
-                assert exact - got <= mpf("1e-8") * min(exact, 1 - exact)
+    for privacy in (PRIVACY, GENEROUS, dpsel.ApproxDP(epsilon=0.5, delta=1e-9)):
+        (round_,), (words,) = shipped(dpsel.OneItem(), privacy, 1)
+        assert round_["quantum"] == UNIT
+        expected = curves.table(round_)
+        assert len(expected) <= len(words) <= len(expected) + 1
+        for at, exact in enumerate(expected):
+            got = probability(words, at)
+            assert got <= exact
+            assert exact - got <= mpf("1e-8") * min(exact, 1 - exact)
+
+
+@pytest.mark.parametrize("privacy", [PRIVACY, GENEROUS], ids=str)
+def test_steps_of_a_region_are_nearly_the_largest(privacy) -> None:
+    """Each entry against the best approximation and divergence of all that convert to (epsilon, delta)."""
+    (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), privacy, 1)
+    assert (round_["quantum"], round_["curve"]["kind"]) == (UNIT, "l2_region")
+    allowed = curves.pair(round_["curve"], mpf(1))
+    for at in range(1, len(words)):
+        below, here = probability(words, at - 1), probability(words, at)
+        most = curves.largest(lambda p, q=below: allowed(q, p), here * mpf("0.99"), 100)
+        assert here <= most * (1 + mpf("1e-9"))
+        assert min(most - here, (most - here) / most) <= mpf("0.01") * (1 - here)
+
+
+def test_users_of_extreme_items_within_delta() -> None:
+    """Novel items spend approximation alone and known ones divergence alone: together they keep to delta."""
+    (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)
+    quantum, delta = round_["quantum"], mpf(PRIVACY.delta)
+    chance, worst = random.Random(11), mpf(0)
+    for novel, known in [(1, 1), (1, 3), (4, 4), (1, 20), (20, 1), (10, 30)]:
+        step = reference.l2_weight(novel + known) // quantum
+        for _ in range(12):
+            base = int(chance.uniform(0.0, 1.3) * round_["half"]) // quantum
+            groups = [
+                (size, probability(words, low + step), probability(words, low))
+                for size, low in ((novel, 0), (known, base))
+            ]
+            worst = max(worst, *curves.divergence(groups, PRIVACY.epsilon))
+    assert delta / 2 < worst <= delta
+
+
+def test_neither_end_of_the_region_alone_is_what_users_spend() -> None:
+    """A new item of one user takes nearly all of delta, and even odds come 4 % sooner than with one point."""
+    (round_,), (words,) = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 1)
+    assert mpf("0.97") < probability(words, 1) / mpf(PRIVACY.delta) <= 1
+    (round_,), _ = shipped(dpsel.WeightedGaussian(release="curve"), PRIVACY, 100)
+    assert 8.5 < round_["half"] / UNIT < 8.6
+
+
+def test_reports_of_one_fixed_point_are_told_from_those_of_a_region() -> None:
+    """A report from before pairs chose their points: its curve is not what the request calls for now."""
+    release = select(
+        table([(1, 1)]),
+        privacy=PRIVACY,
+        max_items_per_user=100,
+        mechanism=dpsel.WeightedGaussian(release="curve"),
+        key=None,
+    )
+    earlier = json.loads(release.report.to_json())
+    fixed = {"kind": "l2", "alpha": 10.4, "divergence": 0.972, "delta": 2.4e-5}
+    earlier["calibration"]["rounds"][0]["curve"] = fixed
+    outcome = dpsel.check(dpsel.Report(json.dumps(earlier)))
+    assert not outcome.ok
+    assert "L2Region" in outcome.reason
 
 
 @pytest.mark.parametrize("items", [1, 2, 4, 25, 100])

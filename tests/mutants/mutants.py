@@ -560,6 +560,27 @@ MUTANTS = [
         (POLICY_CURVES,),
     ),
     Mutant(
+        "curve: points outside what converts to delta",
+        CORE + "threshold/curve/region.rs",
+        "let converted = ((Interval::point(delta) - spent) / (one - spent)).lo();",
+        "let converted = (Interval::point(delta) / (one - spent)).lo();",
+        ("cargo:points_convert_to_delta",),
+    ),
+    Mutant(
+        "curve: one pair takes two points at once",
+        CORE + "threshold/curve/region.rs",
+        "L2::new(alpha, point.divergence, point.delta, changes)",
+        "L2::new(alpha, points[0].divergence, point.delta, changes)",
+        ("cargo:every_pair_of_a_region", CURVES),
+    ),
+    Mutant(
+        "curve: straight lines between entries of different points",
+        CORE + "threshold/curve/continuous.rs",
+        "(self.point(entries, entries.len()), self.point(entries, entries.len() - 1))",
+        "(self.point(entries, entries.len()), self.point(entries, entries.len()))",
+        ("cargo:pairs_keep_the_point",),
+    ),
+    Mutant(
         "curve: one direction of the constraint dropped",
         CORE + "threshold/curve/l2.rs",
         "forwards.hi().max(backwards.hi())",

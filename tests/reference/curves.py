@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 UNIT = 2**30
 
 
-def largest(allowed: Callable[[mpf], bool], low: mpf) -> mpf:
+def largest(allowed: Callable[[mpf], bool], low: mpf, halvings: int = 140) -> mpf:
     """The largest probability of at least `low` that is allowed, by halving."""
     if allowed(mpf(1)):
         return mpf(1)
     high = mpf(1)
-    for _ in range(140):
+    for _ in range(halvings):
         middle = (low + high) / 2
         if allowed(middle):
             low = middle
@@ -51,12 +51,69 @@ def l1_pair(q: mpf, p: mpf, epsilon: mpf, delta: mpf) -> bool:
     return p <= exp(epsilon) * q + delta and 1 - q <= exp(epsilon) * (1 - p) + delta
 
 
+def divergence_beside(curve: dict, approximation: mpf) -> mpf:
+    """The largest divergence that converts, beside an approximation, to the (epsilon, delta) of a region."""
+    alpha = mpf(curve["alpha"])
+    left = (mpf(curve["delta"]) - approximation) / (1 - approximation)
+    factor = (alpha - 1) * log(alpha - 1) - alpha * log(alpha)
+    return mpf(curve["epsilon"]) + (log(left) - factor) / (alpha - 1)
+
+
+def largest_approximation(curve: dict) -> mpf:
+    """The approximation of a region beside which nothing is left for a divergence."""
+    alone = converted(curve["alpha"], mpf(0), curve["epsilon"])
+    return (mpf(curve["delta"]) - alone) / (1 - alone)
+
+
+def region_pair(q: mpf, p: mpf, curve: dict, square: mpf) -> bool:
+    """Whether Bern(p) and Bern(q) are close at some point of a region, times the square.
+
+    Looks for the approximation by steps that halve; nothing is known of the points that the program takes.
+    """
+    if p - q <= largest_approximation(curve) * square:
+        return True
+    alpha, delta = mpf(curve["alpha"]), mpf(curve["delta"])
+
+    def excess(logarithm: mpf) -> mpf:
+        approximation = delta * (1 - exp(logarithm))
+        most = divergence_beside(curve, approximation)
+        return needed(q, p, alpha, approximation * square) - most * square if most > 0 else mpf("inf")
+
+    best, least, width = mpf(0), excess(mpf(0)), mpf(1)
+    for step in range(1, 12):
+        if least <= 0:
+            return True
+        here = excess(-step * width)
+        best, least = (-step * width, here) if here < least else (best, least)
+    while least > 0 and width > 1e-6:
+        width /= 2
+        for logarithm in (best - width, min(mpf(0), best + width)):
+            here = excess(logarithm)
+            best, least = (logarithm, here) if here < least else (best, least)
+    return least <= 0
+
+
+def needed(q: mpf, p: mpf, alpha: mpf, delta: mpf) -> mpf:
+    """The divergence with which Bern(p) and Bern(q) are delta-approximately close in both directions."""
+    if p - q <= delta:
+        return mpf(0)
+    above, below = (p - delta) / (1 - delta), q / (1 - delta)
+    if below <= 0 or above >= 1:
+        return mpf("inf")
+    left, rest = (1 - p) / (1 - delta), (1 - q - delta) / (1 - delta)
+    forwards = above**alpha * below ** (1 - alpha) + left**alpha * rest ** (1 - alpha)
+    backwards = below**alpha * above ** (1 - alpha) + rest**alpha * left ** (1 - alpha)
+    return log(max(forwards, backwards)) / (alpha - 1)
+
+
 def pair(curve: dict, change: mpf) -> Callable[[mpf, mpf], bool]:
     """The constraint of a curve for a change of weight."""
     if curve["kind"] == "l1":
         return lambda q, p: l1_pair(q, p, mpf(curve["epsilon"]) * change, mpf(curve["delta"]) * change)
     norm = mpf(curve.get("norm", UNIT)) / UNIT
     alpha, square = mpf(curve["alpha"]), (change / norm) ** 2
+    if curve["kind"] in ("l2_region", "l2_continuous_region"):
+        return lambda q, p: region_pair(q, p, curve, square)
     return lambda q, p: renyi_pair(
         q, p, alpha, mpf(curve["divergence"]) * square, mpf(curve["delta"]) * square
     )
@@ -79,11 +136,16 @@ def table(spec: dict) -> list[mpf]:
     return entries[:-1]
 
 
+def is_continuous(curve: dict) -> bool:
+    """Whether weights are multiples of nothing."""
+    return curve["kind"] in ("l2_continuous", "l2_continuous_region")
+
+
 def words_at(spec: dict, words: list[int], weight: int) -> int:
     """How many of the 2^128 words release an item of this weight, from the entries of a table."""
     quantum = spec["quantum"]
     at, beyond = divmod(weight, quantum)
-    if spec["curve"]["kind"] != "l2_continuous":
+    if not is_continuous(spec["curve"]):
         return words[at] if at < len(words) else 2**128
     if at == 0:
         return words[1] * beyond**2 // quantum**2

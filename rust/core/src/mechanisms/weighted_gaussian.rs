@@ -13,7 +13,7 @@ use crate::Result;
 use crate::accounting::{L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
-use crate::threshold::curve::l2_curves;
+use crate::threshold::curve::{l2_curve, l2_curves};
 use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
@@ -47,7 +47,10 @@ pub(super) fn curve_rounds(
         Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
         Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
         Privacy::ApproxDp { epsilon, delta } => {
-            let curves = l2_curves(weighting, bound, epsilon, delta, shares)?;
+            let curves = match shares {
+                [_] => vec![l2_curve(weighting, bound, epsilon, delta)?],
+                _ => l2_curves(weighting, bound, epsilon, delta, shares)?,
+            };
             let round = |spec| Round { weighting, rule: Rule::Curve(spec) };
             Ok(Calibration { rounds: curves.into_iter().map(round).collect() })
         }

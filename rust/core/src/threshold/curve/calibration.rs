@@ -1,9 +1,10 @@
 //! From (epsilon, delta) to curves.
 
+use super::region::divergence_beside;
 use super::{Curve, CurveKind, CurveSpec};
 use crate::accounting::gaussian::approximate_mu;
 use crate::accounting::{L0Bound, minimise};
-use crate::rounding::{Interval, div_up, mul_down, sqrt_up, sub_down};
+use crate::rounding::{div_up, mul_down, sqrt_up, sub_down};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 
@@ -30,6 +31,21 @@ const FARTHEST_WHOLE_HALF: f64 = 32_000.0;
 /// [`Error::Calibration`] if parameters are out of range or the table would be too large.
 pub fn l1_curve(epsilon: f64, delta: f64, quantum: u64) -> Result<CurveSpec> {
     with_half(CurveKind::L1 { epsilon, delta }, quantum)
+}
+
+/// The L2 curve of a single round that is (`epsilon`, `delta`)-DP for weights of L2 norm at most 1.
+///
+/// # Errors
+/// As [`l2_curves`].
+pub fn l2_curve(weighting: Weighting, bound: L0Bound, epsilon: f64, delta: f64) -> Result<CurveSpec> {
+    let contribution = weighting.weight(bound.get());
+    let half = approximate_half(epsilon, delta, 1.0);
+    let farthest = if contribution < UNIT { FARTHEST_HALF } else { FARTHEST_WHOLE_HALF };
+    if half > farthest {
+        return Err(too_long(farthest));
+    }
+    let alpha = best_order(epsilon, delta, contribution);
+    with_half(CurveKind::L2Region { alpha, epsilon, delta }, quantum(contribution, half))
 }
 
 /// One L2 curve for each round, which together are (`epsilon`, `delta`)-DP for weights of L2 norm at most 1 in each round.
@@ -93,7 +109,14 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
 pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveSpec> {
-    Ok(continuous(epsilon, delta, 1.0, norm)?.1)
+    let half = approximate_half(epsilon, delta, 1.0);
+    if half > FARTHEST_HALF {
+        return Err(too_long(FARTHEST_HALF));
+    }
+    let alpha = best_order(epsilon, delta, 1);
+    let curve = CurveKind::L2ContinuousRegion { alpha, epsilon, delta, norm };
+    // Straight lines may need one approximation for all changes where a norm has few quanta or the order is small.
+    with_half(curve, continuous_quantum(half)).or_else(|_| Ok(continuous(epsilon, delta, 1.0, norm)?.1))
 }
 
 /// The standard deviation of noise on weights of L2 norm at most 1 that everybody may see, and a continuous curve for what
@@ -181,45 +204,52 @@ struct Proposal {
 }
 
 /// Divergence and approximation of all rounds together, rounded down, for any proposal.
-///
-/// Renyi DP of order alpha and divergence R implies (epsilon, d2)-DP with
-/// d2 = e^((alpha - 1) (R - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1), solved here for R.
 fn budget(epsilon: f64, delta: f64, alpha: f64, part: f64) -> Option<(f64, f64)> {
     let approximation = mul_down(delta, part);
-    let (one, spent) = (Interval::ONE, Interval::point(approximation));
-    let converted = ((Interval::point(delta) - spent) / (one - spent)).lo();
-    let alpha = Interval::point(alpha);
-    let order = alpha - one;
-    let logarithm = Interval::point(converted).ln() - order * order.ln() + alpha * alpha.ln();
-    let divergence = (Interval::point(epsilon) + logarithm / order).lo();
-    let usable = divergence.is_finite() && divergence > 0.0 && approximation > 0.0 && approximation < 1.0;
-    usable.then_some((divergence, approximation))
+    let divergence = divergence_beside(approximation, epsilon, delta, alpha)?;
+    (approximation > 0.0 && approximation < 1.0).then_some((divergence, approximation))
 }
 
 /// The proposal with which a round of this share releases most. Any proposal is valid.
 fn best(epsilon: f64, delta: f64, share: f64, least: u64) -> Proposal {
+    let quantum = coarse_quantum(epsilon, delta, share, least);
+    let loss = |alpha: f64, part: f64| {
+        budget(epsilon, delta, alpha, part).map_or(f64::INFINITY, |(divergence, delta)| {
+            let kind = CurveKind::L2 { alpha, divergence: divergence * share, delta: delta * share };
+            loss(kind, quantum)
+        })
+    };
+    let alpha_for = |part: f64| order_of_least(epsilon, delta, |alpha| loss(alpha, part));
+    let alpha = alpha_for(0.5);
+    let part = minimise(|part| loss(alpha, part), 0.2, 0.8, 4, 4);
+    Proposal { alpha: alpha_for(part), part }
+}
+
+/// The order with which a single round releases most. Any order is valid.
+fn best_order(epsilon: f64, delta: f64, least: u64) -> f64 {
+    let quantum = coarse_quantum(epsilon, delta, 1.0, least);
+    order_of_least(epsilon, delta, |alpha| loss(CurveKind::L2Region { alpha, epsilon, delta }, quantum))
+}
+
+/// The order at which a loss is least.
+fn order_of_least(epsilon: f64, delta: f64, loss: impl Fn(f64) -> f64) -> f64 {
     // A Gaussian mechanism of this budget has its best order near 2 ln(1 / delta) / epsilon.
     let start = -1.6 * libm::log(delta.min(0.9)) / epsilon;
+    let of_log = |log: f64| 1.0 + start * libm::exp(log);
+    of_log(minimise(|log| loss(of_log(log)), -1.5, 1.5, 6, 6))
+}
+
+/// The quantum of the tables by which orders are compared.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 4..=8")]
+fn coarse_quantum(epsilon: f64, delta: f64, share: f64, least: u64) -> u64 {
     // Curves whose only change is a whole unit have other orders than those with small changes too.
     let span = (400.0 / approximate_half(epsilon, delta, share)).clamp(4.0, 8.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number in 4..=8")]
-    let quantum = if least >= UNIT { UNIT } else { UNIT / span as u64 };
-    let loss = |alpha: f64, part: f64| loss(epsilon, delta, share, Proposal { alpha, part }, quantum);
-    let alpha_for = |part: f64, reach: f64| {
-        let of_log = |log: f64| 1.0 + start * libm::exp(log);
-        of_log(minimise(|log| loss(of_log(log), part), -reach, reach, 6, 6))
-    };
-    let alpha = alpha_for(0.5, 1.5);
-    let part = minimise(|part| loss(alpha, part), 0.2, 0.8, 4, 4);
-    Proposal { alpha: alpha_for(part, 1.5), part }
+    if least >= UNIT { UNIT } else { UNIT / span as u64 }
 }
 
 /// The smaller, the more items of a universe in which few items are frequent are released: one over their expected number
 /// where the number of items of weight x and more falls like 1/x.
-fn loss(epsilon: f64, delta: f64, share: f64, proposal: Proposal, quantum: u64) -> f64 {
-    let Proposal { alpha, part } = proposal;
-    let Some((divergence, delta)) = budget(epsilon, delta, alpha, part) else { return f64::INFINITY };
-    let kind = CurveKind::L2 { alpha, divergence: divergence * share, delta: delta * share };
+fn loss(kind: CurveKind, quantum: u64) -> f64 {
     let Ok(curve) = Curve::new(kind, quantum) else { return f64::INFINITY };
     let released = |at: usize| {
         let x = at as f64;

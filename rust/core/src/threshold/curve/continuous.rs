@@ -6,9 +6,10 @@
 //! changes. And the first line is a parabola, because near the weight 0 a small change has to cost its square.
 
 use super::l2::L2;
+use super::out_of_range;
 use super::probability::Probability;
+use super::region::{Point, point_for};
 use super::table::Constraint;
-use super::{CurveKind, out_of_range};
 use crate::Result;
 use crate::rounding::{Interval, mul_down};
 
@@ -18,6 +19,8 @@ pub(super) const LOCAL: usize = 4;
 pub(super) const START: usize = LOCAL + 2;
 /// How much further than the last step the next ones are expected to go.
 const LOOKAHEAD: f64 = 1.25 * LOCAL as f64;
+/// The least part of delta that points leave to the divergence after the parabola: less makes the curve rise later.
+const LEAST_PART: f64 = 0.0625;
 /// The complement at which the curve may stop to grow.
 const LAST_COMPLEMENT: f64 = 1.0 / (1_u64 << 44) as f64;
 /// Bits of the parabola's factor: so few that its entries are exact.
@@ -26,14 +29,17 @@ const START_BITS: u32 = 24;
 /// Approximate Renyi differential privacy of one release, in both directions, for every change of weight.
 #[derive(Debug)]
 pub(super) struct Continuous {
-    /// The reduced allowances of changes of 0, 1, 2, ... quanta.
-    pairs: L2,
-    /// alpha - 2.
+    /// The reduced allowances of changes of 0, 1, 2, ... quanta, for each point of the budget.
+    points: Vec<L2>,
+    /// alpha - 1 and alpha - 2.
+    order: f64,
     bend: f64,
-    /// 2 R / alpha for a change by one quantum, rounded down.
+    /// 2 R / alpha for a change by one quantum at the first point, rounded down.
     slope: f64,
-    /// delta for a change by one quantum, rounded down.
+    /// delta for a change by one quantum at the last point, rounded down.
     delta: f64,
+    /// About the delta for a change by the norm at the last point.
+    whole: f64,
     /// The last entry that a change of the weight 0 reaches.
     reach: usize,
     quantum: u64,
@@ -42,36 +48,27 @@ pub(super) struct Continuous {
 }
 
 impl Continuous {
-    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy.
+    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy. Approximations of the points
+    /// rise and their divergences fall.
     ///
     /// # Errors
     /// [`crate::Error::Calibration`] if parameters are out of range.
-    pub(super) fn new(kind: CurveKind, quantum: u64) -> Result<(Self, usize)> {
-        let CurveKind::L2Continuous { alpha, divergence, delta, norm } = kind else {
-            return Err(out_of_range());
-        };
+    pub(super) fn new(alpha: f64, points: &[Point], norm: u64, quantum: u64) -> Result<(Self, usize)> {
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return Err(out_of_range()) };
         let square = (Interval::integer(quantum.into()) / Interval::integer(norm.into())).square();
         let (one, order) = (Interval::ONE, Interval::point(alpha) - Interval::ONE);
-        let (r, d) = (Interval::point(divergence) * square, Interval::point(delta) * square);
+        let (r, d) = (Interval::point(first.divergence) * square, Interval::point(last.delta) * square);
         let span = usize::try_from(norm / quantum).unwrap_or(usize::MAX).saturating_add(1);
-        let fits = quantum.is_power_of_two() && span > START && (order * r).hi() <= 0.25 && delta < 1.0;
+        let fits = quantum.is_power_of_two() && span > START && (order * r).hi() <= 0.25 && last.delta < 1.0;
         let start = start(alpha, r, d, quantum);
         if !fits || start == 0 {
             return Err(out_of_range());
         }
-        let cost = |m: i128| {
-            let quarter = Interval::point(0.25);
-            let square = Interval::integer(m * m);
-            // A mixture of changes by m and m + 1 quanta costs no more than what lies between them.
-            let bent = quarter
-                + order * r * Interval::integer((2 * m + 1) * (2 * m + 1))
-                    / (one + one).square()
-                    / (one + one);
-            ((r * (square - bent)).lo(), (d * (square - quarter)).lo())
-        };
-        let pairs = L2::allowing(alpha, (0..=span as i128).map(cost));
+        let points = points.iter().map(|point| reduced(alpha, *point, square, span)).collect();
         let slope = ((one + one) * r / Interval::point(alpha)).lo();
-        Ok((Self { pairs, bend: alpha - 2.0, slope, delta: d.lo(), reach: span + 1, quantum, start }, span))
+        let (order, bend, delta) = (alpha - 1.0, alpha - 2.0, d.lo());
+        let whole = last.delta;
+        Ok((Self { points, order, bend, slope, delta, whole, reach: span + 1, quantum, start }, span))
     }
 
     /// The factor of the parabola.
@@ -124,6 +121,20 @@ impl Continuous {
     }
 }
 
+/// The allowances of a point for changes of up to `span` quanta, one of which has this square, less what a straight line
+/// between the entries costs more than the square of the change.
+fn reduced(alpha: f64, point: Point, square: Interval, span: usize) -> L2 {
+    let order = Interval::point(alpha) - Interval::ONE;
+    let (r, d) = (Interval::point(point.divergence) * square, Interval::point(point.delta) * square);
+    let cost = |m: i128| {
+        let (quarter, square) = (Interval::point(0.25), Interval::integer(m * m));
+        // A mixture of changes by m and m + 1 quanta costs no more than what lies between them.
+        let bent = quarter + order * r * Interval::integer((2 * m + 1) * (2 * m + 1)) / Interval::integer(8);
+        ((r * (square - bent)).lo(), (d * (square - quarter)).lo())
+    };
+    L2::allowing(alpha, (0..=span as i128).map(cost))
+}
+
 /// By how much the second moment of a pair exceeds that of an infinitesimal one whose probabilities have this ratio.
 fn bent(bend: f64, ratio: Interval) -> Interval {
     let power = (Interval::point(bend.abs()) * ratio.ln()).exp_m1();
@@ -148,12 +159,17 @@ fn start(alpha: f64, r: Interval, d: Interval, quantum: u64) -> u128 {
 }
 
 impl Constraint for Continuous {
-    fn holds(&self, change: usize, below: Probability, above: Probability) -> bool {
-        self.pairs.holds(change, below, above)
+    fn holds(&self, entries: &[Probability], changes: (usize, usize), above: Probability) -> bool {
+        let below = entries[entries.len() - changes.1];
+        let (least, most) = self.shared_points(entries);
+        self.points[least..=most].iter().all(|point| point.allows(changes.0, below, above))
     }
 
-    fn largest(&self, change: usize, below: Probability) -> Probability {
-        self.pairs.largest(change, below)
+    fn largest(&self, entries: &[Probability], change: usize) -> Probability {
+        let below = entries[entries.len() - change];
+        let (least, most) = self.shared_points(entries);
+        let proposals = self.points[least..=most].iter().map(|point| point.most(change, below));
+        proposals.fold(Probability::ONE, Probability::min)
     }
 
     fn start(&self) -> Vec<Probability> {
@@ -180,12 +196,42 @@ impl Constraint for Continuous {
         probability.on_grid(self.quantum)
     }
 
-    fn ends_with(&self, entry: Probability) -> bool {
-        entry.complement().hi() <= LAST_COMPLEMENT
+    fn ends_with(&self, entries: &[Probability]) -> bool {
+        // The entries beyond it repeat it, and slopes are those of the first point.
+        let last = entries.len() - 1;
+        entries[last].complement().hi() <= LAST_COMPLEMENT
+            && last > START + LOCAL
+            && self.point(entries, last) == 0
+    }
+
+    fn repeats(&self, entries: &[Probability]) -> bool {
+        // The pairs of larger changes are those of the last entry, which has the same point.
+        let (below, last) = (entries[entries.len() - LOCAL], entries.len() - 1);
+        self.points.len() == 1 || self.points[self.point(entries, last)].allows(LOCAL, below, entries[last])
     }
 }
 
 impl Continuous {
+    /// The point of an entry, known from the entries before it. It never rises with the entry.
+    fn point(&self, entries: &[Probability], entry: usize) -> usize {
+        let mut entry = entry;
+        while entry > START && entries.get(entry) == Some(&entries[entry - 1]) {
+            entry -= 1;
+        }
+        if entry <= START {
+            return self.points.len() - 1;
+        }
+        // A change by the norm decides most of what comes after the bottom.
+        let size = entries[entry - 1].value().lo() / self.whole;
+        point_for(LEAST_PART.max((size - 1.0) / self.order), self.points.len())
+    }
+
+    /// The first and the last point that pairs with the next entry have to satisfy, with all between them: its own and that of
+    /// the entry before, because straight lines mix pairs with both.
+    fn shared_points(&self, entries: &[Probability]) -> (usize, usize) {
+        (self.point(entries, entries.len()), self.point(entries, entries.len() - 1))
+    }
+
     /// The most that an entry may be, given that weights below the first entry may be 0.
     fn above_zero(&self, entry: usize) -> Probability {
         if entry > self.reach {
@@ -193,5 +239,36 @@ impl Continuous {
         }
         let quanta = (entry - 2) as f64;
         Probability::at_most(mul_down(self.delta, quanta * quanta).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{region, table};
+    use super::*;
+    use crate::weighting::UNIT;
+
+    /// Straight lines mix pairs with an entry and with the one after it: both have to keep to one point.
+    #[test]
+    fn pairs_keep_the_point_of_their_upper_entry_and_of_the_one_before() {
+        for (alpha, epsilon, delta) in [(10.0, 1.765, 4.96e-5), (4.0, 3.0, 0.05), (18.0, 1.0, 1e-5)] {
+            let points = region::points(alpha, epsilon, delta).unwrap();
+            let (constraint, span) = Continuous::new(alpha, &points, UNIT, UNIT >> 6).unwrap();
+            let entries = table::build(&constraint, span).unwrap();
+            let mut seen = 0;
+            for entry in START + 1..entries.len() {
+                let own = constraint.point(&entries, entry);
+                let before = constraint.point(&entries, entry - 1);
+                assert!(own <= before && (entry > START + 1 || before == points.len() - 1));
+                seen += usize::from(own < before);
+                for change in LOCAL..=span.min(entry - 1) {
+                    for point in [own, before] {
+                        let (below, above) = (entries[entry - change], entries[entry]);
+                        assert!(constraint.points[point].allows(change, below, above), "{entry} {change}");
+                    }
+                }
+            }
+            assert!(seen > 4 && constraint.point(&entries, entries.len() - 1) == 0);
+        }
     }
 }

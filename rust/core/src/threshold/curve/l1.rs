@@ -32,15 +32,15 @@ impl L1 {
 impl Constraint for L1 {
     /// p <= e^epsilon q + delta and 1 - q <= e^epsilon (1 - p) + delta are both
     /// p - q - delta <= (e^epsilon - 1) min(q, 1 - p).
-    fn holds(&self, change: usize, below: Probability, above: Probability) -> bool {
-        let Allowance { growth, delta } = self.allowances[change];
+    fn holds(&self, entries: &[Probability], (first, last): (usize, usize), above: Probability) -> bool {
+        let (Allowance { growth, delta }, below) = (self.allowances[first], entries[entries.len() - last]);
         let excess = (above.step_from(below) - Interval::point(delta)).hi();
         let smaller = below.value().lo().min(above.complement().lo()).max(0.0);
         excess <= mul_down(growth, smaller)
     }
 
-    fn largest(&self, change: usize, below: Probability) -> Probability {
-        let Allowance { growth, delta } = self.allowances[change];
+    fn largest(&self, entries: &[Probability], change: usize) -> Probability {
+        let (Allowance { growth, delta }, below) = (self.allowances[change], entries[entries.len() - change]);
         let risen = Probability::at_most(below.value().middle() * (1.0 + growth) + delta);
         let complement = (below.complement().middle() - delta) / (1.0 + growth);
         risen.min(Probability::with_complement(complement))

@@ -65,20 +65,33 @@ impl L2 {
     }
 }
 
-impl Constraint for L2 {
-    fn holds(&self, change: usize, below: Probability, above: Probability) -> bool {
+impl L2 {
+    /// What a change may cost in approximation.
+    pub(super) fn delta(&self, change: usize) -> f64 {
+        self.allowances[change].delta
+    }
+
+    /// Whether two probabilities are certainly close enough for a change, in both directions.
+    pub(super) fn allows(&self, change: usize, below: Probability, above: Probability) -> bool {
         let Allowance { delta, moment } = self.allowances[change];
         let step = above.step_from(below) - Interval::point(delta);
         if step.hi() <= 0.0 {
             return true;
+        }
+        if moment <= 0.0 {
+            return false;
         }
         let step = step.max(Interval::ZERO);
         let (q, left) = (below.value(), above.complement());
         q.lo() > 0.0 && left.lo() > 0.0 && self.moments(q, step, left) <= moment
     }
 
-    fn largest(&self, change: usize, below: Probability) -> Probability {
+    /// About the largest probability that is close enough to `below` for a change: a proposal.
+    pub(super) fn most(&self, change: usize, below: Probability) -> Probability {
         let Allowance { delta, moment } = self.allowances[change];
+        if moment <= 0.0 {
+            return below.raised(delta);
+        }
         let (q, rest) = (below.value().middle(), below.complement().middle() - delta);
         if q <= 0.0 {
             return Probability::at_most(delta);
@@ -115,5 +128,15 @@ impl Constraint for L2 {
         let (step, left) = split(root(gap, lo, hi, 1e-12));
         let above = q + step + delta;
         if above <= 0.5 { Probability::at_most(above) } else { Probability::with_complement(left) }
+    }
+}
+
+impl Constraint for L2 {
+    fn holds(&self, entries: &[Probability], (first, last): (usize, usize), above: Probability) -> bool {
+        self.allows(first, entries[entries.len() - last], above)
+    }
+
+    fn largest(&self, entries: &[Probability], change: usize) -> Probability {
+        self.most(change, entries[entries.len() - change])
     }
 }

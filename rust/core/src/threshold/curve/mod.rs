@@ -9,6 +9,7 @@ mod continuous;
 mod l1;
 mod l2;
 mod probability;
+mod region;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,13 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calibration::worthwhile_weight;
-pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curves, look_and_curve};
+pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curve, l2_curves, look_and_curve};
 
 use self::continuous::Continuous;
 use self::l1::L1;
 use self::l2::L2;
 use self::probability::Probability;
+use self::region::{Point, Region};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -72,16 +74,54 @@ pub enum CurveKind {
         /// The largest change, in integer units.
         norm: u64,
     },
+    /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta), others for each two
+    /// probabilities: for the weights of one round that is all.
+    L2Region {
+        /// The order of the divergence.
+        alpha: f64,
+        /// What divergences are converted at.
+        epsilon: f64,
+        /// For a change by one unit.
+        delta: f64,
+    },
+    /// As the continuous L2 curve, at any approximations and divergences that convert to (epsilon, delta).
+    L2ContinuousRegion {
+        /// The order of the divergence.
+        alpha: f64,
+        /// What divergences are converted at.
+        epsilon: f64,
+        /// For a change by the norm.
+        delta: f64,
+        /// The largest change, in integer units.
+        norm: u64,
+    },
+}
+
+impl CurveKind {
+    /// The largest change, in integer units.
+    #[must_use]
+    pub fn norm(&self) -> u64 {
+        match self {
+            Self::L1 { .. } | Self::L2 { .. } | Self::L2Region { .. } => UNIT,
+            Self::L2Continuous { norm, .. } | Self::L2ContinuousRegion { norm, .. } => *norm,
+        }
+    }
+
+    /// Whether weights are multiples of nothing.
+    #[must_use]
+    pub fn is_continuous(&self) -> bool {
+        match self {
+            Self::L1 { .. } | Self::L2 { .. } | Self::L2Region { .. } => false,
+            Self::L2Continuous { .. } | Self::L2ContinuousRegion { .. } => true,
+        }
+    }
 }
 
 impl CurveSpec {
     /// Contributions are rounded down to a multiple of so many integer units.
     #[must_use]
     pub fn contribution_quantum(&self) -> u64 {
-        match self.curve {
-            CurveKind::L1 { .. } | CurveKind::L2 { .. } => self.quantum.max(1),
-            CurveKind::L2Continuous { .. } => 1,
-        }
+        if self.curve.is_continuous() { 1 } else { self.quantum.max(1) }
     }
 }
 
@@ -216,18 +256,38 @@ fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
             table::build(&L2::new(alpha, divergence, delta, &changes), span).map(steps)
         }
         CurveKind::L2Continuous { alpha, divergence, delta, norm }
-            if positive(alpha - 1.0)
-                && positive(divergence)
-                && positive(delta)
-                && delta < 1.0
-                && (UNIT..=2 * UNIT).contains(&norm) =>
+            if positive(alpha - 1.0) && positive(divergence) && positive(delta) && delta < 1.0 =>
         {
-            let (constraint, span) = Continuous::new(kind, quantum)?;
-            let start = constraint.start_factor();
-            table::build(&constraint, span).map(|entries| (entries, Shape::Lines { start }))
+            lines(alpha, &[Point { divergence, delta }], norm, quantum)
         }
-        _ => Err(out_of_range()),
+        CurveKind::L2Region { alpha, epsilon, delta }
+            if positive(alpha - 1.0) && positive(epsilon) && positive(delta) && delta < 1.0 =>
+        {
+            let points = region::points(alpha, epsilon, delta).ok_or_else(out_of_range)?;
+            table::build(&Region::new(alpha, &points, &changes), span).map(steps)
+        }
+        CurveKind::L2ContinuousRegion { alpha, epsilon, delta, norm }
+            if positive(alpha - 1.0) && positive(epsilon) && positive(delta) && delta < 1.0 =>
+        {
+            let points = region::points(alpha, epsilon, delta).ok_or_else(out_of_range)?;
+            lines(alpha, &points, norm, quantum)
+        }
+        CurveKind::L1 { .. }
+        | CurveKind::L2 { .. }
+        | CurveKind::L2Continuous { .. }
+        | CurveKind::L2Region { .. }
+        | CurveKind::L2ContinuousRegion { .. } => Err(out_of_range()),
     }
+}
+
+/// The entries of a continuous curve for these points of the budget.
+fn lines(alpha: f64, points: &[Point], norm: u64, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
+    if !(UNIT..=2 * UNIT).contains(&norm) {
+        return Err(out_of_range());
+    }
+    let (constraint, span) = Continuous::new(alpha, points, norm, quantum)?;
+    let start = constraint.start_factor();
+    table::build(&constraint, span).map(|entries| (entries, Shape::Lines { start }))
 }
 
 /// 0, 1, 2, ... quanta in units of weight, up to one unit. Exact: they are integers below 2^31 over 2^30.

@@ -18,11 +18,14 @@ const FRESH_RANGES: usize = 64;
 /// For fixed probabilities the constraint is weaker for larger changes; it is weaker for a larger `below` and for a smaller
 /// `above`, as long as `below` <= `above`; two equal probabilities satisfy it. Proof: `docs/algorithms/release_curves.md`.
 pub(super) trait Constraint {
-    /// Whether the constraint certainly holds, in both directions.
-    fn holds(&self, change: usize, below: Probability, above: Probability) -> bool;
+    /// Whether `above` as the next entry certainly satisfies the constraint with all entries that are the first to the last
+    /// of these changes before it, in both directions.
+    ///
+    /// The smallest change with the smallest entry, the one that is the last change away, is harder than any of the range.
+    fn holds(&self, entries: &[Probability], changes: (usize, usize), above: Probability) -> bool;
 
-    /// About the largest probability `above` for which it holds: a proposal.
-    fn largest(&self, change: usize, below: Probability) -> Probability;
+    /// About the largest next entry that satisfies the constraint of one change: a proposal.
+    fn largest(&self, entries: &[Probability], change: usize) -> Probability;
 
     /// The entries that are given.
     fn start(&self) -> Vec<Probability> {
@@ -45,8 +48,14 @@ pub(super) trait Constraint {
     }
 
     /// Whether the table ends with this entry, because all after it are the same.
-    fn ends_with(&self, _entry: Probability) -> bool {
+    fn ends_with(&self, _entries: &[Probability]) -> bool {
         false
+    }
+
+    /// Whether an entry that repeats the last one certainly satisfies every constraint: that of a change is usually weaker than
+    /// that of a smaller one, which the last entry satisfies.
+    fn repeats(&self, _entries: &[Probability]) -> bool {
+        true
     }
 }
 
@@ -62,19 +71,23 @@ pub(super) fn build(constraint: &impl Constraint, span: usize) -> Result<Vec<Pro
     let mut builder =
         Builder { constraint, span, entries: constraint.start(), binding: 1, ranges: Vec::new() };
     while builder.entries.len() < MOST_ENTRIES {
-        let next = builder.next_entry();
+        let next = builder.next_entry()?;
         if next.is_one() {
             return Ok(builder.entries);
         }
         builder.entries.push(next);
-        if constraint.ends_with(next) {
+        if constraint.ends_with(&builder.entries) {
             return Ok(builder.entries);
         }
     }
-    Err(Error::Calibration {
+    Err(unfinished())
+}
+
+fn unfinished() -> Error {
+    Error::Calibration {
         what: format!("a release curve of fewer than {MOST_ENTRIES} steps"),
         fix: "raise epsilon or delta, or lower max_items_per_user",
-    })
+    }
 }
 
 struct Builder<'a, C> {
@@ -88,9 +101,19 @@ struct Builder<'a, C> {
 }
 
 impl<C: Constraint> Builder<'_, C> {
-    /// The next entry: at least the last one, which always satisfies its constraints because they are those of the last one
-    /// for larger changes.
-    fn next_entry(&mut self) -> Probability {
+    /// The next entry: at least the last one.
+    fn next_entry(&mut self) -> Result<Probability> {
+        let next = self.largest_entry();
+        let last = self.entries[self.entries.len() - 1];
+        let kept = self.constraint.kept(next);
+        if kept == last || !kept.is_within(last) {
+            return Ok(kept);
+        }
+        if self.constraint.repeats(&self.entries) { Ok(last) } else { Err(unfinished()) }
+    }
+
+    /// About the largest next entry that can be certified for each change; it may be below the last one.
+    fn largest_entry(&mut self) -> Probability {
         let here = self.entries.len();
         let (least, reach) = self.constraint.changes(here, self.span);
         self.binding = self.binding.clamp(least, reach);
@@ -100,8 +123,7 @@ impl<C: Constraint> Builder<'_, C> {
         }
         let mut open = std::mem::take(&mut self.ranges);
         while let Some((first, last)) = open.pop() {
-            // The smallest change with the smallest entry is harder than any of the range.
-            if self.constraint.holds(first, self.entries[here - last], next) {
+            if self.constraint.holds(&self.entries, (first, last), next) {
                 self.ranges.push((first, last));
             } else if first == last {
                 self.binding = first;
@@ -112,16 +134,16 @@ impl<C: Constraint> Builder<'_, C> {
                 open.extend([(middle + 1, last), (first, middle)]);
             }
         }
-        self.constraint.kept(next).max(self.entries[here - 1])
+        next
     }
 
     /// A probability up to `limit`, close to the largest, for which the constraint of a change certainly holds.
     fn certified(&self, change: usize, limit: Probability) -> Probability {
         let below = self.entries[self.entries.len() - change];
-        let guess = self.constraint.largest(change, below).min(limit).max(below);
+        let guess = self.constraint.largest(&self.entries, change).min(limit).max(below);
         let (mut above, mut fraction) = (guess, FIRST_RETREAT);
         while fraction < 1.0 {
-            if self.constraint.holds(change, below, above) {
+            if self.constraint.holds(&self.entries, (change, change), above) {
                 return above;
             }
             above = guess.lowered_towards(below, fraction);

@@ -15,9 +15,37 @@ fn weight(units: u64) -> f64 {
     units as f64 / UNIT as f64
 }
 
+/// The curve of a single round of users of 100 items.
+fn l2_single(epsilon: f64, delta: f64) -> CurveSpec {
+    l2_curve(Weighting::EqualL2, L0Bound::new(100).unwrap(), epsilon, delta).unwrap()
+}
+
 /// The least weight with this probability.
 fn quantile(curve: &Curve, probability: f64) -> f64 {
     weight((0..1 << 24).map(|n| n * curve.quantum).find(|&w| curve.probability(w) >= probability).unwrap())
+}
+
+#[test]
+fn known_answers_of_single_rounds() {
+    let spec = l2_single(1.765, 4.96e-5);
+    let curve = Curve::of(spec.curve, spec.quantum).unwrap();
+    let CurveKind::L2Region { alpha, .. } = spec.curve else { panic!("a region") };
+    assert!((alpha - 9.7).abs() < 1.0, "{alpha}");
+    assert!((quantile(&curve, 0.99) - 12.9).abs() < 0.2, "{}", quantile(&curve, 0.99));
+    for (epsilon, delta, half) in [
+        (0.5, 1e-6, 36.99),
+        (1.0, 1e-5, 16.18),
+        (1.765, 4.96e-5, 8.554),
+        (3.0, 4.54e-5, 5.731),
+        (4.0, 1e-3, 3.392),
+    ] {
+        let near = weight(l2_single(epsilon, delta).half);
+        assert!((near / half - 1.0).abs() < 0.005, "{near} {half}");
+        let shared = weight(l2_rounds(epsilon, delta, 100, &[1.0])[0].half);
+        assert!(near < 0.96 * shared, "{near} {shared}");
+        let continuous = weight(l2_continuous_curve(epsilon, delta, UNIT).unwrap().half);
+        assert!(continuous > near && continuous < 1.05 * near, "{continuous} {near}");
+    }
 }
 
 #[test]
@@ -97,30 +125,85 @@ fn probabilities(curve: &Curve) -> Vec<BigInt> {
 /// Both moments of every pair, in integers; `alpha` is an integer so that they are rational.
 fn check_l2(alpha: u32, divergence: f64, delta: f64, quantum: u64) -> usize {
     let curve = Curve::new(CurveKind::L2 { alpha: alpha.into(), divergence, delta }, quantum).unwrap();
-    let table = probabilities(&curve);
-    let span = usize::try_from(UNIT / quantum).unwrap();
-    for change in 1..=span {
+    check_points(&curve, alpha, &[Point { divergence, delta }])
+}
+
+/// The same for pairs that choose their points.
+fn check_region(alpha: u32, epsilon: f64, delta: f64, quantum: u64) -> usize {
+    let curve = Curve::new(CurveKind::L2Region { alpha: alpha.into(), epsilon, delta }, quantum).unwrap();
+    check_points(&curve, alpha, &region::points(alpha.into(), epsilon, delta).unwrap())
+}
+
+/// Every pair of a table satisfies the constraint at one of the points.
+fn check_points(curve: &Curve, alpha: u32, points: &[Point]) -> usize {
+    let (table, quantum) = (probabilities(curve), curve.quantum);
+    for change in 1..=usize::try_from(UNIT / quantum).unwrap() {
         let a = (change as u64 * quantum) as f64 / UNIT as f64;
-        let d = exact(mul_down(delta, a * a));
-        let x = exact(mul_down(divergence, a * a) / 1024.0) * 1024 * (alpha - 1);
-        let allowed = ((one() - &d) * exp_down(&x)) >> SCALE;
+        let allowances: Vec<_> = points.iter().map(|point| allowance(alpha, *point, a)).collect();
         for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
             assert!(q <= p);
-            if p - q <= d {
-                continue;
-            }
-            // All four as multiples of 2^-SCALE: (p - d)^alpha q^(1-alpha) + (1-p)^alpha (1-q-d)^(1-alpha) <= allowed,
-            // multiplied by q^(alpha-1) (1-q-d)^(alpha-1), and the same with the roles exchanged.
-            let (above, left, rest) = (p - &d, one() - p, one() - q - &d);
-            assert!(q.is_positive() && left.is_positive() && rest.is_positive());
-            let order = alpha - 1;
-            let forwards = above.pow(alpha) * rest.pow(order) + left.pow(alpha) * q.pow(order);
-            assert!(forwards <= &allowed * q.pow(order) * rest.pow(order), "{change}");
-            let backwards = q.pow(alpha) * left.pow(order) + rest.pow(alpha) * above.pow(order);
-            assert!(backwards <= &allowed * above.pow(order) * left.pow(order), "{change}");
+            assert!(allowances.iter().any(|(d, allowed)| is_pair(alpha, q, p, d, allowed)), "{change}");
         }
     }
     table.len()
+}
+
+/// The approximation and the moment of a point for a change, in integers.
+fn allowance(alpha: u32, point: Point, a: f64) -> (BigInt, BigInt) {
+    let d = exact(mul_down(point.delta, a * a));
+    let x = exact(mul_down(point.divergence, a * a) / 1024.0) * 1024 * (alpha - 1);
+    let allowed = ((one() - &d) * exp_down(&x)) >> SCALE;
+    (d, allowed)
+}
+
+/// (p - d)^alpha q^(1-alpha) + (1-p)^alpha (1-q-d)^(1-alpha) <= allowed, all multiples of 2^-SCALE, multiplied by
+/// q^(alpha-1) (1-q-d)^(alpha-1), and the same with the roles exchanged.
+fn is_pair(alpha: u32, q: &BigInt, p: &BigInt, d: &BigInt, allowed: &BigInt) -> bool {
+    if &(p - q) <= d {
+        return true;
+    }
+    let (above, left, rest) = (p - d, one() - p, one() - q - d);
+    if !(q.is_positive() && left.is_positive() && rest.is_positive()) {
+        return false;
+    }
+    let order = alpha - 1;
+    let forwards = above.pow(alpha) * rest.pow(order) + left.pow(alpha) * q.pow(order);
+    let backwards = q.pow(alpha) * left.pow(order) + rest.pow(alpha) * above.pow(order);
+    forwards <= allowed * q.pow(order) * rest.pow(order)
+        && backwards <= allowed * above.pow(order) * left.pow(order)
+}
+
+#[test]
+fn every_pair_of_a_region_satisfies_its_constraint_exactly_at_some_point() {
+    let sizes = [
+        check_region(10, 1.765, 4.96e-5, UNIT / 12),
+        check_region(2, 6.0, 0.3, UNIT / 9),
+        check_region(40, 0.6, 1e-6, UNIT / 3),
+        check_region(4, 9.0, 1e-9, UNIT / 7 - 5),
+        check_region(7, 2.0, 1e-3, UNIT),
+    ];
+    assert!(sizes.iter().all(|size| *size > 4), "{sizes:?}");
+}
+
+/// For alpha = 2, (1 - 1/alpha)^alpha / (alpha - 1) is 1/4: D + (1 - D) e^(R - epsilon) / 4 <= delta, in integers.
+#[test]
+fn points_convert_to_delta_and_nearly_use_it() {
+    for (epsilon, delta) in [(9.0, 1e-3), (6.0, 0.2), (30.0, 1e-9), (16.0, 4.96e-5)] {
+        let points = region::points(2.0, epsilon, delta).unwrap();
+        assert!(points.len() > 8 && points.last().unwrap().divergence == 0.0);
+        assert!(points.is_sorted_by(|a, b| a.divergence > b.divergence && a.delta < b.delta));
+        for Point { divergence, delta: approximation } in points {
+            let gap = exp_down(&(exact((epsilon - divergence) / 1024.0) * 1024));
+            let d = exact(approximation);
+            let converted = ((one() - &d) * one() / 4) / gap;
+            let (total, limit) = (d + converted, exact(delta));
+            // The difference above is one of doubles.
+            let slack = &limit >> 44;
+            assert!(total <= &limit + &slack, "{epsilon} {delta}");
+            assert!(total > limit * 999 / 1000, "{epsilon} {delta}");
+        }
+    }
+    assert!(region::points(2.0, 0.1, 1e-3).is_none());
 }
 
 #[test]
@@ -143,6 +226,14 @@ proptest! {
         alpha in 2_u32..12, divergence in 0.05..4.0_f64, log_delta in -25.0..-1.0_f64, parts in 1_u64..9,
     ) {
         check_l2(alpha, divergence, libm::exp(log_delta), UNIT / parts);
+    }
+
+    #[test]
+    fn random_regions_satisfy_their_constraints(
+        alpha in 2_u32..12, surplus in 0.2..4.0_f64, log_delta in -20.0..-1.0_f64, parts in 1_u64..7,
+    ) {
+        let epsilon = (surplus - log_delta) / f64::from(alpha - 1);
+        check_region(alpha, epsilon, libm::exp(log_delta), UNIT / parts);
     }
 
     #[test]
@@ -258,7 +349,7 @@ fn hockey_stick(k: u32, epsilon: f64, p: (f64, f64), q: (f64, f64), binomials: &
 fn no_user_of_equal_items_exceeds_delta() {
     let mut worst = 0.0_f64;
     for (epsilon, delta) in [(1.765, 4.96e-5), (0.5, 1e-6), (4.0, 1e-3)] {
-        let spec = l2_rounds(epsilon, delta, 100, &[1.0])[0];
+        let spec = l2_single(epsilon, delta);
         let curve = Curve::of(spec.curve, spec.quantum).unwrap();
         for k in [1, 2, 3, 5, 10, 30, 100] {
             let binomials = log_binomials(k);
