@@ -29,6 +29,7 @@ __all__ = [
     "MissingFileError",
     "ReportError",
     "SchemaError",
+    "UnencryptedSparkWarning",
 ]
 
 
@@ -86,3 +87,7 @@ class InternalError(DpselError, RuntimeError):
 
 class DpselWarning(UserWarning):
     """Parent of every warning of this package."""
+
+
+class UnencryptedSparkWarning(DpselWarning):
+    """Spark writes or sends something of a release unencrypted, which its settings can mend."""

@@ -91,3 +91,8 @@ def changing_items(mark: Path) -> Callable[[Iterable], Iterator]:
         mark.touch()
 
     return changing
+
+
+def named_rows() -> pa.Table:
+    """Users and items whose names can be looked for."""
+    return table([(f"person number {user}", f"name of item {item}.") for user, item in rows(300, 250)])
