@@ -128,7 +128,11 @@ def pages(port: str) -> bytes:
     # Each kind of page once or a few times; they are all alike.
     for path in new:
         found[path] = page(path)
-        for kind in (r"/SQL/execution/\?id=\d+", r"/jobs/job/?\?id=\d+", r"/stages/stage/?\?id=\d+&amp;attempt=0"):
+        for kind in (
+            r"/SQL/execution/\?id=\d+",
+            r"/jobs/job/?\?id=\d+",
+            r"/stages/stage/?\?id=\d+&amp;attempt=0",
+        ):
             for link in re.findall(kind.encode(), found[path])[:8]:
                 name = link.decode().replace("&amp;", "&")
                 if name not in found:
@@ -163,8 +167,8 @@ def main() -> None:
     shares = []
     enter = _sharing._Shares.enter
 
-    def entering(own, settings):
-        used = enter(own, settings)
+    def entering(own, *given):
+        used = enter(own, *given)
         shares.append(used.share.text())
         return used
 

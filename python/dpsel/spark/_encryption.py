@@ -15,54 +15,53 @@ __all__ = ["Unencrypted", "check_encryption"]
 #: What to do where Spark leaves something of a release unencrypted.
 Unencrypted = Literal["warn", "refuse", "accept"]
 
-_DISKS: Final = "local disks get digests with exact weights in clear: set spark.io.encryption.enabled"
+_DISKS: Final = "local disks get digests with exact weights in clear; set spark.io.encryption.enabled"
+_KEY: Final = (
+    "local disks get digests with exact weights in clear and, where memory is short, the two halves of the "
+    "release key; set spark.io.encryption.enabled on the server, or pass secret_file="
+)
 _NETWORK: Final = (
-    "the network sees rows, and both halves of the release key: set spark.authenticate and "
-    "spark.network.crypto.enabled (or spark.ssl.rpc.enabled)"
+    "the network sees rows and the two halves of the release key; set spark.authenticate and "
+    "spark.network.crypto.enabled, or spark.ssl.rpc.enabled"
 )
 _EVENTS: Final = (
-    "the event log gets one half of the release key: start Spark with "
-    f"--conf {SETTING}={RESERVED}, and let spark.redaction.regex match this name"
+    "the event log may get one of the two halves of the release key; start Spark with "
+    f"{SETTING}={RESERVED}, which Spark Connect does not show, and let spark.redaction.regex match this name"
 )
 
 
-def check_encryption(session: Any, unencrypted: Unencrypted) -> None:
+def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file: bool) -> None:
     """Warn of what the settings of a session leave unencrypted, or refuse it."""
     if unencrypted not in get_args(Unencrypted):
         raise InvalidParameterError(
             "unencrypted must be 'warn', 'refuse' or 'accept'; leave it out to be warned"
         )
-    if unencrypted == "accept":
-        # The event log is to redact what it can all the same.
-        is_redacted(session)
+    # Asked for first: where it can be had, this makes the event log redact.
+    redacted = is_redacted(session)
+    found = _exposed(session, redacted=redacted, with_secret_file=with_secret_file)
+    if not found or unencrypted == "accept":
         return
-    found = _exposed(session)
-    if not found:
-        return
-    text = "; ".join(found)
+    text = f"Spark leaves parts of a release unencrypted: {'. '.join(found)}."
     if unencrypted == "refuse":
-        raise InvalidParameterError(
-            f"Spark leaves parts of a release unencrypted; {text}; or write unencrypted='accept'"
-        )
+        raise InvalidParameterError(f"{text} unencrypted='refuse' does not allow that")
     warnings.warn(
-        f"Spark leaves parts of a release unencrypted; {text}; or write unencrypted='accept' if whoever sees "
-        "these may see the users' data",
+        f"{text} unencrypted='accept' is for clusters on which everybody may see the users' data",
         UnencryptedSparkWarning,
         stacklevel=3,
     )
 
 
-def _exposed(session: Any) -> list[str]:
+def _exposed(session: Any, *, redacted: bool, with_secret_file: bool) -> list[str]:
     """What others can see."""
     value = _settings(session)
     found = []
     if not _is_on(value("spark.io.encryption.enabled")):
-        found.append(_DISKS)
-    if not _is_one_process(value("spark.master")) and not _is_network_encrypted(value):
+        has_properties = getattr(session, "_sc", None) is not None
+        found.append(_DISKS if has_properties or with_secret_file else _KEY)
+    if not (_is_one_process(value("spark.master")) or _is_network_encrypted(value)):
         found.append(_NETWORK)
-    if not (is_redacted(session) and _is_secret(value("spark.redaction.regex"))) and _is_on(
-        value("spark.eventLog.enabled")
-    ):
+    hidden = with_secret_file or (redacted and _is_secret(value("spark.redaction.regex")))
+    if _is_on(value("spark.eventLog.enabled")) and not hidden:
         found.append(_EVENTS)
     return found
 

@@ -99,7 +99,7 @@ def select_partitions(
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
     parts, plan = number_of_routes(frame, routes), selection.plan
-    check_encryption(frame.sparkSession, unencrypted)
+    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
         flow = Dataflow(frame, columns, plan, sealed, parts)
         schema = exact_schema(frame, columns)

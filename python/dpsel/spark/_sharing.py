@@ -1,9 +1,12 @@
-"""How the release key comes to the tasks: wrapped in their functions; what unwraps it is a setting.
+"""How the release key comes to the tasks: wrapped in functions; what unwraps it is a property of the job.
 
-Spark hands the settings of a session to every task beside the function, as properties of its job. Neither
-the function nor the setting tells anything alone, and Spark keeps them in different places: functions in the
-block manager, which may write to disk; settings in the event log, which redacts names like this one if
-they are known when the session starts.
+Spark hands the properties of a job to every task beside the function. Neither the function nor the property
+tells anything alone, and Spark keeps them in different places: functions in the block manager, which may
+write to disk; properties in the event log, which redacts names like this one if they are settings of the
+application.
+
+Spark Connect has no properties, but makes some of the settings of its session. These are also part of the
+Hadoop configuration that tasks which read files get by the block manager. So there both may come to a disk.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RESERVED", "SETTING", "Sealed", "is_redacted", "shared"]
 
-#: Spark takes names with "secret" for such as no event log and no page shows. Only settings that start with
-#: "spark" come to the tasks.
+#: Spark takes names with "secret" for such as no event log and no page shows. Only settings of a session that
+#: start with "spark" become properties.
 SETTING: Final = "spark.dpsel.secret"
-#: What the setting is while no release runs, if somebody reserved it.
+#: What the setting is for the application.
 RESERVED: Final = "reserved"
 
 
@@ -48,58 +51,58 @@ class Sealed:
         return self.plan.open(share)
 
 
+@dataclass(frozen=True)
+class _Properties:
+    """The properties of the jobs of this thread, with the methods of settings of a session."""
+
+    context: Any
+
+    def set(self, name: str, value: str) -> None:
+        self.context.setLocalProperty(name, value)
+
+    def unset(self, name: str) -> None:
+        self.context.setLocalProperty(name, None)
+
+
 @dataclass
 class _InUse:
-    """The share of a session, and what was there before."""
+    """The share of a session of Spark Connect, or of one release."""
 
     share: _core.ClusterShare
-    before: str | None
+    session: str | None
     releases: int = 1
 
 
 class _Shares:
-    """The shares that are in use. Releases that run in a session at the same time have the same one."""
+    """The shares that are in use.
+
+    Releases that run in a session of Spark Connect at the same time have the same one, since they have the
+    same settings. Others have their own, since threads have their own properties.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._used: list[_InUse] = []
 
-    def enter(self, settings: Any) -> _InUse:
-        """Return the share of the session, which has one from now on."""
+    def enter(self, settings: Any, session: str | None) -> _InUse:
+        """Return the share that tasks get from now on."""
         with self._lock:
-            used = self._of(settings)
-            if used is not None:
-                used.releases += 1
-                return used
-            share, before = _core.ClusterShare(), settings.get(SETTING, None)
-            settings.set(SETTING, share.text())
-            # Anything else was left behind by a release whose process ended.
-            made = _InUse(share, before if before == RESERVED else None)
+            for used in self._used:
+                if session is not None and used.session == session:
+                    used.releases += 1
+                    return used
+            made = _InUse(_core.ClusterShare(), session)
+            settings.set(SETTING, made.share.text())
             self._used.append(made)
             return made
 
     def leave(self, settings: Any, used: _InUse) -> None:
-        """Take the share out of the session after its last release."""
+        """Take the share back after its last release."""
         with self._lock:
             used.releases -= 1
-            if used.releases:
-                return
-            self._used.remove(used)
-            if used.before is None:
+            if used.releases == 0:
+                self._used.remove(used)
                 settings.unset(SETTING)
-            else:
-                settings.set(SETTING, used.before)
-
-    def is_reserved(self, settings: Any) -> bool:
-        """Whether the session had the setting before any release began."""
-        with self._lock:
-            used = self._of(settings)
-            before = settings.get(SETTING, None) if used is None else used.before
-        return before == RESERVED
-
-    def _of(self, settings: Any) -> _InUse | None:
-        now = settings.get(SETTING, None)
-        return next((used for used in self._used if now is not None and used.share.is_text(now)), None)
 
 
 _shares: Final = _Shares()
@@ -110,8 +113,12 @@ def shared(
     session: Any, plan: _core.ClusterPlan, secret_file: str | os.PathLike[str] | None
 ) -> Iterator[Sealed]:
     """Let the tasks of a session unwrap the key of a plan."""
-    settings = session.conf
-    used = _shares.enter(settings)
+    context = getattr(session, "_sc", None)
+    if context is None:
+        settings, session_id = session.conf, session.session_id
+    else:
+        settings, session_id = _Properties(context), None
+    used = _shares.enter(settings, session_id)
     try:
         yield Sealed(used.share.seal(plan, secret_file))
     finally:
@@ -121,12 +128,12 @@ def shared(
 def is_redacted(session: Any) -> bool:
     """Whether the event log leaves the value of the setting out.
 
-    It redacts what is a setting of the whole application. A session of Spark Connect sees whether it is one;
-    in others it is made one.
+    It redacts what is a setting of the whole application, which this makes of it. Sessions of Spark Connect
+    cannot do that, and do not show whether it is one.
     """
     context = getattr(session, "_sc", None)
     if context is None:
-        return _shares.is_reserved(session.conf)
+        return False
     with suppress(Exception):
         # The object that the writer of the event log looks at; PySpark shows copies only.
         settings = context._jsc.sc().conf()  # noqa: SLF001 - there is no public name

@@ -100,7 +100,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     frame = checked_frame(data, "select_top_k")
     top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
     parts, plan = number_of_routes(frame, routes), top_k.plan
-    check_encryption(frame.sparkSession, unencrypted)
+    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
         flow = Dataflow(frame, columns, plan, sealed, parts)
         schema = exact_schema(frame, columns)

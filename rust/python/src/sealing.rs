@@ -71,11 +71,6 @@ impl ClusterShare {
         self.share.to_text().to_string()
     }
 
-    /// Whether a text is this share.
-    fn is_text(&self, text: &str) -> bool {
-        *self.share.to_text() == text
-    }
-
     /// The plan with its key wrapped.
     #[pyo3(signature = (plan, secret_file=None))]
     fn seal(&self, plan: &ClusterPlan, secret_file: Option<PathBuf>) -> PyResult<ClusterSealed> {
