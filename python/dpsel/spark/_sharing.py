@@ -46,8 +46,8 @@ class Sealed:
         share = None if context is None else context.getLocalProperty(SETTING)
         if share is None:
             raise InternalError(
-                f"a task did not get the property {SETTING} of its job; if PYSPARK_PIN_THREAD is false, leave "
-                "it out, else please report this"
+                f"a task did not get the property {SETTING} of its job; if PYSPARK_PIN_THREAD is false, "
+                "leave it out, else please report this"
             )
         return self.plan.open(share)
 
