@@ -169,6 +169,8 @@ def spark_sample(session: nox.Session) -> None:
         f"{here}/test_same_release.py::test_every_parallel_mechanism",
         f"{here}/test_spark_join.py::test_every_round_is_joined",
         f"{here}/test_spark_leaks.py",
+        f"{here}/test_spark_secrets.py::test_neither_key_nor_share_is_left[classic-driver.log]",
+        f"{here}/test_spark_secrets.py::test_neither_key_nor_share_is_left[classic-disks]",
         f"{here}/test_failures.py::test_the_release_is_the_local_one",
         f"{here}/test_failures.py::test_it_did_happen",
     )  # fmt: skip

@@ -29,6 +29,7 @@ __all__ = [
     "MissingFileError",
     "ReportError",
     "SchemaError",
+    "UnencryptedSparkWarning",
     "WeakGuaranteeWarning",
 ]
 
@@ -103,3 +104,7 @@ class WeakGuaranteeWarning(DpselWarning):
         >>> [warning.category.__name__ for warning in seen]
         ['WeakGuaranteeWarning']
     """
+
+
+class UnencryptedSparkWarning(DpselWarning):
+    """Spark writes or sends something of a release unencrypted, which its settings can mend."""

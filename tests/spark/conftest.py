@@ -28,6 +28,8 @@ def session(master: str, **settings: str):
         # Many short jobs: the better compiler costs more than it gains here.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.host": "127.0.0.1",
+        # What a release writes is to be encrypted, or dpsel warns.
+        "spark.io.encryption.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",

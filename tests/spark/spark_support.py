@@ -91,3 +91,35 @@ def changing_items(mark: Path) -> Callable[[Iterable], Iterator]:
         mark.touch()
 
     return changing
+
+
+def named_rows() -> pa.Table:
+    """Users and items whose names can be looked for."""
+    return table([(f"person number {user}", f"name of item {item}.") for user, item in rows(300, 250)])
+
+
+def plan_of(local: pa.Table) -> object:
+    """The plan of a release of items and users of a table, under the test key."""
+    from dpsel import _core
+    from dpsel._request import request_json
+
+    given = arguments(dpsel.Sips())
+    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    return _core.ClusterSelection(request, local.schema, test_key=KEY).plan
+
+
+def together(made: list) -> list:
+    """What a shuffle does to the batches of tasks."""
+    return pa.Table.from_batches(made).sort_by("route").to_batches()
+
+
+def all_digests(local: pa.Table) -> list[bytes]:
+    """The digests of all items of a table, from the tasks themselves."""
+    from dpsel.spark import _tasks
+
+    plan = plan_of(local)
+    encoded = list(_tasks.Encode(None, tuple(local.column_names), 4, False).work(plan, local.to_batches()))
+    counted = list(_tasks.Count(None, 4, False, None).work(plan, together(encoded)))
+    total = list(_tasks.Total(None, None).work(plan, together(counted)))
+    packed = b"".join(value for batch in total for value in batch["packed"].to_pylist())
+    return [packed[start : start + 16] for start in range(0, len(packed), 24)]

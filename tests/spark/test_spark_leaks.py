@@ -1,15 +1,24 @@
-"""The release key stays in functions; what Spark logs and writes holds digests until items are released."""
+"""The release key stays in functions, wrapped; until items are released, Spark has digests of them."""
 
 from __future__ import annotations
 
 import base64
+import itertools
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+import pyarrow as pa
 import pytest
-from spark_support import arguments, rows, table
+from pyspark import cloudpickle
+from spark_support import all_digests, arguments, named_rows, plan_of, rows, same, table, together
 
 import dpsel
 import dpsel.spark
-from dpsel.spark import _dataflow
+from dpsel import _core
+from dpsel.exceptions import InternalError, InvalidParameterError, MissingFileError
+from dpsel.spark import _dataflow, _sharing, _tasks
 from support import KEY
 
 pytestmark = pytest.mark.spark
@@ -34,67 +43,161 @@ def test_neither_key_nor_names_are_in_the_event_log(spark, events, monkeypatch, 
     assert b"name of item" not in logged
 
 
-def test_functions_show_no_key() -> None:
-    import pyarrow as pa
+def test_functions_hold_and_show_no_key() -> None:
+    local = table([(f"person {user}", f"name {item}") for user, item in rows(30, 20)])
+    plan = plan_of(local)
+    share = _core.ClusterShare()
+    sealed = _sharing.Sealed(share.seal(plan))
+    known = plan.known(_core.ClusterPacked()).sealed(plan)
+    tasks = [
+        _tasks.Encode(sealed, ("user", "item"), 3, True),
+        _tasks.Settle(sealed, 3, known),
+        _tasks.Weigh(sealed, 3, 0, known),
+        _tasks.Sift(sealed, 3, known),
+        _tasks.Name(sealed, ("item",), known),
+        _tasks.tilt_again(sealed, 3, 1),
+    ]
+    for task in tasks:
+        travels = cloudpickle.dumps(task)
+        for secret in (KEY, share.text().encode(), bytes.fromhex(share.text())):
+            hidden = spellings(secret)
+            assert not [spelling for spelling in hidden if spelling in f"{task!r} {task}".encode()]
+            assert not [spelling for spelling in hidden if spelling in travels]
+    for shown in (plan, share, sealed, share.seal(plan), _core.ClusterPacked()):
+        assert not [spelling for spelling in spellings(KEY) if spelling in f"{shown!r} {shown}".encode()]
+    again = pickle.loads(pickle.dumps(sealed)).plan.open(share.text())
+    assert again.rounds == plan.rounds
 
-    from dpsel import _core
-    from dpsel._request import request_json
-    from dpsel.spark import _tasks
 
+def test_what_holds_a_key_or_counts_has_no_pickle() -> None:
+    plan = plan_of(table([("person", "name")]))
+    for secret in (plan, _core.ClusterShare(), _core.ClusterPacked()):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(secret)
+
+
+def test_a_task_without_its_share_does_nothing() -> None:
+    """A plan that was logged or stored is worth nothing; another share does not open it."""
+    plan = plan_of(table([("person", "name")]))
+    sealed = _sharing.Sealed(_core.ClusterShare().seal(plan))
+    with pytest.raises(InternalError, match="did not get the property"):
+        sealed.open()
+    for share, error in [(_core.ClusterShare().text(), InvalidParameterError), ("0", InternalError)]:
+        with pytest.raises(error):
+            sealed.plan.open(share)
+
+
+def test_a_secret_file_wraps_the_key_too(tmp_path) -> None:
+    plan, share = plan_of(table([("person", "name")])), _core.ClusterShare()
+    path = tmp_path / "secret"
+    with pytest.raises(MissingFileError):
+        share.seal(plan, path)
+    path.write_bytes(bytes(31))
+    with pytest.raises(InvalidParameterError, match="fewer than 32 bytes"):
+        share.seal(plan, path)
+    path.write_bytes(bytes(range(40)))
+    sealed = pickle.loads(pickle.dumps(share.seal(plan, path)))
+    assert sealed.open(share.text()).rounds == plan.rounds
+    path.write_bytes(bytes(40))
+    with pytest.raises(InvalidParameterError, match="give all machines the same secret_file"):
+        sealed.open(share.text())
+
+
+def test_a_release_with_a_secret_file(spark, tmp_path) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(os.urandom(32))
+    local = table(rows(300, 40))
+    same(spark.createDataFrame(local), local, dpsel.Sips())
+    here = dpsel.select_partitions(local, **arguments(dpsel.Sips()))
+    given = arguments(dpsel.Sips(), secret_file=path, unencrypted="refuse")
+    there = dpsel.spark.select_partitions(spark.createDataFrame(local), **given)
+    assert there.to_local().to_pylist() == here.to_pylist()
+    assert spark.sparkContext.getLocalProperty(_sharing.SETTING) is None
+
+
+def test_releases_at_the_same_time_do_not_disturb_each_other(spark) -> None:
+    local = table(rows(300, 40))
+    frame = spark.createDataFrame(local)
+    with ThreadPoolExecutor(2) as pool:
+        made = [pool.submit(dpsel.spark.select_partitions, frame, **arguments(dpsel.Sips())) for _ in "ab"]
+    here = dpsel.select_partitions(local, **arguments(dpsel.Sips()))
+    assert [one.result().to_local().to_pylist() for one in made] == [here.to_pylist()] * 2
+
+
+@pytest.mark.parametrize("kind", ["partitions", "top_k"])
+def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
+    """Whatever stage fails, what was counted before is in no local variable, in no spelling."""
+    local = named_rows()
+    frame, digests = spark.createDataFrame(local), all_digests(local)
+
+    def failing(*_given):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_dataflow.Dataflow, "names", failing)
     given = arguments(dpsel.Sips())
-    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
-    schema = pa.schema([("user", pa.int64()), ("item", pa.int64())])
-    plan = _core.ClusterSelection(request, schema, test_key=KEY).plan
-    for shown in (
-        plan,
-        _tasks.Encode(plan, ("user", "item"), 3, True),
-        _tasks.Settle(plan, 3, b"abc"),
-        _tasks.Weigh(plan, 3, 0, b"abc"),
-        _tasks.Sift(plan, 3, b"abc"),
-        _tasks.Name(plan, ("item",), b"abc"),
-    ):
-        text = f"{shown!r} {shown}".encode()
-        assert not [spelling for spelling in spellings(KEY) if spelling in text]
+    if kind == "top_k":
+        given = {
+            "user": "user",
+            "item": "item",
+            "k": 5,
+            "privacy": given["privacy"],
+            "insecure_test_key": KEY,
+        }
+    select = {"partitions": dpsel.spark.select_partitions, "top_k": dpsel.spark.select_top_k}[kind]
+    with pytest.raises(ZeroDivisionError) as caught:
+        select(frame, **given)
+    shown = []
+    trace = caught.tb
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename != __file__:
+            shown += [repr(value).encode() for value in trace.tb_frame.f_locals.values()]
+        trace = trace.tb_next
+    text = b" ".join(shown)
+    assert (b"ClusterPacked" if kind == "partitions" else b"ClusterDraw") in text
+    assert not [digest for digest in digests if repr(digest).encode()[2:-1] in text]
 
 
 def test_what_stages_pass_on_holds_no_names() -> None:
     """What Spark shuffles, spills and keeps is what tasks return."""
-    import itertools
-    import pickle
-
-    import pyarrow as pa
-
-    from dpsel import _core
-    from dpsel._request import request_json
-    from dpsel.spark import _tasks
-
-    given = arguments(dpsel.Sips())
-    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
     local = table([(f"person {user}", f"name {item}") for user, item in rows(300, 40)])
-    plan = pickle.loads(pickle.dumps(_core.ClusterSelection(request, local.schema, test_key=KEY).plan))
-
-    def together(made: list) -> list:
-        return pa.Table.from_batches(made).sort_by("route").to_batches()
-
-    everything = together(list(_tasks.Encode(plan, tuple(local.column_names), 4, True)(local.to_batches())))
+    share, made = _core.ClusterShare(), plan_of(local)
+    plan = pickle.loads(pickle.dumps(share.seal(made))).open(share.text())
+    work = partial(_run, plan)
+    everything = together(work(_tasks.Encode(None, tuple(local.column_names), 4, True), local.to_batches()))
     marks, encoded = (
         [batch.filter(pa.compute.less(batch["route"], 0)) for batch in everything],
         [batch.filter(pa.compute.greater_equal(batch["route"], 0)) for batch in everything],
     )
-    crowds = list(_tasks.Crowds(plan, plan.few)(marks))
-    settled = list(_tasks.Settle(plan, plan.few, crowds[0]["packed"][0].as_py())(encoded))
-    weighed = list(_tasks.Weigh(plan, 4, 0, b"")(settled))
-    decided = list(_tasks.Decide(plan, 0)(together(weighed)))
-    released = b"".join(packed for batch in decided for packed in batch["packed"].to_pylist())
-    sieve = plan.known(released, 1)
-    assert b"name " not in sieve
-    sifted = list(_tasks.Sift(plan, 4, sieve)(encoded))
+    crowds = work(_tasks.Crowds(None, plan.few), marks)
+    settled = work(_tasks.Settle(None, plan.few, _core.ClusterPacked(crowds).sealed(plan)), encoded)
+    weighed = work(_tasks.Weigh(None, 4, 0, _core.ClusterPacked().sealed(plan)), settled)
+    decided = work(_tasks.Decide(None, 0), together(weighed))
+    released = _core.ClusterPacked(decided)
+    sieve = plan.known(released, 1).sealed(plan)
+    sifted = work(_tasks.Sift(None, 4, sieve), encoded)
     scattered = list(map(pa.record_batch, plan.scatter(4, released)))
-    mistaken = list(_tasks.Mistaken(plan)(together(sifted + scattered)))
+    mistaken = work(_tasks.Mistaken(None), together(sifted + scattered))
     stages = [everything, crowds, settled, weighed, decided, sifted, scattered, mistaken]
     assert all(stages)
-    for batch in itertools.chain(*stages):
-        for packed in batch["packed"].to_pylist():
-            assert b"name " not in packed
-            assert b"person " not in packed
-            assert not [spelling for spelling in spellings(KEY) if spelling in packed]
+    packed = [value for batch in itertools.chain(*stages) for value in batch["packed"].to_pylist()]
+    for value in [*packed, sieve]:
+        assert b"name " not in value
+        assert b"person " not in value
+        assert not [spelling for spelling in spellings(KEY) if spelling in value]
+
+
+def test_what_is_sealed_shows_no_digest() -> None:
+    """Broadcasts, and functions where there are none, hold what tasks know of items."""
+    local = named_rows()
+    plan, digests = plan_of(local), all_digests(local)
+    plain = b"".join(digest + bytes(8) for digest in digests)
+    packed = _core.ClusterPacked([pa.record_batch([pa.array([plain])], ["packed"])])
+    assert len(packed) == len(plain)
+    for known in (plan.known(packed), packed):
+        sealed = known.sealed(plan)
+        assert len(sealed) == len(known) + 32
+        assert not [digest for digest in digests if digest in sealed]
+
+
+def _run(plan, task, batches) -> list:
+    return list(task.work(plan, batches))

@@ -183,6 +183,7 @@ def test_other_tables_and_null_users(spark, local) -> None:
 def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
     from dpsel import _core
     from dpsel.spark._dataflow import Dataflow
+    from dpsel.spark._sharing import shared
     from dpsel.top_k import row_request
 
     local = table(rows(40, 30))
@@ -198,6 +199,8 @@ def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
         neighbours="add_remove",
     )
     plan = _core.ClusterTopK(request, local.schema).plan
-    flow = Dataflow(spark.createDataFrame(local), ["user", "item"], plan, 4)
-    with flow.contributions() as contributions:
-        assert bool(contributions.where("route < 0").count()) == counted
+    with shared(spark, plan, None) as sealed:
+        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], plan, sealed, 4)
+        with flow.contributions() as contributions:
+            found = contributions.where("route < 0").count()
+    assert bool(found) == counted

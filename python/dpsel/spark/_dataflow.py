@@ -10,7 +10,8 @@
     rows -> Name -> shuffle of released items -> driver
 
 What is kept has routes of users, from 0 on, and those of marks, below 0. Only decisions and counts come to
-the driver, as digests with numbers, and the names of what is released.
+the driver, as digests with numbers, and the names of what is released. There they are packed values that
+nothing shows; to tasks they go sealed.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsel import _core
 from dpsel.spark import _tasks
 from dpsel.spark._schema import item_types, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpsel import _core
+    from dpsel.spark._sharing import Sealed
 
 __all__ = ["Dataflow"]
 
@@ -46,11 +48,14 @@ _DECISION_BYTES: Final = 24
 class Dataflow:
     """One release."""
 
-    def __init__(self, data: Any, columns: Sequence[str], plan: _core.ClusterPlan, routes: int) -> None:
-        """Nothing runs yet."""
+    def __init__(
+        self, data: Any, columns: Sequence[str], plan: _core.ClusterPlan, sealed: Sealed, routes: int
+    ) -> None:
+        """Nothing runs yet. The plan stays here, and tasks get it sealed."""
         self._data = data
         self._columns = columns
         self._plan = plan
+        self._sealed = sealed
         self._routes = routes
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
@@ -64,7 +69,7 @@ class Dataflow:
     def contributions(self) -> Iterator[Any]:
         """The packed contributions, those of a user together, and the census; kept while they are needed."""
         columns = tuple(self._columns)
-        encode = _tasks.Encode(self._plan, columns, self._routes, self._with_census)
+        encode = _tasks.Encode(self._sealed, columns, self._routes, self._with_census)
         with _kept(_together(self._rows(columns).mapInArrow(encode, _ROUTED))) as contributions:
             yield contributions
 
@@ -76,18 +81,19 @@ class Dataflow:
         """
         return self._plan.rounds > 0 and not self._plan.is_steered and self._plan.few >= 1
 
-    def selected(self, contributions: Any) -> bytes:
+    def selected(self, contributions: Any) -> _core.ClusterPacked:
         """Run the rounds; return the packed decisions of all."""
         return self._steered(contributions) if self._plan.is_steered else self._decided(contributions)
 
-    def _decided(self, contributions: Any) -> bytes:
-        released = b""
+    def _decided(self, contributions: Any) -> _core.ClusterPacked:
+        released = _core.ClusterPacked()
         with self._settled(contributions) as settled:
             for number in range(self._plan.rounds):
                 with self._shared(self.known(contributions, released)) as shared:
-                    weigh = _tasks.Weigh(self._plan, self._routes, number, shared)
+                    weigh = _tasks.Weigh(self._sealed, self._routes, number, shared)
                     weights = _together(settled.mapInArrow(weigh, _ROUTED))
-                    released += _collected(weights.mapInArrow(_tasks.Decide(self._plan, number), _PACKED))
+                    decided = _collected(weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED))
+                    released = released.followed_by(decided)
         return released
 
     @contextmanager
@@ -96,53 +102,58 @@ class Dataflow:
         few, crowds = self._plan.few, None
         if self._with_census:
             marks = contributions.where("route < 0")
-            crowds = _collected(marks.mapInArrow(_tasks.Crowds(self._plan, few), _PACKED))
+            crowds = _collected(marks.mapInArrow(_tasks.Crowds(self._sealed, few), _PACKED))
         with self._shared(crowds) as shared:
-            settle = _tasks.Settle(self._plan, few, shared)
+            settle = _tasks.Settle(self._sealed, few, shared)
             with _kept(_of_users(contributions).mapInArrow(settle, _ROUTED)) as settled:
                 yield settled
 
-    def known(self, contributions: Any, decided: bytes) -> bytes:
+    def known(self, contributions: Any, decided: _core.ClusterPacked) -> _core.ClusterPacked:
         """What tells tasks which items of the table these are: a list, or more compact and as exact."""
         most = BROADCAST_ITEMS if self._context is not None else min(BROADCAST_ITEMS, FUNCTION_ITEMS)
         if len(decided) <= most * _DECISION_BYTES:
             return self._plan.known(decided)
         sieve = self._plan.known(decided, FILTER_BITS)
         with self._shared(sieve) as shared:
-            sift = _tasks.Sift(self._plan, self._routes, shared)
+            sift = _tasks.Sift(self._sealed, self._routes, shared)
             passed = _of_users(contributions).mapInArrow(sift, _ROUTED)
             met = _together(passed.union(self._scattered(decided)))
-            return sieve + _collected(met.mapInArrow(_tasks.Mistaken(self._plan), _PACKED))
+            return sieve.followed_by(_collected(met.mapInArrow(_tasks.Mistaken(self._sealed), _PACKED)))
 
-    def _scattered(self, decided: bytes) -> Any:
+    def _scattered(self, decided: _core.ClusterPacked) -> Any:
         """Items from the driver, by route."""
         import pyarrow as pa
 
         rows = map(pa.record_batch, self._plan.scatter(self._routes, decided))
         return self._data.sparkSession.createDataFrame(pa.Table.from_batches(rows))
 
-    def _steered(self, contributions: Any) -> bytes:
+    def _steered(self, contributions: Any) -> _core.ClusterPacked:
         """One job for all rounds: nothing comes to the driver before the end."""
         last = self._plan.rounds - 1
-        messages = contributions.mapInArrow(_tasks.Tilt(self._plan, self._routes), _MESSAGES)
+        messages = contributions.mapInArrow(_tasks.Tilt(self._sealed, self._routes), _MESSAGES)
         for number in range(last):
-            states = _together(messages).mapInArrow(_tasks.Steer(self._plan, number), _STATES)
+            states = _together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
             both = contributions.groupBy("route").cogroup(states.groupBy("route"))
-            again = _tasks.tilt_again(self._plan, self._routes, number + 1)
+            again = _tasks.tilt_again(self._sealed, self._routes, number + 1)
             messages = both.applyInArrow(again, _MESSAGES)
-        return _collected(_together(messages).mapInArrow(_tasks.Steer(self._plan, last), _PACKED))
+        return _collected(_together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED))
 
     def counted(
-        self, contributions: Any, wanted: bytes | None, *, bounded: bool, most: int | None = None
-    ) -> bytes:
+        self,
+        contributions: Any,
+        wanted: _core.ClusterPacked | None,
+        *,
+        bounded: bool,
+        most: int | None = None,
+    ) -> _core.ClusterPacked:
         """Count the users of these items, or of all; keep so many of the largest counts, or all."""
         known = None if wanted is None else self.known(contributions, wanted)
         with self._shared(known) as shared:
-            count = _tasks.Count(self._plan, self._routes, bounded, shared)
+            count = _tasks.Count(self._sealed, self._routes, bounded, shared)
             counts = _together(_of_users(contributions).mapInArrow(count, _ROUTED))
-            return _collected(counts.mapInArrow(_tasks.Total(self._plan, most), _PACKED))
+            return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
-    def names(self, known: bytes) -> list[Any]:
+    def names(self, known: _core.ClusterPacked) -> list[Any]:
         """Look known items up in the table; return batches of digest and item columns."""
         from pyspark.sql import types as t
 
@@ -152,20 +163,18 @@ class Dataflow:
         fields = item_types(self._data, items, is_text=self._plan.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
         with self._shared(known) as shared:
-            named = self._rows(items).mapInArrow(_tasks.Name(self._plan, items, shared), schema)
+            named = self._rows(items).mapInArrow(_tasks.Name(self._sealed, items, shared), schema)
             batches: list[Any] = named.dropDuplicates(["digest"]).toArrow().to_batches()
         return batches
 
     @contextmanager
-    def _shared(self, value: bytes | None) -> Iterator[Any]:
-        """Send a value to every executor once, where the session can do that.
-
-        Spark writes large functions to a file; functions that hold the key stay small this way.
-        """
-        if self._context is None or value is None:
-            yield value
+    def _shared(self, value: _core.ClusterPacked | None) -> Iterator[Any]:
+        """Seal a value and send it to every executor once, where the session can do that."""
+        sealed = None if value is None else value.sealed(self._plan)
+        if self._context is None or sealed is None:
+            yield sealed
             return
-        broadcast = self._context.broadcast(value)
+        broadcast = self._context.broadcast(sealed)
         try:
             yield broadcast
         finally:
@@ -192,5 +201,6 @@ def _together(routed: Any) -> Any:
     return routed.repartition("route").sortWithinPartitions("route")
 
 
-def _collected(decided: Any) -> bytes:
-    return b"".join(decided.toArrow()["packed"].to_pylist())
+def _collected(made: Any) -> _core.ClusterPacked:
+    """Run a job; its packed values never are a variable that a traceback shows."""
+    return _core.ClusterPacked(made.toArrow().to_batches())

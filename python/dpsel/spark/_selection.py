@@ -12,12 +12,16 @@ from dpsel.mechanisms._auto import resolve
 from dpsel.release import Release
 from dpsel.selection import checked_test_key, ngrams_of
 from dpsel.spark._dataflow import Dataflow
+from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
+from dpsel.spark._quiet import quiet
 from dpsel.spark._release import SparkRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
+from dpsel.spark._sharing import shared
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
@@ -37,6 +41,8 @@ def select_partitions(
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
     routes: int | None = None,
+    unencrypted: Unencrypted = "warn",
+    secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
 ) -> SparkRelease:
     """Return the items of a Spark DataFrame that may be published, as many as the guarantee allows.
@@ -60,6 +66,10 @@ def select_partitions(
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         routes: Into how many parts users and items are divided. The parts of a task are worked on one after
             the other, and one has to fit into memory; by default four for each shuffle partition.
+        unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
+            the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
+        secret_file: A file of at least 32 random bytes that driver and executors have under this path. The
+            key is wrapped with it too, so that all of Spark's logs and disks together do not tell it.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
             the report is stamped with it. For tests only.
 
@@ -90,14 +100,16 @@ def select_partitions(
     _core.validate_cluster(request)
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
-    flow = Dataflow(frame, columns, selection.plan, number_of_routes(frame, routes))
+    parts, plan = number_of_routes(frame, routes), selection.plan
+    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, private=key is None)
-    with own_errors():
+    with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
+        flow = Dataflow(frame, columns, plan, sealed, parts)
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)
-            known = flow.known(contributions, released) if looks_up else b""
+            known = flow.known(contributions, released) if looks_up else _core.ClusterPacked()
         named = flow.names(known)
     release: Release[Any] = Release(selection.publish(named, released, schema, reason), "pyarrow")
     payment.report = release.report

@@ -1,7 +1,6 @@
 """What runs on the executors: one task of a stage, batches in and batches out.
 
-The functions of tasks hold the release key. They travel as Spark's serialised functions, which are not part
-of plans, SQL text or event logs.
+The functions of tasks hold the plan with its key wrapped, and what they know of items sealed under that key.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dpsel import _core
+    from dpsel.spark._sharing import Sealed
 
 __all__ = [
     "Count",
@@ -34,20 +34,24 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Task(ABC):
-    plan: _core.ClusterPlan = field(repr=False)
+    sealed: Sealed = field(repr=False)
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through the batches of a partition."""
+        return self.work(self.sealed.open(), batches)
+
+    def work(self, plan: _core.ClusterPlan, batches: Iterable[Any]) -> Iterator[Any]:
+        """Work through batches, with the plan open."""
         import pyarrow as pa
 
-        task = self.start()
+        task = self.start(plan)
         for batch in batches:
             if batch.num_rows:
                 yield from map(pa.record_batch, task.push(batch))
         yield from map(pa.record_batch, task.finish())
 
     @abstractmethod
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
 
 
@@ -57,9 +61,9 @@ class _OfRows(_Task):
 
     columns: tuple[str, ...]
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Work through the batches of a partition."""
-        return super().__call__(batch.rename_columns(list(self.columns)) for batch in batches)
+    def work(self, plan: _core.ClusterPlan, batches: Iterable[Any]) -> Iterator[Any]:
+        """Work through batches, with the plan open."""
+        return super().work(plan, (batch.rename_columns(list(self.columns)) for batch in batches))
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,9 @@ class Encode(_OfRows):
     routes: int
     with_census: bool
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.encode(self.routes, self.with_census)
+        return plan.encode(self.routes, self.with_census)
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,9 @@ class Crowds(_Task):
 
     few: int
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.crowds(self.few)
+        return plan.crowds(self.few)
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,9 @@ class Settle(_Task):
     few: int
     crowds: Any = field(repr=False)
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.settle(self.few, None if self.crowds is None else _value(self.crowds))
+        return plan.settle(self.few, None if self.crowds is None else _value(self.crowds))
 
 
 @dataclass(frozen=True)
@@ -105,9 +109,9 @@ class Weigh(_Task):
     round: int
     known: Any = field(repr=False)
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.weigh(self.routes, self.round, _value(self.known))
+        return plan.weigh(self.routes, self.round, _value(self.known))
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,9 @@ class Decide(_Task):
 
     round: int
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.decide(self.round)
+        return plan.decide(self.round)
 
 
 @dataclass(frozen=True)
@@ -127,18 +131,18 @@ class Tilt(_Task):
 
     routes: int
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.tilt(self.routes, 0)
+        return plan.tilt(self.routes, 0)
 
 
-def tilt_again(plan: _core.ClusterPlan, routes: int, number: int) -> Callable[[Any, Any], Any]:
+def tilt_again(sealed: Sealed, routes: int, number: int) -> Callable[[Any, Any], Any]:
     """Weigh a later round of evidence: takes the contributions and the states of items of one route."""
 
     def tilt(contributions: Any, states: Any) -> Any:
         import pyarrow as pa
 
-        task = plan.tilt(routes, number)
+        task = sealed.open().tilt(routes, number)
         for batch in states.to_batches() + contributions.to_batches():
             task.push(batch)
         made = [pa.record_batch(batch) for batch in task.finish()]
@@ -155,9 +159,9 @@ class Steer(_Task):
 
     round: int
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.steer(self.round)
+        return plan.steer(self.round)
 
 
 @dataclass(frozen=True)
@@ -168,10 +172,10 @@ class Count(_Task):
     bounded: bool
     wanted: Any = field(repr=False)
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
         wanted = None if self.wanted is None else _value(self.wanted)
-        return self.plan.count(self.routes, wanted, self.bounded)
+        return plan.count(self.routes, wanted, self.bounded)
 
 
 @dataclass(frozen=True)
@@ -180,9 +184,9 @@ class Total(_Task):
 
     most: int | None
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.total(self.most)
+        return plan.total(self.most)
 
 
 @dataclass(frozen=True)
@@ -192,18 +196,18 @@ class Sift(_Task):
     routes: int
     sieve: Any = field(repr=False)
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.sift(self.routes, _value(self.sieve))
+        return plan.sift(self.routes, _value(self.sieve))
 
 
 @dataclass(frozen=True)
 class Mistaken(_Task):
     """Find the items that pass a filter and are none of those that it was made of."""
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.mistaken()
+        return plan.mistaken()
 
 
 @dataclass(frozen=True)
@@ -212,12 +216,12 @@ class Name(_OfRows):
 
     known: Any = field(repr=False)
 
-    def start(self) -> _core.ClusterTask:
+    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
         """Return the compiled task."""
-        return self.plan.name(_value(self.known))
+        return plan.name(_value(self.known))
 
 
 def _value(shared: Any) -> bytes:
-    """Return the bytes of a broadcast, or of what stands in for one."""
+    """Return the sealed bytes of a broadcast, or of what stands in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

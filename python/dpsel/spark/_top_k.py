@@ -9,14 +9,18 @@ from dpsel._payment import begin_call
 from dpsel.exceptions import DataError
 from dpsel.selection import checked_test_key
 from dpsel.spark._dataflow import Dataflow
+from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
+from dpsel.spark._quiet import quiet
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
+from dpsel.spark._sharing import shared
 from dpsel.top_k import priced, row_request
 from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
     from dpsel.accounting import Privacy
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["select_top_k"]
 
 
-def select_top_k(
+def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     data: Any,
     *,
     user: str | None = None,
@@ -40,6 +44,8 @@ def select_top_k(
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
     routes: int | None = None,
+    unencrypted: Unencrypted = "warn",
+    secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
 ) -> SparkTopKRelease:
     """Return about the k items of a Spark DataFrame that most users hold.
@@ -64,6 +70,10 @@ def select_top_k(
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         routes: Into how many parts users and items are divided, as for
             :func:`dpsel.spark.select_partitions`.
+        unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
+            the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
+        secret_file: A file of at least 32 random bytes that driver and executors have under this path. The
+            key is wrapped with it too, so that all of Spark's logs and disks together do not tell it.
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
 
     Returns:
@@ -91,24 +101,26 @@ def select_top_k(
     _core.calibrate_top_k(request)
     frame = checked_frame(data, "select_top_k")
     top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
-    flow = Dataflow(frame, columns, top_k.plan, number_of_routes(frame, routes))
+    parts, plan = number_of_routes(frame, routes), top_k.plan
+    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    with own_errors():
+    with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
+        flow = Dataflow(frame, columns, plan, sealed, parts)
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(top_k.plan.known(draw.items)) if top_k.looks_up(schema) else []
+        named = flow.names(plan.known(draw.items)) if top_k.looks_up(schema) else []
     answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
     payment.report = answer.report
     return SparkTopKRelease(answer, frame.sparkSession)
 
 
-def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> bytes:
+def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> _core.ClusterPacked:
     """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
     with flow.contributions() as contributions:
         if not top_k.is_discovery:
             return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
         found = flow.selected(contributions)
-        counts = flow.counted(contributions, found, bounded=False) if found else b""
+        counts = flow.counted(contributions, found, bounded=False) if found else found
     # Somebody holds each of them. So more or fewer counts are those of other items, which must not be drawn.
     if len(counts) != len(found):
         raise DataError(

@@ -6,17 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use dpsel_core::Error;
-use dpsel_core::cluster::{Decisions, Known, MostUsers, Plan, Selection, Stage, TopK, scatter};
+use dpsel_core::cluster::{Decisions, Known, MostUsers, Packed, Plan, Selection, Stage, TopK, scatter};
 use dpsel_core::panics::caught;
-use dpsel_core::random::ReleaseKey;
 use dpsel_core::topk::TopKRequest;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
-use crate::error::{guarded, internal, parse_request, to_python};
+use crate::error::{guarded, parse_request, to_python};
 use crate::export::Release;
 use crate::job::release_key;
+use crate::sealing::ClusterPacked;
 use crate::topk::read_list;
 
 /// Check the parameters of a selection on a cluster.
@@ -60,12 +59,13 @@ impl ClusterSelection {
     fn publish(
         &self,
         named: Vec<PyRecordBatch>,
-        released: &[u8],
+        released: &ClusterPacked,
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
         let (named, schema) = (batches(named), arrow_schema(schema)?);
-        let mut release = guarded(|| self.selection.publish(&named, Decisions::unpack(released)?, &schema))?;
+        let decided = || Decisions::unpack(released.packed.bytes());
+        let mut release = guarded(|| self.selection.publish(&named, decided()?, &schema))?;
         release.report.chosen = chosen;
         Release::new(release)
     }
@@ -108,8 +108,8 @@ impl ClusterTopK {
 
     /// The items of a public list, packed.
     #[getter]
-    fn listed<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        self.top_k.listed().map(|listed| PyBytes::new(py, &listed))
+    fn listed(&self) -> Option<ClusterPacked> {
+        self.top_k.listed().map(ClusterPacked::from)
     }
 
     /// How many of the largest counts the draw looks at; none for all of them.
@@ -119,7 +119,8 @@ impl ClusterTopK {
     }
 
     /// Draw from what was counted.
-    fn draw(&self, py: Python<'_>, counted: &[u8]) -> PyResult<ClusterDraw> {
+    fn draw(&self, py: Python<'_>, counted: &ClusterPacked) -> PyResult<ClusterDraw> {
+        let counted = counted.packed.bytes();
         let drawn = py.detach(|| guarded(|| self.top_k.draw(&Decisions::unpack(counted)?)))?;
         Ok(ClusterDraw { drawn })
     }
@@ -156,29 +157,19 @@ pub(crate) struct ClusterDraw {
 impl ClusterDraw {
     /// The items, packed.
     #[getter]
-    fn items<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.drawn.pack())
+    fn items(&self) -> ClusterPacked {
+        Packed::from(self.drawn.pack()).into()
     }
 }
 
-/// What the tasks of one release share. Its pickle holds the release key: it goes to the machines that work on the
-/// release and nowhere else.
+/// What the tasks of one release share. It holds the release key, so it has no pickle: it travels as a `ClusterSealed`.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct ClusterPlan {
-    plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 #[pymethods]
 impl ClusterPlan {
-    /// The plan from what `__reduce__` gave.
-    #[staticmethod]
-    fn from_parts(work_json: &str, key: &[u8], insecure_test: bool) -> PyResult<Self> {
-        const DAMAGED: Error = Error::Internal("the pickled plan is damaged");
-        let work = serde_json::from_str(work_json).map_err(|_| to_python(DAMAGED))?;
-        let key = key.try_into().map_err(|_| to_python(DAMAGED))?;
-        Ok(Self { plan: Plan::new(work, ReleaseKey::from_shared(key, insecure_test)) })
-    }
-
     /// The number of rounds.
     #[getter]
     fn rounds(&self) -> usize {
@@ -217,7 +208,8 @@ impl ClusterPlan {
     #[pyo3(signature = (few=0, crowds=None))]
     fn settle(&self, few: u32, crowds: Option<&[u8]>) -> PyResult<ClusterTask> {
         guarded(|| {
-            let users = crowds.map(|crowds| MostUsers::unpack(few, crowds)).transpose()?;
+            let users =
+                crowds.map(|crowds| MostUsers::unpack(few, self.opened(crowds)?.bytes())).transpose()?;
             self.plan.settle(users)
         })
         .map(ClusterTask::new)
@@ -225,7 +217,7 @@ impl ClusterPlan {
 
     /// The task that weighs a round without the items released before.
     fn weigh(&self, routes: u32, round: u32, known: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.weigh(routes, round, Known::unpack(known)?)).map(ClusterTask::new)
+        guarded(|| self.plan.weigh(routes, round, self.known_items(known)?)).map(ClusterTask::new)
     }
 
     /// The task that decides a round.
@@ -245,8 +237,11 @@ impl ClusterPlan {
 
     /// The task that counts the users of items, of all of them if none are named.
     fn count(&self, routes: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ClusterTask> {
-        let wanted = wanted.map(|wanted| guarded(|| Known::unpack(wanted))).transpose()?;
-        guarded(|| self.plan.count(routes, wanted, bounded)).map(ClusterTask::new)
+        guarded(|| {
+            let wanted = wanted.map(|wanted| self.known_items(wanted)).transpose()?;
+            self.plan.count(routes, wanted, bounded)
+        })
+        .map(ClusterTask::new)
     }
 
     /// The task that adds up counts, and may keep only the largest.
@@ -258,18 +253,15 @@ impl ClusterPlan {
     /// appended.
     #[staticmethod]
     #[pyo3(signature = (decided, bits=None))]
-    fn known<'py>(
-        py: Python<'py>,
-        decided: &[u8],
-        bits: Option<NonZeroU32>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    fn known(py: Python<'_>, decided: &ClusterPacked, bits: Option<NonZeroU32>) -> PyResult<ClusterPacked> {
+        let decided = decided.packed.bytes();
         let packed = py.detach(|| guarded(|| Known::pack(decided, bits)))?;
-        Ok(PyBytes::new(py, &packed))
+        Ok(Packed::from(packed).into())
     }
 
     /// The task that finds the items of the table that pass a filter.
     fn sift(&self, routes: u32, sieve: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| self.plan.sift(routes, Known::unpack(sieve)?)).map(ClusterTask::new)
+        guarded(|| self.plan.sift(routes, self.known_items(sieve)?)).map(ClusterTask::new)
     }
 
     /// The task that finds those of them that were not decided, where `scatter` has brought both together.
@@ -279,22 +271,26 @@ impl ClusterPlan {
 
     /// Decided items as rows, routed by item.
     #[staticmethod]
-    fn scatter(py: Python<'_>, routes: u32, decided: &[u8]) -> PyResult<Vec<PyRecordBatch>> {
+    fn scatter(py: Python<'_>, routes: u32, decided: &ClusterPacked) -> PyResult<Vec<PyRecordBatch>> {
+        let decided = decided.packed.bytes();
         let made = py.detach(|| guarded(|| scatter(routes, decided)))?;
         Ok(made.into_iter().map(PyRecordBatch::new).collect())
     }
 
     /// The task that looks up the names of released items.
     fn name(&self, known: &[u8]) -> PyResult<ClusterTask> {
-        guarded(|| Ok(self.plan.name(Known::unpack(known)?))).map(ClusterTask::new)
+        guarded(|| Ok(self.plan.name(self.known_items(known)?))).map(ClusterTask::new)
+    }
+}
+
+impl ClusterPlan {
+    /// What the driver has sealed for tasks.
+    fn opened(&self, sealed: &[u8]) -> Result<Packed, Error> {
+        Packed::opened(sealed, self.plan.key())
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let unwritable = |_| internal("a plan cannot be written");
-        let work = serde_json::to_string(self.plan.work()).map_err(unwritable)?;
-        let (key, insecure_test) = self.plan.key().shared();
-        let parts = (work, PyBytes::new(py, &key), insecure_test).into_pyobject(py)?;
-        Ok((py.get_type::<Self>().getattr("from_parts")?, parts))
+    fn known_items(&self, sealed: &[u8]) -> Result<Known, Error> {
+        Known::unpack(self.opened(sealed)?.bytes())
     }
 }
 
@@ -303,7 +299,7 @@ fn arrow_schema(schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
     Ok(schema.into_inner().as_ref().clone())
 }
 
-fn batches(given: Vec<PyRecordBatch>) -> Vec<RecordBatch> {
+pub(crate) fn batches(given: Vec<PyRecordBatch>) -> Vec<RecordBatch> {
     given.into_iter().map(PyRecordBatch::into_inner).collect()
 }
 

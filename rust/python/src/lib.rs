@@ -14,6 +14,7 @@ mod pair_columns;
 mod pairs;
 mod plan;
 mod producers;
+mod sealing;
 mod selection;
 mod topk;
 mod values;
@@ -46,6 +47,8 @@ mod _core {
     use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]
     use super::plan::{curve_words, keep_probabilities, users_needed};
+    #[pymodule_export]
+    use super::sealing::{ClusterPacked, ClusterSealed, ClusterShare};
     #[pymodule_export]
     use super::selection::{
         count_batches, count_files, count_pairs, count_stream, select_batches, select_files, select_pairs,

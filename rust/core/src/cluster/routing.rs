@@ -172,6 +172,11 @@ pub(super) fn unrouted_messages(batch: &RecordBatch) -> Result<impl Iterator<Ite
     Ok(routes.zip(bytes(batch, PACKED)?).map(|((route, source), packed)| (*route, *source, packed)))
 }
 
+/// The packed values of a batch, whatever its other columns are.
+pub(super) fn packed_values(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
+    bytes(batch, PACKED)
+}
+
 /// The packed states of a batch; none if it has other things.
 pub(super) fn unrouted_states(batch: &RecordBatch) -> Result<Option<Vec<&[u8]>>> {
     batch.column_by_name(STATES).map(|_| bytes(batch, STATES)).transpose()

@@ -9,6 +9,7 @@ use arrow_schema::Schema;
 
 use super::decide::Decisions;
 use super::name::{are_looked_up, changed, items_of};
+use super::packed::Packed;
 use super::plan::{Plan, Work, control};
 use crate::contributions::{Contributions, ItemCode};
 use crate::ingest::{self, Preference, PublicList};
@@ -92,10 +93,10 @@ impl TopK {
 
     /// The items to count, packed; `None` for all of them.
     #[must_use]
-    pub fn listed(&self) -> Option<Vec<u8>> {
+    pub fn listed(&self) -> Option<Packed> {
         let listed = self.listed.as_ref()?;
         let digests = listed.vocabulary.digests();
-        Some(Decisions::pack(held_items(listed).iter().map(|item| (digests.get(*item), 0))))
+        Some(Decisions::pack(held_items(listed).iter().map(|item| (digests.get(*item), 0))).into())
     }
 
     /// How many of the largest counts the draw looks at; `None` for all of them.

@@ -27,6 +27,8 @@ pub enum Purpose {
     TopKCounts = 9,
     /// The mask of items on their way between machines.
     Mask = 10,
+    /// What the driver of a cluster sends to all tasks.
+    Parcel = 11,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.
@@ -44,9 +46,7 @@ impl ReleaseKey {
     /// # Errors
     /// [`Error::Entropy`] if the system gives no random bytes.
     pub fn from_system() -> Result<Self> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;
-        Ok(Self { bytes, insecure_test: false })
+        Ok(Self { bytes: system_bytes()?, insecure_test: false })
     }
 
     /// A key known to the caller: reproducible, hence **not private**. The report is stamped with it.
@@ -55,17 +55,14 @@ impl ReleaseKey {
         Self { bytes, insecure_test: true }
     }
 
-    /// The key and whether a test gave it, for the machines that work on the release. Whoever sees it can undo the
-    /// release's privacy.
-    #[must_use]
-    pub fn shared(&self) -> ([u8; 32], bool) {
-        (self.bytes, self.insecure_test)
+    /// The key in clear, to be wrapped. Whoever sees it can undo the release's privacy.
+    pub(super) fn bytes(&self) -> &[u8; 32] {
+        &self.bytes
     }
 
-    /// The key that another machine shares.
-    #[must_use]
-    pub fn from_shared(bytes: [u8; 32], insecure_test: bool) -> Self {
-        Self { bytes, insecure_test }
+    /// The key that the machines of a release share, unwrapped.
+    pub(super) fn of_machines(bytes: &[u8; 32], insecure_test: bool) -> Self {
+        Self { bytes: *bytes, insecure_test }
     }
 
     /// Whether the key was given by a test instead of the system.
@@ -87,6 +84,13 @@ impl ReleaseKey {
     pub fn commitment(&self) -> String {
         blake3::Hash::from_bytes(self.subkey(Purpose::Commitment, 0)).to_hex().to_string()
     }
+}
+
+/// Random bytes of the operating system.
+pub(super) fn system_bytes<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;
+    Ok(bytes)
 }
 
 impl std::fmt::Debug for ReleaseKey {

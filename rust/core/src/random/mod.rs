@@ -8,9 +8,11 @@ mod digest;
 mod key;
 mod sorting;
 mod words;
+mod wrapping;
 
 pub use coins::{Bits, Coins, ItemBits};
 pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
 pub use key::{Purpose, ReleaseKey};
 pub(crate) use sorting::{code_of, settle_ties, sort_first, with_code};
 pub use words::{PairWords, Words};
+pub use wrapping::{Secret, Share, WrappedKey};

@@ -19,7 +19,8 @@ fn top_k_on_cluster(
     let top_k = TopK::new(request.clone(), &schema, domain.map(list_of).as_ref(), key()).unwrap();
     let plan = top_k.plan();
     let cluster = Cluster { joined, ..Cluster::new(plan, table, rows, 3) };
-    let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { top_k.listed() };
+    let listed = || top_k.listed().map(|listed| listed.bytes().to_vec());
+    let wanted = if top_k.is_discovery() { Some(cluster.decided(1)) } else { listed() };
     let wanted = wanted.map(|wanted| cluster.known(&wanted));
     let bounded = !top_k.is_discovery();
     let counted =

@@ -1,0 +1,93 @@
+"""While a release runs its thread says nothing to the logs of what it calls; others do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from dpsel.spark._quiet import quiet
+
+
+@pytest.fixture
+def heard():
+    """Everything that a logger of py4j and one of PySpark let through."""
+    texts: list[str] = []
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            texts.append(record.getMessage())
+
+    handler = Listening()
+    loggers = [logging.getLogger(name) for name in ("py4j.clientserver", "pyspark.sql.connect.logging")]
+    before = [(logger.level, list(logger.filters), logger.disabled) for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.DEBUG)
+        logger.addHandler(handler)
+        logger.disabled = False
+    yield texts
+    for logger, (level, filters, disabled) in zip(loggers, before, strict=True):
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.disabled = disabled
+        assert logger.filters == filters, "what a release adds is gone after it"
+
+
+def say(text: str) -> None:
+    for name in ("py4j.clientserver", "pyspark.sql.connect.logging"):
+        logging.getLogger(name).debug(text)
+
+
+def test_a_release_is_not_logged(heard) -> None:
+    say("before")
+    with quiet():
+        say("inside")
+        logging.getLogger("py4j.clientserver").warning("a warning")
+        with quiet():
+            say("inside of it")
+        say("inside still")
+    say("after")
+    assert heard == ["before", "before", "a warning", "after", "after"]
+
+
+def test_other_threads_are_logged(heard) -> None:
+    began, said = threading.Event(), threading.Event()
+
+    def release() -> None:
+        with quiet():
+            began.set()
+            assert said.wait(60)
+            say("inside")
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    assert began.wait(60)
+    say("another")
+    with quiet():
+        say("another release")
+        said.set()
+        thread.join()
+        say("another release, which lasts longer")
+    assert heard == ["another", "another"]
+
+
+def test_a_release_that_fails_is_over(heard) -> None:
+    with pytest.raises(ZeroDivisionError), quiet():
+        raise ZeroDivisionError
+    say("after")
+    assert heard == ["after", "after"]
+
+
+def test_loggers_made_while_a_release_runs(heard) -> None:
+    """Those of a second session, which another thread starts."""
+    name = "py4j.made_meanwhile"
+    with quiet():
+        logger = logging.getLogger(name)
+        with quiet():
+            logger.addHandler(logging.getLogger("py4j.clientserver").handlers[0])
+            logger.setLevel(logging.DEBUG)
+            logger.debug("inside")
+    logger.debug("after")
+    assert heard == ["after"]
+    assert logger.filters == []
