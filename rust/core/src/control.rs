@@ -82,7 +82,7 @@ impl Control {
         let held = self.progress.memory.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         match self.memory_limit {
             Some(limit) if held > limit => Err(Error::MemoryLimit { limit, stage }),
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -216,31 +216,61 @@ impl MechanismSpec {
         match self {
             Self::GreedyFrequency(m) => Some(m.order),
             Self::UnitGreedy(m) => Some(m.order),
-            _ => None,
+            Self::CountLaplace(_)
+            | Self::CountGaussian(_)
+            | Self::WeightedLaplace(_)
+            | Self::WeightedGaussian(_)
+            | Self::PolicyLaplace(_)
+            | Self::PolicyGaussian(_)
+            | Self::Sips(_)
+            | Self::OneItem(_)
+            | Self::Mad(_)
+            | Self::Mad2R(_)
+            | Self::Steered(_) => None,
         }
     }
 
     /// Why the mechanism guarantees nothing, if that is so.
     pub(crate) fn flaw(&self) -> Option<&'static str> {
         match self {
-            Self::GreedyFrequency(m) if m.calibration == GreedyCalibration::Published => Some(
-                "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only",
-            ),
-            _ => None,
+            Self::GreedyFrequency(m) => match m.calibration {
+                GreedyCalibration::Curve => None,
+                GreedyCalibration::Published => Some(
+                    "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only",
+                ),
+            },
+            Self::CountLaplace(_)
+            | Self::CountGaussian(_)
+            | Self::WeightedLaplace(_)
+            | Self::WeightedGaussian(_)
+            | Self::PolicyLaplace(_)
+            | Self::PolicyGaussian(_)
+            | Self::UnitGreedy(_)
+            | Self::Sips(_)
+            | Self::OneItem(_)
+            | Self::Mad(_)
+            | Self::Mad2R(_)
+            | Self::Steered(_) => None,
         }
     }
 
     /// Whether a release has noisy weights that could be published.
+    ///
+    /// Every field is named: a mechanism that gets a parameter has to be looked at here again.
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
-            Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
+            Self::CountLaplace(CountLaplace {})
+            | Self::CountGaussian(CountGaussian {})
+            | Self::Steered(Steered { rounds: _ }) => true,
+            Self::GreedyFrequency(GreedyFrequency { calibration, order: _, alpha: _ }) => {
+                *calibration == GreedyCalibration::Published
+            }
             Self::OneItem(_) | Self::UnitGreedy(_) | Self::Mad(_) | Self::Mad2R(_) => false,
             Self::WeightedLaplace(WeightedLaplace { release })
             | Self::WeightedGaussian(WeightedGaussian { release })
-            | Self::PolicyLaplace(PolicyLaplace { release, .. })
-            | Self::PolicyGaussian(PolicyGaussian { release, .. })
-            | Self::Sips(Sips { release, .. }) => *release == ReleaseStep::Noise,
-            _ => true,
+            | Self::PolicyLaplace(PolicyLaplace { release, alpha: _, passes: _ })
+            | Self::PolicyGaussian(PolicyGaussian { release, alpha: _, passes: _ })
+            | Self::Sips(Sips { release, rounds: _, ratio: _ }) => *release == ReleaseStep::Noise,
         }
     }
 
@@ -253,7 +283,12 @@ impl MechanismSpec {
             Self::Mad2R(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
-            _ => Ok(()),
+            Self::CountLaplace(CountLaplace {})
+            | Self::CountGaussian(CountGaussian {})
+            | Self::WeightedLaplace(WeightedLaplace { release: ReleaseStep::Noise | ReleaseStep::Curve })
+            | Self::WeightedGaussian(WeightedGaussian { release: ReleaseStep::Noise | ReleaseStep::Curve })
+            | Self::UnitGreedy(UnitGreedy { order: FillingOrder::Counts | FillingOrder::Prior })
+            | Self::OneItem(OneItem {}) => Ok(()),
         }
     }
 }

@@ -174,7 +174,11 @@ fn too_noisy() -> Error {
 fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
     let slack = |round: &Round| match &round.rule {
         Rule::Evidence(Evidence { noise: Noise::Gaussian { sigma }, .. }) => value_slack(*sigma, bound),
-        _ => f64::INFINITY,
+        // No round of this mechanism: a release that has one is refused.
+        Rule::Evidence(Evidence { noise: Noise::Laplace { .. }, .. })
+        | Rule::Noisy(_)
+        | Rule::Curve(_)
+        | Rule::Look(_) => f64::INFINITY,
     };
     calibration.rounds.iter().map(slack).fold(0.0, add_up)
 }

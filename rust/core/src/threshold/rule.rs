@@ -92,6 +92,14 @@ impl Rule {
         }
     }
 
+    /// Whether a cluster can apply the rule: item by item, to evidence as well. What a look finds belongs to all users at once.
+    pub(crate) fn is_item_by_item(&self) -> bool {
+        match self {
+            Self::Noisy(_) | Self::Curve(_) | Self::Evidence(_) => true,
+            Self::Look(_) => false,
+        }
+    }
+
     /// How this rule differs from the one that is called for, one phrase per parameter.
     pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
         let (got, want) = match (self, want) {

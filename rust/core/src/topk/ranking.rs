@@ -97,7 +97,7 @@ impl<'a> Ranking<'a> {
             Near::Dense(window) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {
                 window.cumulative()
             }
-            _ => &[],
+            Near::Dense(_) | Near::Sparse { .. } => &[],
         };
         let ceiling = self.top.last().copied().unwrap_or(0);
         let lowered = i64::try_from(level).unwrap_or(0);

@@ -226,7 +226,7 @@ fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
             let start = constraint.start_factor();
             table::build(&constraint, span).map(|entries| (entries, Shape::Lines { start }))
         }
-        _ => Err(out_of_range()),
+        CurveKind::L1 { .. } | CurveKind::L2 { .. } | CurveKind::L2Continuous { .. } => Err(out_of_range()),
     }
 }
 
