@@ -1,8 +1,8 @@
 """Law 3: adding a user changes the integer histogram by at most one unit of norm, exactly.
 
-Each mechanism says in `tests/mechanisms.py` what its norms are and how its weights can be seen. Where noisy weights are
-published, the weights are read off them. Where a curve decides, a release says of each item on which side of its word the weight
-lies, and the plain form has to say the same of every item.
+Each mechanism says in `tests/mechanisms.py` what its norms are and how its weights can be seen. Where noisy
+weights are published, the weights are read off them. Where a curve decides, a release says of each item on
+which side of its word the weight lies, and the plain form has to say the same of every item.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def crowd_size(case, bound: int) -> int:
 
 @pytest.mark.parametrize("items", [1, 2, 3, 5, 7, 100, 300])
 def test_a_users_budget_is_never_exceeded_and_nearly_spent(case, items) -> None:
-    """One user more, who holds every item, under the same key: what it adds is its norm, less the rounding."""
+    """One user more, who holds every item, under the same key: it adds its norm, less the rounding."""
     bound = case.bound(items)
     if not case.has_weights:
         check_spent_by_decisions(case, bound)
@@ -173,7 +173,7 @@ def check_spent(case, found: testing.Distance, bound: int, lost: int) -> None:
 
 
 def check_spent_by_decisions(case, bound: int) -> None:
-    """So many users of the same items that about half of these are released: the words tell where the weight lies."""
+    """So many users of the same items that about half are released: the words tell where the weight lies."""
     rounds, _ = shipped(case.mechanism, MODERATE, bound)
     last = rounds[-1]
     most = next(users for users in range(1, 10**6) if usual_total(last, users, bound) >= last["half"])
