@@ -43,5 +43,6 @@ pub mod rounding;
 pub mod threshold;
 pub mod topk;
 pub mod weighting;
+mod widths;
 
 pub use error::{Error, Result};

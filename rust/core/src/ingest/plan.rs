@@ -122,7 +122,7 @@ impl Positions {
     /// Where the columns are after a projection to [`Self::ascending`].
     pub(super) fn projected(&self) -> Self {
         let all = self.ascending();
-        let rank = |at: usize| all.binary_search(&at).unwrap_or_default();
+        let rank = |at: usize| all.partition_point(|other| *other < at);
         Self { user: rank(self.user), items: self.items.iter().map(|&at| rank(at)).collect() }
     }
 }
@@ -274,12 +274,12 @@ fn widest(a: &DataType, b: &DataType) -> Option<DataType> {
 }
 
 fn widest_integer(a: &DataType, b: &DataType) -> Option<DataType> {
-    let width = |t: &DataType| t.primitive_width().unwrap_or_default();
+    let width = DataType::primitive_width;
     if a.is_unsigned_integer() == b.is_unsigned_integer() {
-        return Some(if width(a) >= width(b) { a.clone() } else { b.clone() });
+        return Some(if width(a)? >= width(b)? { a.clone() } else { b.clone() });
     }
     let (unsigned, signed) = if a.is_unsigned_integer() { (a, b) } else { (b, a) };
-    match (2 * width(unsigned)).max(width(signed)) {
+    match (2 * width(unsigned)?).max(width(signed)?) {
         2 => Some(DataType::Int16),
         4 => Some(DataType::Int32),
         8 => Some(DataType::Int64),

@@ -97,10 +97,9 @@ impl Round {
     /// items that has to stay small for all of them together, so fewer values are told apart.
     pub(crate) fn published(&self, noisy: i64) -> i64 {
         let Some(rule) = self.rule.noisy().filter(|_| self.weighting.is_reactive()) else { return noisy };
-        let step = i128::from(STEP);
-        let threshold = i128::from(rule.threshold.units());
-        let steps = (i128::from(noisy) - threshold).div_euclid(step);
-        i64::try_from(threshold + steps * step).unwrap_or(noisy)
+        // A step divides 2^64, so that what is beyond the last one comes out right where the difference wraps.
+        let beyond = noisy.wrapping_sub(rule.threshold.units()).rem_euclid(STEP.cast_signed());
+        noisy.saturating_sub(beyond)
     }
 
     /// How many values of the noise published weights tell apart, for each unit of weight.

@@ -16,7 +16,7 @@ use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::curve::{CurveSpec, l1_curve, l1_quantum};
 use crate::threshold::{Noisy, Rule};
-use crate::weighting::Weighting;
+use crate::weighting::{UNIT, Weighting};
 
 /// Weights 1/k with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::evidence::Evidence;
 use super::look::Look;
 use crate::Result;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
+use crate::widths::clipped;
 
 /// How a round decides, as it stands in reports. A new kind of decision is a variant here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +85,8 @@ impl Rule {
                 noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
             }
             Self::Curve(spec) => {
-                let weight = u64::try_from(weight.max(0)).unwrap_or(u64::MAX);
+                // No weight is larger, and from the end of the table on all probabilities are the same.
+                let weight = clipped(weight.max(0).unsigned_abs());
                 Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
             Self::Evidence(evidence) => evidence.keep_probability(weight),

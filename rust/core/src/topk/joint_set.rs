@@ -6,6 +6,7 @@
 //! G(l) = 1 + sum over h < k of C(H(c_(h+1) - l) - (h + 1), k - h) sets have a gap of at most l.
 //! Proof: `docs/algorithms/joint_set.md`.
 
+use crate::widths::index;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
@@ -53,7 +54,7 @@ impl<'a> Sets<'a> {
 
     /// From how many items, and how many, the rest of a set is taken that leaves out rank `h` first.
     fn choices(&self, h: u64, level: u128) -> (u64, u64) {
-        let count = self.ranking.top().get(usize::try_from(h).unwrap_or(usize::MAX)).copied().unwrap_or(0);
+        let count = self.ranking.top()[index(h)];
         let candidates = self.ranking.at_least(threshold(count, level)).saturating_sub(h + 1);
         (candidates, self.k() - h)
     }
