@@ -70,6 +70,7 @@ impl Column {
     /// Append a value that is not `None`.
     pub(crate) fn push(&mut self, value: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
         let native = native_scalar(value)?;
+        // Otherwise: it is a Python value already.
         let value = native.as_ref().unwrap_or(value);
         let kind = self.kind_of(value, position)?;
         let (expected, builder) = self.typed.get_or_insert_with(|| (kind, new_builder(kind)));

@@ -100,6 +100,7 @@ fn source_failed(py: Python<'_>, error: &ArrowError) -> PyErr {
         return to_python(Error::Interrupted);
     }
     // pyarrow adds the whole traceback.
+    // Otherwise: there is no traceback.
     let own = text.split(" Detail: Python exception").next().unwrap_or(&text);
     to_python(Error::Source(own.trim_end_matches('.').to_owned()))
 }

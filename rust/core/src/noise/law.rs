@@ -42,13 +42,14 @@ impl Law {
             // Otherwise: undecided means "not reached".
             return Self::compare(t, word, WordBounds { lo: 0, hi: 0 }).unwrap_or(false);
         }
-        // Otherwise: undecided at the highest precision means "not reached": a release is never likelier than the law.
+        // Undecided at the highest precision means "not reached": a release is never likelier than the law.
         PRECISIONS
             .iter()
             .find_map(|&bits| {
                 let (lo, hi) = Enclosure::tail(self.0, s, bits).floor_bounds(128);
                 Self::compare(t, word, WordBounds { lo, hi })
             })
+            // Otherwise: not reached.
             .unwrap_or(false)
     }
 

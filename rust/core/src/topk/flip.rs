@@ -5,7 +5,6 @@
 //! the heads. Two exact ways, chosen by what they cost: the random order, where heads are frequent; or all heads, found by
 //! thinning, where they are rare. Proof: `docs/algorithms/permute_flip_peel.md`.
 
-use crate::widths::index;
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
 
@@ -16,6 +15,7 @@ use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::{Bits, Coins};
 use crate::rounding::Interval;
+use crate::widths::index;
 
 /// The items whose coins have a bias between two powers of two, and those that are worse than all of them.
 struct Octave {

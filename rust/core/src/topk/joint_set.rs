@@ -6,7 +6,6 @@
 //! G(l) = 1 + sum over h < k of C(H(c_(h+1) - l) - (h + 1), k - h) sets have a gap of at most l.
 //! Proof: `docs/algorithms/joint_set.md`.
 
-use crate::widths::index;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
@@ -18,6 +17,7 @@ use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::Coins;
 use crate::rounding::Interval;
+use crate::widths::index;
 
 /// The sets of k items by gap.
 pub(super) struct Sets<'a> {
@@ -40,6 +40,7 @@ impl<'a> Sets<'a> {
     /// The ranks of a uniform set of gap at most `level`, ascending.
     pub(super) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let first_left_out = self.first_left_out(level, coins);
+        // Otherwise: none is left out.
         let mut ranks: Vec<u64> = (0..first_left_out.unwrap_or(self.k())).collect();
         if let Some(h) = first_left_out {
             let (candidates, wanted) = self.choices(h, level);

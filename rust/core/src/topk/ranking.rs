@@ -3,7 +3,6 @@
 //! An item is known by its rank from 0; items of equal count are in an order that depends on the items alone. What
 //! the mechanisms ask is how many items have at least some count.
 
-use crate::widths::{clipped, index};
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,6 +10,7 @@ use std::collections::HashMap;
 use super::counts::{Counts, MAX_COUNT, Place};
 use super::window::Window;
 use crate::random::Digest;
+use crate::widths::{clipped, index};
 
 /// A count and its position; sorted, these are by descending count, and equal ones by position.
 type Entry = (Reverse<i64>, usize);

@@ -58,18 +58,20 @@ pub(super) fn open(path: &Path, columns: &Columns) -> Result<Opened> {
     let source: Arc<str> = path.display().to_string().into();
     let (plan, positions) = Plan::new(footer.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    // Otherwise: the types as they are in the file.
     let metadata = faster(&footer, &positions).unwrap_or(footer);
     let shared = Shared { path: path.to_owned(), source, metadata, mask, positions: positions.projected() };
-    let (tasks, bytes) = parts(&Arc::new(shared));
+    let (tasks, bytes) = parts(&Arc::new(shared))?;
     Ok(Opened { plan, bytes, tasks })
 }
 
-fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
+fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
     for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
         let group_bytes: u64 =
             needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
-        let rows = usize::try_from(metadata.num_rows()).unwrap_or_default();
+        let rows = usize::try_from(metadata.num_rows())
+            .map_err(|_| unreadable(&file.path, "a row group has a negative number of rows"))?;
         let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
         let pieces = if flat { (rows / PART).max(1) } else { 1 };
         for piece in 0..pieces {
@@ -81,7 +83,7 @@ fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
             bytes += work;
         }
     }
-    (tasks, bytes)
+    Ok((tasks, bytes))
 }
 
 /// The column chunks of a row group that are read.

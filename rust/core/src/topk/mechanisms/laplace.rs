@@ -56,4 +56,8 @@ impl TopKMechanism for LaplaceTopK {
     fn has_free_counts(&self, parameters: &Parameters) -> bool {
         parameters.bound.is_some_and(|bound| bound.get() <= parameters.k)
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
 }
