@@ -67,7 +67,7 @@ mod tests {
     fn grams(text: &str, min: u8, max: u8) -> Vec<String> {
         let (mut out, mut counts) = (Packed::default(), Vec::new());
         let texts = BinaryArray::from(vec![text.as_bytes()]);
-        push_ngrams(&texts, NGrams { min, max }, &mut out, &mut counts);
+        push_ngrams(&texts, NGrams { min, max }, &mut out, &mut counts).unwrap();
         assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);
         (0..out.rows()).map(|r| String::from_utf8(out.get(r).to_vec()).unwrap()).collect()
     }
