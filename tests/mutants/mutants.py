@@ -348,8 +348,8 @@ MUTANTS = [
     Mutant(
         "tilted weights above the norm",
         CORE + "weighting/tilted.rs",
-        ".unwrap_or(0).isqrt();",
-        ".unwrap_or(0).isqrt() + 1024;",
+        ".unwrap_or(0).isqrt() as u64",
+        ".unwrap_or(0).isqrt() as u64 + 1024",
         ("cargo:tilted", REFERENCE),
     ),
     Mutant(
@@ -425,8 +425,8 @@ MUTANTS = [
     Mutant(
         "curve: contributions rounded up to the quantum",
         CORE + "weighting/mod.rs",
-        "_ => weight - weight % quantum.max(1),",
-        "_ => weight.next_multiple_of(quantum.max(1)),",
+        "| Self::Mad(_) => weight - weight % quantum.max(1),",
+        "| Self::Mad(_) => weight.next_multiple_of(quantum.max(1)),",
         (CURVES,),
     ),
     Mutant(
