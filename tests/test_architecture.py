@@ -20,6 +20,7 @@ BESIDE = {
     "error",
     "random",
     "rounding",
+    "widths",
     "accounting",
     "control",
     "request",
@@ -99,6 +100,70 @@ def test_no_unsafe_and_no_panic_in_the_crates() -> None:
             continue
         code = shipped_code(path)
         assert not re.search(r"\bunsafe\b|\btodo!|\bunimplemented!|\.unwrap\(\)|\bdbg!", code), path
+
+
+def shipped_lines(path: Path) -> list[str]:
+    """The lines of a source file without its unit tests, with comments."""
+    return re.split(r"#\[cfg\(test\)\]\n(?:#\[.*\]\n)*mod \w+ \{", path.read_text())[0].splitlines()
+
+
+#: A value for what is not there. `unwrap_or(Err(...))` is an error, and so none.
+FALLBACK = re.compile(
+    r"unwrap_or\((?!Err\()|unwrap_or_default|(try_from|try_into|to_[iu]\d+)\(.*\)\.(unwrap_or_else|map_or)\("
+)
+
+
+def unexplained(lines: list[str]) -> list[str]:
+    """Fallbacks without a comment of their own, in the four lines above, that starts with "Otherwise:"."""
+    found, explained_at = [], -10
+    for number, line in enumerate(lines):
+        code = line.split("//")[0]
+        if "// Otherwise: " in line:
+            explained_at = number
+        if FALLBACK.search(code):
+            if number - explained_at > 4:
+                found.append(f"{number + 1}: {code.strip()}")
+            explained_at = -10
+    return found
+
+
+def test_every_value_for_what_is_not_there_has_its_reason() -> None:
+    """An unreachable branch is an error or cannot be written; the others say why their value is right."""
+    for path in sorted((ROOT / "rust").glob("*/src/**/*.rs")):
+        if is_shipped(path):
+            assert not unexplained(shipped_lines(path)), path
+
+
+def test_the_rule_about_fallbacks_finds_them() -> None:
+    bare = ["let n = u32::try_from(n).unwrap_or(0);"]
+    assert unexplained(bare) == ["1: let n = u32::try_from(n).unwrap_or(0);"]
+    assert not unexplained(["// Otherwise: none.", *bare])
+    assert len(unexplained(["// Otherwise: none.", *bare, *bare])) == 1
+    assert not unexplained(["caught(run).unwrap_or(Err(FAILED))"])
+    assert unexplained(["u8::try_from(n).map_or(7, u16::from)"])
+
+
+def test_no_arm_for_the_rest_grants_something() -> None:
+    """A new variant of an enum is met by the compiler, not by `_`."""
+    lib = (CORE / "lib.rs").read_text()
+    assert "deny(clippy::wildcard_enum_match_arm)" in lib
+    allowed = re.findall(r"allow\(clippy::wildcard_enum_match_arm[^\]]*\]\s*pub mod (\w+);", lib)
+    # Arrow has many types, of which these two read and write some.
+    assert sorted(allowed) == ["ingest", "release"]
+    for path in (ROOT / "rust").glob("*/src/**/*.rs"):
+        assert not re.search(r"(?<!\w)_ => (true|Ok\(\(\)\))", shipped_code(path)), path
+        if path.relative_to(ROOT / "rust").parts[2] not in ("ingest", "release"):
+            assert "wildcard_enum_match_arm" not in path.read_text() or path.name == "lib.rs", path
+
+
+def test_what_a_mechanism_can_do_has_no_default_that_grants_something() -> None:
+    """Every mechanism says it itself; two answers are "no" unless it does, and that refuses a call."""
+    traits = {"mechanisms/mod.rs": "Mechanism", "topk/mechanisms/mod.rs": "TopKMechanism"}
+    for file, name in traits.items():
+        body = (CORE / file).read_text().split(f"pub trait {name} {{")[1].split("\n}\n")[0]
+        assert "fn calibrate" in body
+        defaults = re.findall(r"fn (\w+)\([^;{]*\{\s*([^}]*?)\s*\}", re.sub(r"//[^\n]*", "", body))
+        assert set(defaults) <= {("finds_domain", "false"), ("has_free_counts", "false")}, name
 
 
 def test_the_binding_does_not_compute() -> None:

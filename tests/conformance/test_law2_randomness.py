@@ -14,7 +14,7 @@ from hypothesis import given
 import dpsel
 from mechanisms import MECHANISMS
 from strategies import keys, rows
-from support import KEY, released, report_of, select, table, units_of
+from support import KEY, items_of, released, report_of, select, table, units_of
 from weak import WEAK
 
 pytestmark = WEAK
@@ -23,23 +23,32 @@ CASE = next(case for case in MECHANISMS if case.name == "sips")
 #: Nearly everything is released, so the noise of every item can be seen.
 LOOSE = dpsel.ApproxDP(epsilon=2.0, delta=0.9)
 ROWS = [(u, i) for u in range(30) for i in range(20)]
+#: Curves show their randomness in which items are released: so many that are neither rare nor frequent.
+EVEN = dpsel.ApproxDP(epsilon=1.0, delta=0.01)
+SPREAD = [(20 * i + n, i) for i in range(400) for n in range(i % 20)]
 
 
 def _release(case, *, key=None, data=None):
     return select(
-        data if data is not None else table(ROWS),
-        privacy=LOOSE,
-        max_items_per_user=20,
+        data if data is not None else table(ROWS if case.has_weights else SPREAD),
+        privacy=LOOSE if case.has_weights else EVEN,
+        max_items_per_user=case.bound(20),
         mechanism=case.mechanism,
-        with_weights=True,
+        with_weights=case.has_weights,
         key=key,
     )
+
+
+def _drawn(release) -> dict:
+    """What shows the noise: the noisy weights, or else which items were released."""
+    has_weights = "weight" in released(release).column_names
+    return units_of(release) if has_weights else dict.fromkeys(items_of(release))
 
 
 def test_two_releases_have_different_noise_and_commitments(case) -> None:
     first, second = _release(case), _release(case)
     assert released(first).num_rows
-    assert units_of(first) != units_of(second)
+    assert _drawn(first) != _drawn(second)
     assert report_of(first)["key"]["commitment"] != report_of(second)["key"]["commitment"]
     assert not report_of(first)["key"]["insecure_test_key"]
 
@@ -49,11 +58,11 @@ def test_the_same_key_gives_the_same_bits_and_is_stamped(case) -> None:
     assert released(first).equals(released(second))
     assert report_of(first) == report_of(second)
     assert report_of(first)["key"]["insecure_test_key"]
-    assert units_of(_release(case, key=bytes(32))) != units_of(first)
+    assert _drawn(_release(case, key=bytes(32))) != _drawn(first)
 
 
 def _child(case, queue) -> None:
-    queue.put((report_of(_release(case))["key"]["commitment"], sorted(units_of(_release(case)).items())))
+    queue.put((report_of(_release(case))["key"]["commitment"], sorted(_drawn(_release(case)).items())))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -70,7 +79,7 @@ def test_forked_processes_draw_different_keys() -> None:
     for child in children:
         child.join(60)
         assert child.exitcode == 0
-    results.append((report_of(_release(case))["key"]["commitment"], sorted(units_of(_release(case)).items())))
+    results.append((report_of(_release(case))["key"]["commitment"], sorted(_drawn(_release(case)).items())))
     commitments, noises = zip(*results, strict=True)
     assert len(set(commitments)) == 4
     assert len(set(map(str, noises))) == 4
@@ -107,8 +116,8 @@ def test_an_items_noise_depends_on_the_key_and_the_item_alone(case, rows, key) -
     """A user who holds none of the other items leaves their noisy weights alone, in every round."""
     base = _release(case, key=key, data=table(rows))
     more = _release(case, key=key, data=table(rows + [(999, 500 + i) for i in range(9)]))
-    after = units_of(more)
-    assert {item: w for item, w in after.items() if item < 500} == units_of(base)
+    after = _drawn(more)
+    assert {item: w for item, w in after.items() if item < 500} == _drawn(base)
 
 
 def test_no_global_generator_is_touched() -> None:

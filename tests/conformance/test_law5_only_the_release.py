@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import io
 import pickle
@@ -84,6 +85,19 @@ def test_no_unselected_item_in_any_form(frame) -> None:
     assert all(b"published item" in forms[name] for name in ("buffers", "ipc", "release pickle"))
 
 
+def test_no_unselected_item_in_any_form_of_any_mechanism(case) -> None:
+    """As above. Public tables of preferences hold the published items."""
+    mechanism = case.mechanism
+    if case.prior is not None:
+        mechanism = dataclasses.replace(mechanism, prior=dict.fromkeys(PUBLIC, 1))
+    rows = [(3 * user + n, item) for user in range(400) for n, item in enumerate(PUBLIC)]
+    rows += [(10_000 + n, secret) for n, secret in enumerate(SECRETS)]
+    arguments = {"privacy": PRIVACY, "max_items_per_user": case.bound(4), "mechanism": mechanism}
+    release = select(table(rows), **arguments)
+    assert items_of(release) == PUBLIC
+    assert not [name for name, blob in _forms(release).items() if b"unselected secret" in blob]
+
+
 @pytest.mark.parametrize("case_name", ["count", "weight"])
 def test_no_buffer_is_larger_than_the_release_needs(case_name) -> None:
     release = select(
@@ -102,7 +116,7 @@ def test_items_are_sorted_and_each_once(case, rows, bound) -> None:
     release = select(
         table(rows),
         privacy=dpsel.ApproxDP(epsilon=4.0, delta=0.3),
-        max_items_per_user=bound,
+        max_items_per_user=case.bound(bound),
         mechanism=case.mechanism,
     )
     found = items_of(release)
@@ -126,14 +140,14 @@ def test_every_type_is_sorted_by_value_and_keeps_its_type(kind) -> None:
 
 @given(rows=rows())
 def test_the_report_does_not_depend_on_the_data(case, rows) -> None:
-    arguments = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanism": case.mechanism}
+    arguments = {"privacy": PRIVACY, "max_items_per_user": case.bound(3), "mechanism": case.mechanism}
     assert report_of(select(table(rows), **arguments)) == report_of(select(table([]), **arguments))
 
 
 def test_a_release_of_something_has_the_report_of_nothing(case) -> None:
     """Few of the tables above have items that are released."""
     privacy = dpsel.ApproxDP(epsilon=4.0, delta=0.3)
-    arguments = {"privacy": privacy, "max_items_per_user": 3, "mechanism": case.mechanism}
+    arguments = {"privacy": privacy, "max_items_per_user": case.bound(3), "mechanism": case.mechanism}
     full = select(table([(user, item) for user in range(400) for item in range(3)]), **arguments)
     assert items_of(full)
     assert report_of(full) == report_of(select(table([]), **arguments))
@@ -141,7 +155,8 @@ def test_a_release_of_something_has_the_report_of_nothing(case) -> None:
 
 def test_the_report_has_no_unknown_field(case) -> None:
     """A new field is looked at by a person before it is published with every release."""
-    report = report_of(select(table([]), privacy=PRIVACY, max_items_per_user=3, mechanism=case.mechanism))
+    arguments = {"max_items_per_user": case.bound(3), "mechanism": case.mechanism}
+    report = report_of(select(table([]), privacy=PRIVACY, **arguments))
     known = {"version", "request", "chosen", "calibration", "guarantee", "cost", "key", "fingerprint"}
     assert report.keys() <= known
     assert report["request"].keys() == {
@@ -156,9 +171,14 @@ def test_the_report_has_no_unknown_field(case) -> None:
 
 
 def test_weights_are_absent_unless_asked_for(case) -> None:
-    arguments = {"privacy": PRIVACY, "max_items_per_user": 4, "mechanism": case.mechanism}
-    assert released(select(table(ROWS), **arguments)).column_names == ["item"]
-    assert released(select(table(ROWS), with_weights=True, **arguments)).column_names == ["item", "weight"]
+    arguments = {"privacy": PRIVACY, "max_items_per_user": case.bound(4), "mechanism": case.mechanism}
+    rows = [(user, item) for user in range(400) for item in range(3)]
+    assert released(select(table(rows), **arguments)).column_names == ["item"]
+    if not case.has_weights:
+        with pytest.raises(dpsel.DpselError, match="noisy weights"):
+            select(table(rows), with_weights=True, **arguments)
+        return
+    assert released(select(table(rows), with_weights=True, **arguments)).column_names == ["item", "weight"]
 
 
 SHAPED = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanism": dpsel.WeightedGaussian()}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import random
-from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +13,10 @@ import pytest
 from mpmath import log, mp, mpf
 
 import dpsel
-from dpsel import _core
 from dpsel.exceptions import DpselError
-from mechanisms import CURVES
-from reference import adaptive, curves, prf, sequential
+from reference import curves
 from reference import mechanisms as reference
+from rounds import look_of, play, shipped, usual_total
 from support import KEY, items_of, report_of, select, table
 
 mp.dps = 60
@@ -25,72 +24,10 @@ mp.dps = 60
 UNIT = curves.UNIT
 PRIVACY = dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5)
 GENEROUS = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
-WEIGHTS = {
-    "count": reference.count_weight,
-    "equal_l1": reference.l1_weight,
-    "equal_l2": reference.l2_weight,
-    "policy_l2": reference.l2_weight,
-    "mad": reference.l2_weight,
-}
-POLICIES = {
-    "policy_l1": sequential.descent_l1,
-    "policy_l2": sequential.descent_l2,
-    "mad": adaptive.adaptive,
-}
-
-
-@pytest.fixture(params=CURVES, ids=str)
-def curve_case(request):
-    return request.param
-
-
-def rounds_of(release) -> list[dict]:
-    return report_of(release)["calibration"]["rounds"]
-
-
-@cache
-def shipped(mechanism, privacy, bound: int) -> tuple[list[dict], list[list[int]]]:
-    """The rounds of a mechanism, and the table of each."""
-    rounds = rounds_of(select(table([]), privacy=privacy, max_items_per_user=bound, mechanism=mechanism))
-    return rounds, [_core.curve_words(json.dumps(each)) if "curve" in each else [] for each in rounds]
 
 
 def probability(words: list[int], at: int) -> mpf:
     return mpf(words[at]) / 2**128 if at < len(words) else mpf(1)
-
-
-def is_greedy(mechanism) -> bool:
-    return isinstance(mechanism, dpsel.GreedyFrequency | dpsel.UnitGreedy)
-
-
-def quantum_of(round_: dict) -> int:
-    """What contributions are multiples of."""
-    return round_["quantum"] if "curve" in round_ and not curves.is_continuous(round_["curve"]) else 1
-
-
-def look_of(round_: dict) -> adaptive.Look | None:
-    """The round's look, if that is what it is for."""
-    if "curve" in round_:
-        return None
-    return adaptive.Look(round_["noise"]["sigma"], round_["abandon"], round_["course"], round_["aim"])
-
-
-def usual_weight(round_: dict, items: int) -> int:
-    """What a user gives to each of so many items, if all are as popular."""
-    weighting = round_["weighting"]
-    if isinstance(weighting, dict) and "policy_l1" in weighting:
-        passes = weighting["policy_l1"]["passes"]
-        return passes * -(-(UNIT // passes) // items)
-    name = weighting if isinstance(weighting, str) else next(iter(weighting))
-    return WEIGHTS[name](items) // quantum_of(round_) * quantum_of(round_)
-
-
-def usual_total(round_: dict, users: int, items: int) -> int:
-    """The weight of an item of so many users, each with so many items that are as popular."""
-    if "greedy" in round_["weighting"]:
-        # Every user gives its unit to one of its items.
-        return users // items * UNIT
-    return users * usual_weight(round_, items)
 
 
 def most_weight(round_: dict) -> int:
@@ -99,12 +36,8 @@ def most_weight(round_: dict) -> int:
     return next(iter(weighting.values())).get("cutoff", 2**62) if isinstance(weighting, dict) else 2**62
 
 
-def bound_of(case) -> int:
-    return 1 if case.name == "one_item" else 6
-
-
 def test_only_approximate_dp_and_no_noisy_weights(curve_case) -> None:
-    bound = bound_of(curve_case)
+    bound = curve_case.bound(6)
     arguments = {"max_items_per_user": bound, "mechanism": curve_case.mechanism}
     for privacy in (dpsel.ZCDP(rho=0.1, delta=1e-5), dpsel.PureDP(epsilon=1.0)):
         with pytest.raises(DpselError, match="ApproxDP"):
@@ -136,7 +69,7 @@ def test_guarantee_and_report(curve_case) -> None:
     release = select(
         table([(1, 1)]),
         privacy=PRIVACY,
-        max_items_per_user=bound_of(curve_case),
+        max_items_per_user=curve_case.bound(6),
         mechanism=curve_case.mechanism,
         key=None,
     )
@@ -151,7 +84,7 @@ def test_guarantee_and_report(curve_case) -> None:
 
 
 def test_plans(curve_case) -> None:
-    bound = bound_of(curve_case)
+    bound = curve_case.bound(6)
     plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=bound, mechanisms=curve_case.mechanism)
     (row,) = plan.rows
     assert row["scale"] is None
@@ -274,57 +207,13 @@ def test_rounds_share_the_budget(privacy) -> None:
     assert log(mpf("0.999")) < log(total / mpf(privacy.delta)) <= 0
 
 
-def expected_by_greedy(mechanism, rows, bound: int, key: bytes) -> list:
-    """What the table and the keyed words release: users fill items, and the weights are on the grid."""
-    (each,), (words,) = shipped(mechanism, GENEROUS, bound)
-    ordered = sequential.preferred(rows, bound, key, mechanism.prior)
-    sums = sequential.greedy(ordered, each["weighting"]["greedy"]["cutoff"], key)
-    assert not any(total % each["quantum"] for total in sums.values())
-    quanta = {item[1]: total // each["quantum"] for item, total in sums.items() if total}
-    return sorted(
-        item
-        for item, total in quanta.items()
-        if total >= len(words) or prf.noise_word(key, 0, item) < words[total]
-    )
-
-
-def weigh(round_: dict, bounded, bound: int, key: bytes, factors: dict | None) -> dict:
-    """The weights of a round, in multiples of what its curve asks for."""
-    weighting, quantum = round_["weighting"], quantum_of(round_)
-    if isinstance(weighting, str):
-        weight = WEIGHTS[weighting]
-        return reference.histogram(bounded, lambda k: weight(k) // quantum * quantum)
-    ((name, parameters),) = weighting.items()
-    if factors is not None:
-        return adaptive.adaptive(bounded, parameters, key, factors)
-    return POLICIES[name](bounded, parameters | {"max_items": bound, "quantum": quantum}, key)
-
-
 def expected_items(mechanism, rows, bound: int, key: bytes) -> list:
-    """What the tables and the keyed words release: the plain rounds."""
-    if is_greedy(mechanism):
-        return expected_by_greedy(mechanism, rows, bound, key)
-    rounds, tables = shipped(mechanism, GENEROUS, bound)
-    sets, released, factors = reference.sets_of(rows), [], None
-    for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
-        sums = weigh(each, reference.bound(sets, bound, key), bound, key, factors)
-        if look := look_of(each):
-            factors = adaptive.looked_at(set().union(*sets.values()), sums, look, number, key)
-            out = {item for item, factor in factors.items() if factor == 0}
-        else:
-            out = {
-                item
-                for item, total in sums.items()
-                if total > 0 and prf.noise_word(key, number, item[1]) < curves.words_at(each, words, total)
-            }
-            released += [item[1] for item in out]
-        sets = {user: items - out for user, items in sets.items()}
-    return sorted(released)
+    return sorted(play(mechanism, GENEROUS, rows, bound, key)[0])
 
 
 def test_releases_are_those_of_the_table(curve_case) -> None:
     """Against the plain rounds, item by item, under several keys."""
-    bound = bound_of(curve_case)
+    bound = curve_case.bound(6)
     rows = [(u, i) for u in range(60) for i in range(10) if (u * 7 + i * 11) % 10 >= i]
     rows += [(u, 100 + u) for u in range(60)]
     rows += [(u, (u + i) % 12) for u in range(60) for i in range(u % 3)]
@@ -353,12 +242,12 @@ def test_items_that_nobody_kept_have_noise_and_may_come_up() -> None:
 
 
 def test_neither_order_nor_repetition_of_rows_matters(curve_case) -> None:
-    bound = bound_of(curve_case)
+    bound = curve_case.bound(6)
     rows = [(u, i) for u in range(200) for i in range(12) if (u * 5 + i) % 12 >= i]
     arguments = {"privacy": GENEROUS, "max_items_per_user": bound, "mechanism": curve_case.mechanism}
     once = items_of(select(table(rows), **arguments))
     # A user's own counts may all double; for the others any repetition will do.
-    own_counts = is_greedy(curve_case.mechanism) and curve_case.mechanism.prior is None
+    own_counts = curve_case.counts_rows
     again = items_of(select(table(rows[::-1] + (rows if own_counts else rows[::3])), **arguments))
     assert once == again
     assert once
@@ -373,7 +262,7 @@ def test_threads_and_chunks_do_not_matter(curve_case, threads) -> None:
     many = pa.Table.from_batches(whole.to_batches(max_chunksize=3_000))
     arguments = {
         "privacy": GENEROUS,
-        "max_items_per_user": bound_of(curve_case),
+        "max_items_per_user": curve_case.bound(6),
         "mechanism": curve_case.mechanism,
     }
     expected = select(whole, threads=1, **arguments)
@@ -384,16 +273,17 @@ def test_threads_and_chunks_do_not_matter(curve_case, threads) -> None:
 
 
 def test_no_unselected_item_leaves(curve_case) -> None:
-    if getattr(curve_case.mechanism, "prior", None) is not None:
-        pytest.skip("its public table holds integers")
-    rows = [(u, f"published {i}") for u in range(200) for i in range(bound_of(curve_case))]
+    mechanism = curve_case.mechanism
+    if curve_case.prior is not None:
+        mechanism = dataclasses.replace(mechanism, prior={"published 0": 1, "published 3": 2})
+    rows = [(u, f"published {i}") for u in range(200) for i in range(curve_case.bound(6))]
     rows += [(1000 + u, f"unselected secret number {u:04}") for u in range(100)]
     privacy = dpsel.ApproxDP(epsilon=3.0, delta=1e-9)
     release = select(
         table(rows),
         privacy=privacy,
-        max_items_per_user=bound_of(curve_case),
-        mechanism=curve_case.mechanism,
+        max_items_per_user=curve_case.bound(6),
+        mechanism=mechanism,
     )
     assert "published 0" in items_of(release)
     for form in (pickle.dumps(release), release.report.to_json().encode(), repr(release).encode()):

@@ -104,14 +104,14 @@ MUTANTS = [
     Mutant(
         "released items stay in the sets",
         CORE + "bounding/mod.rs",
-        "to += usize::from(!released.contains(ItemCode(item)));",
-        "to += usize::from(!released.contains(ItemCode(item)) || true);",
+        "to += u32::from(!released.contains(ItemCode(item)));",
+        "to += u32::from(!released.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(
         "no re-bounding after a round",
         CORE + "bounding/mod.rs",
-        "        *user.ordered = u32::try_from(first).unwrap_or(u32::MAX);",
+        "        *user.ordered = u32::try_from(first).unwrap_or(0);",
         """        *user.len = u32::try_from(first.min(self.bound)).unwrap_or(u32::MAX);
         *user.ordered = *user.len;""",
         (REFERENCE,),
@@ -492,8 +492,8 @@ MUTANTS = [
     Mutant(
         "tilted weights above the norm",
         CORE + "weighting/tilted.rs",
-        ".unwrap_or(0).isqrt();",
-        ".unwrap_or(0).isqrt() + 1024;",
+        ".unwrap_or(0).isqrt() as u64",
+        ".unwrap_or(0).isqrt() as u64 + 1024",
         ("cargo:tilted", REFERENCE),
     ),
     Mutant(
@@ -590,8 +590,8 @@ MUTANTS = [
     Mutant(
         "curve: contributions rounded up to the quantum",
         CORE + "weighting/mod.rs",
-        "_ => weight - weight % quantum.max(1),",
-        "_ => weight.next_multiple_of(quantum.max(1)),",
+        "| Self::Mad(_) => weight - weight % quantum.max(1),",
+        "| Self::Mad(_) => weight.next_multiple_of(quantum.max(1)),",
         (CURVES,),
     ),
     Mutant(
@@ -847,6 +847,13 @@ MUTANTS = [
         ("cargo:threshold::calibration", LAW4),
     ),
     Mutant(
+        "a round certified for weights of which nothing is proved",
+        CORE + "threshold/calibration/single_round.rs",
+        "            Weighting::EqualL2 => Ok(Self::Equal),",
+        "            Weighting::EqualL2 | Weighting::Mad(_) => Ok(Self::Equal),",
+        ("cargo:threshold::calibration",),
+    ),
+    Mutant(
         "sets at the full epsilon",
         CORE + "topk/mechanisms/joint_set.rs",
         "parameters.joint_rate(parameters.range_epsilon())",
@@ -936,6 +943,27 @@ MUTANTS = [
         ".filter(|_| self.weighting.is_reactive())",
         ".filter(|_| self.weighting.is_reactive() && self.weighting.cutoff() == 0)",
         (REFERENCE,),
+    ),
+    Mutant(
+        "noisy weights of a release curve",
+        CORE + "mechanisms/mod.rs",
+        "| Self::Sips(Sips { release, rounds: _, ratio: _ }) => *release == ReleaseStep::Noise,",
+        "| Self::Sips(Sips { release, rounds: _, ratio: _ }) => *release == ReleaseStep::Noise || true,",
+        (LAW5, CURVES + "::test_only_approximate_dp_and_no_noisy_weights"),
+    ),
+    Mutant(
+        "passes without anything to place",
+        CORE + "mechanisms/policy_laplace.rs",
+        "let largest = UNIT / u64::from(self.passes);",
+        "let largest = UNIT / u64::from(self.passes.min(1));",
+        ("cargo:mechanisms::policy_laplace",),
+    ),
+    Mutant(
+        "a dictionary value whose code is made up",
+        CORE + "ingest/coder.rs",
+        "codes.push(cached.codes[key as usize].ok_or(UNCODED)?);",
+        "codes.push(cached.codes[0].or(cached.codes[key as usize]).ok_or(UNCODED)?);",
+        (LAW1, REFERENCE),
     ),
     Mutant(
         "executors decide the parts of a weight one by one",

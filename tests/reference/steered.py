@@ -61,8 +61,14 @@ def factor(evidence: int, exposure: int, left: int, round_: EvidenceRound) -> in
     return min(max(min(chance**2 * FULL // ONE**2, isqrt(need**3) * FULL // isqrt(ONE**3)), 1), FULL)
 
 
-def select(kept: dict, rounds: list[EvidenceRound], key: bytes, seen: list[dict] | None = None):
-    """The released items with their evidence."""
+def select(
+    kept: dict,
+    rounds: list[EvidenceRound],
+    key: bytes,
+    seen: list[dict] | None = None,
+    factors_of_rounds: list[dict] | None = None,
+):
+    """The released items with their evidence; histograms and factors of every round go into the lists."""
     table = rounds[-1].caps
     caps = {user: cap_of(len(items), table) for user, items in kept.items() if items}
     held = {item for items in kept.values() for item in items}
@@ -73,6 +79,8 @@ def select(kept: dict, rounds: list[EvidenceRound], key: bytes, seen: list[dict]
         sums = histogram({user: items for user, items in kept.items() if items}, caps, factors)
         if seen is not None:
             seen.append(dict(sums))
+        if factors_of_rounds is not None:
+            factors_of_rounds.append(dict(factors))
         left -= round_.share
         for item in held:
             if factors[item] == 0:

@@ -83,6 +83,7 @@ impl Control {
     /// `threads` workers at most; `None` uses every core that is there.
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
+        // Otherwise: the system does not tell how many there are.
         let threads =
             threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         Self { threads, memory_limit, progress: Arc::default() }
@@ -150,7 +151,7 @@ impl Control {
         let held = self.progress.memory.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         match self.memory_limit {
             Some(limit) if held > limit => Err(Error::MemoryLimit { limit, stage }),
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -17,12 +17,17 @@
 //! [`pipeline`] runs the stages in order; [`cluster`] runs them in pieces on many machines. [`topk`] selects the items
 //! that most users hold.
 
+// A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what the rest
+// has. Only where Arrow's many types are read and written does an arm take the rest.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 pub mod accounting;
 pub mod bounding;
 pub mod cluster;
 pub mod contributions;
 pub mod control;
 pub mod error;
+#[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod ingest;
 pub mod mechanisms;
 mod memory;
@@ -31,11 +36,13 @@ pub mod panics;
 mod parallel;
 pub mod pipeline;
 pub mod random;
+#[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod release;
 pub mod request;
 pub mod rounding;
 pub mod threshold;
 pub mod topk;
 pub mod weighting;
+mod widths;
 
 pub use error::{Error, Result};

@@ -33,7 +33,7 @@ enum Store<T> {
     #[cfg(unix)]
     Mapped {
         map: memmap2::MmapMut,
-        bytes: usize,
+        len: usize,
     },
 }
 
@@ -50,7 +50,7 @@ impl<T: Element> Array<T> {
     #[cfg(unix)]
     fn mapped(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes >= MAPPED)?;
-        Some(Self(Store::Mapped { map: memmap2::MmapMut::map_anon(bytes).ok()?, bytes }))
+        Some(Self(Store::Mapped { map: memmap2::MmapMut::map_anon(bytes).ok()?, len }))
     }
 
     /// Elsewhere memory is counted when it is reserved, so nothing is gained.
@@ -64,9 +64,12 @@ impl<T: Element> Array<T> {
     pub(crate) fn as_slice(&self) -> &[T] {
         match &self.0 {
             Store::Heap(vec) => vec,
-            // A mapping starts at a page and has a whole number of elements, so the view always exists.
             #[cfg(unix)]
-            Store::Mapped { map, bytes } => <[T]>::ref_from_bytes(&map[..*bytes]).unwrap_or_default(),
+            Store::Mapped { map, len } => {
+                // A mapping starts at a page and has a whole number of elements, so the view always exists.
+                // Otherwise: none of it, and taking `len` elements fails instead of going on without them.
+                &<[T]>::ref_from_bytes(&map[..*len * size_of::<T>()]).unwrap_or_default()[..*len]
+            }
         }
     }
 
@@ -76,7 +79,10 @@ impl<T: Element> Array<T> {
         match &mut self.0 {
             Store::Heap(vec) => vec,
             #[cfg(unix)]
-            Store::Mapped { map, bytes } => <[T]>::mut_from_bytes(&mut map[..*bytes]).unwrap_or_default(),
+            Store::Mapped { map, len } => {
+                // Otherwise: as above.
+                &mut <[T]>::mut_from_bytes(&mut map[..*len * size_of::<T>()]).unwrap_or_default()[..*len]
+            }
         }
     }
 

@@ -42,7 +42,7 @@ fn install() {
     INSTALLED.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |panic| {
-            // A thread whose locals are gone is past all work of this crate.
+            // Otherwise: a thread whose locals are gone is past all work of this crate.
             if !QUIET.try_with(Cell::get).unwrap_or(false) {
                 before(panic);
             }

@@ -243,7 +243,7 @@ impl Columns {
                 format!("({min}, {max})"),
                 "(1, 1) makes single words, (1, 2) words and pairs",
             )),
-            _ => Ok(()),
+            Some(NGrams { min: _, max: _ }) | None => Ok(()),
         }
     }
 }

@@ -77,6 +77,7 @@ impl Job {
         Ok(Self {
             asked: parse_asked(request_json, public_table)?,
             test_key,
+            // Otherwise: more than can be addressed, which is more than there are.
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit: memory_limit.map(std::num::NonZeroU64::get),
             progress: progress.map(|call| call.clone().unbind()),

@@ -151,7 +151,7 @@ fn integers(py: Python<'_>, counts: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     }
     narrow!(i32, u32, i16, u16, i8, u8);
     if let Ok(buffer) = PyBuffer::<u64>::get(counts) {
-        // What does not fit is out of range anyway, and refused as that.
+        // Otherwise: out of range anyway, and refused as that.
         return Ok(buffer.to_vec(py)?.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect());
     }
     whole_numbers(counts).ok_or_else(no_counts)
@@ -176,6 +176,7 @@ fn whole_numbers(counts: &Bound<'_, PyAny>) -> Option<Vec<i64>> {
     let is_int = |n: &Bound<'_, PyAny>| n.is_exact_instance_of::<pyo3::types::PyInt>();
     let numbers = counts.try_iter().ok()?.map(|number| {
         let number = number.ok().filter(is_int)?;
+        // Otherwise: out of range, and refused as that.
         Some(number.extract::<i64>().unwrap_or(i64::MAX))
     });
     numbers.collect()

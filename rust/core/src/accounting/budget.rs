@@ -53,7 +53,9 @@ impl Budget {
                 let (limit, spent) = (Interval::point(limit_delta), Interval::point(self.spent_delta));
                 ((limit - spent) / (Interval::ONE - spent)).lo()
             }
-            _ => left(limit_delta, self.spent_delta),
+            Privacy::PureDp { .. } | Privacy::ApproxDp { .. } | Privacy::Zcdp { .. } => {
+                left(limit_delta, self.spent_delta)
+            }
         };
         (left(limit, self.spent), delta.max(0.0))
     }
@@ -100,7 +102,7 @@ impl Budget {
         let total = sum(self.spent, amount);
         let total_delta = match self.limit {
             Privacy::Zcdp { .. } => either(self.spent_delta, delta),
-            _ => sum(self.spent_delta, delta),
+            Privacy::PureDp { .. } | Privacy::ApproxDp { .. } => sum(self.spent_delta, delta),
         };
         if total > limit || total_delta > limit_delta {
             let (left, left_delta) = self.remaining();

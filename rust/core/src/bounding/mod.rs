@@ -149,6 +149,7 @@ impl BoundedContributions {
         let (mut ordered, mut first_item) = (self.ordered.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
+            // Otherwise: no user starts there, so these are the last ones.
             let end_item = c.starts.get(range.end).copied().unwrap_or(first_item + items.len());
             let (part_items, rest_items) = items.split_at_mut(end_item - first_item);
             let (part_lens, rest_lens) = lens.split_at_mut(range.len());
@@ -217,18 +218,16 @@ impl User<'_> {
     fn remove(&mut self, released: &ItemSet) {
         let ordered = self.items.len().min(*self.ordered as usize);
         let (first, rest) = (0..ordered, ordered..self.items.len());
-        let left_ordered = self.move_up(0, first, released);
-        let left = self.move_up(left_ordered, rest, released);
-        *self.len = u32::try_from(left).unwrap_or(*self.len);
-        *self.ordered = u32::try_from(left_ordered).unwrap_or(*self.ordered);
+        *self.ordered = self.move_up(0, first, released);
+        *self.len = self.move_up(*self.ordered, rest, released);
     }
 
     /// Move those of some items that were not released to position `to` and behind it; returns where they end.
-    fn move_up(&mut self, mut to: usize, from: Range<usize>, released: &ItemSet) -> usize {
+    fn move_up(&mut self, mut to: u32, from: Range<usize>, released: &ItemSet) -> u32 {
         for read in from {
             let item = self.items[read];
-            self.items[to] = item;
-            to += usize::from(!released.contains(ItemCode(item)));
+            self.items[to as usize] = item;
+            to += u32::from(!released.contains(ItemCode(item)));
         }
         to
     }
@@ -271,7 +270,8 @@ impl Order<'_> {
         for (item, word) in items.iter_mut().zip(keyed.iter()) {
             *item = code_of(*word);
         }
-        *user.ordered = u32::try_from(first).unwrap_or(u32::MAX);
+        // Otherwise: none of them counts as ordered, and they are put in order again.
+        *user.ordered = u32::try_from(first).unwrap_or(0);
     }
 }
 

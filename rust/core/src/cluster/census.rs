@@ -113,6 +113,7 @@ impl MostUsers {
     }
 
     fn of(&self, item: Digest) -> u32 {
+        // Otherwise: the census keeps only what has more users than these.
         self.above.get(&mark(item)).copied().unwrap_or(self.few)
     }
 }

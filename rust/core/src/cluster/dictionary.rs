@@ -11,6 +11,7 @@
 use super::packing::{CORRUPT, take_digest, take_u32};
 use crate::Result;
 use crate::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
+use crate::widths::codes;
 
 /// Says that digests follow; no kind of key has this tag.
 const DIGESTS: u8 = 0;
@@ -42,7 +43,7 @@ impl Dictionaries {
 
     /// Pack items, behind what is there.
     pub(super) fn push(&self, items: &[Digest], packed: &mut Vec<u8>) {
-        packed.extend(u32::try_from(items.len()).unwrap_or(u32::MAX).to_le_bytes());
+        packed.extend(codes(items.len()).to_le_bytes());
         let Some((tag, mut numbers)) = self.numbers(items) else {
             packed.push(DIGESTS);
             return items.iter().for_each(|item| packed.extend(item.0.to_le_bytes()));

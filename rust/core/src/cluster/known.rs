@@ -15,6 +15,7 @@ use std::num::NonZeroU32;
 use super::decide::{Decisions, DigestHasher};
 use super::packing::take_digest;
 use crate::random::Digest;
+use crate::widths::index;
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("what is known of released items is damaged");
@@ -119,9 +120,9 @@ impl Filter {
     /// With ln 2 probes for each bit of an item half of the bits are set, and the fewest others pass: with 20 bits about
     /// one in 15 000.
     fn new(items: usize, bits: NonZeroU32) -> Self {
-        let probes = u8::try_from((bits.get().saturating_mul(69) / 100).clamp(1, 50)).unwrap_or(1);
+        let probes = (bits.get().saturating_mul(69) / 100).clamp(1, 50).to_le_bytes()[0];
         let all = (items as u64).saturating_mul(bits.get().into());
-        let bytes = usize::try_from(all / 8 + 1).unwrap_or(usize::MAX);
+        let bytes = index(all / 8 + 1);
         Self { probes, bits: vec![0; bytes].into(), mistaken: Items::default() }
     }
 

@@ -190,10 +190,10 @@ fn integers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a [i32]> {
 fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<Vec<&'a [u8]>> {
     let column = batch.column_by_name(name).ok_or(WRONG)?;
     if let Some(small) = column.as_binary_opt::<i32>() {
-        return Ok(small.iter().map(Option::unwrap_or_default).collect());
+        return small.iter().collect::<Option<_>>().ok_or(WRONG);
     }
     let large = column.as_binary_opt::<i64>().ok_or(WRONG)?;
-    Ok(large.iter().map(Option::unwrap_or_default).collect())
+    large.iter().collect::<Option<_>>().ok_or(WRONG)
 }
 
 #[cfg(test)]

@@ -11,8 +11,6 @@ use crate::mechanisms::{Calibration, Round};
 use crate::random::ReleaseKey;
 use crate::release::{Release, Report};
 use crate::request::Request;
-use crate::threshold::Rule;
-use crate::weighting::Weighting;
 use crate::{Error, Result};
 
 /// See the module.
@@ -101,6 +99,5 @@ impl Selection {
 
 /// Whether weights of parts of the users add up to those of all, and items are decided one by one.
 fn in_pieces(round: &Round) -> bool {
-    matches!(round.weighting, Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2)
-        && matches!(round.rule, Rule::Noisy(_) | Rule::Curve(_) | Rule::Evidence(_))
+    round.weighting.adds_up() && round.rule.is_item_by_item()
 }

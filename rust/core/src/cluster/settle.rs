@@ -23,6 +23,7 @@ use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, Vocabulary};
 use crate::random::Digest;
+use crate::widths::codes;
 
 /// About the bytes of an item in the dictionary.
 const DICTIONARY_BYTES: usize = size_of::<u128>() + 2;
@@ -115,7 +116,7 @@ impl Writer {
 
     fn finish(self) -> Vec<u8> {
         let mut packed = Vec::with_capacity(8 + self.dictionary.len() * DICTIONARY_BYTES + self.body.len());
-        packed.extend(u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
+        packed.extend(codes(self.dictionary.len()).to_le_bytes());
         packed.extend(self.users.to_le_bytes());
         self.dictionary.iter().for_each(|(item, _)| packed.extend(item.0.to_le_bytes()));
         self.dictionary.iter().for_each(|(_, users)| push_integer((*users).into(), &mut packed));
@@ -133,7 +134,7 @@ fn dictionary(vocabulary: &Vocabulary, candidates: Option<&Candidates>) -> (Vec<
     let (mut places, mut dictionary) = (vec![NOWHERE; digests.len()], Vec::new());
     for ((place, item), users) in places.iter_mut().zip(digests).zip(most_users) {
         if let Some(users) = users {
-            *place = u32::try_from(dictionary.len()).unwrap_or(NOWHERE);
+            *place = codes(dictionary.len());
             dictionary.push((item, users));
         }
     }

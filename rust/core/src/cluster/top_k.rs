@@ -67,6 +67,7 @@ impl TopK {
         let work = Work {
             columns: columns.clone(),
             bound: request.max_items_per_user,
+            // Otherwise: the items are listed, and no rounds look for them.
             calibration: rounds.unwrap_or(Calibration { rounds: vec![] }),
             with_weights: false,
         };
@@ -115,6 +116,7 @@ impl TopK {
             Some(listed) => {
                 let digests = listed.vocabulary.digests();
                 let items = held_items(listed).into_iter().map(|item| digests.get(item));
+                // Otherwise: nobody has the listed item.
                 items.map(|item| (item, counted.get(item).unwrap_or(0))).collect()
             }
         };

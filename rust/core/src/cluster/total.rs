@@ -16,7 +16,7 @@ pub struct Total {
 
 impl Total {
     pub(super) fn new(most: Option<u32>) -> Self {
-        let most = most.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+        let most = most.map(|most| most as usize);
         Self { most, counts: Vec::new() }
     }
 }

@@ -14,6 +14,7 @@ use crate::accounting::L0Bound;
 use crate::mechanisms::Round;
 use crate::random::{Digest, Words};
 use crate::threshold::Decider;
+use crate::widths::{clipped, index};
 
 /// Weights added up before they are sent. The more there are, the fewer move.
 const HELD: usize = 1 << 22;
@@ -113,9 +114,10 @@ impl Weights {
     }
 
     fn of(&mut self, items: u64) -> u64 {
-        let at = usize::try_from(items).unwrap_or(usize::MAX);
+        let at = index(items);
         for k in self.known.len()..=at {
-            let k = u32::try_from(k).unwrap_or(u32::MAX);
+            // Users of more items give less to each.
+            let k = clipped(k);
             self.known.push(self.round.weighting.weight_in_quanta(k, self.round.rule.quantum()));
         }
         self.known[at]

@@ -15,6 +15,7 @@ use crate::control::{Control, Tally};
 use crate::memory::Array;
 use crate::parallel;
 use crate::random::Digest;
+use crate::widths::clipped;
 use crate::{Error, Result};
 
 /// The users, divided into the parts of the chunks.
@@ -103,7 +104,8 @@ fn split<'a>(
     mut lens: &'a mut [u32],
     mut items: &'a mut [u32],
 ) -> Vec<Stretch<'a>> {
-    let rows = sizes.iter().map(|size| u32::try_from(size.rows).unwrap_or(u32::MAX));
+    // These say only how the work is shared out.
+    let rows = sizes.iter().map(|size| clipped(size.rows));
     let (mut first, mut first_row) = (0, 0);
     let mut result = Vec::with_capacity(stretches);
     for end in parallel::balanced_ends(rows, stretches) {

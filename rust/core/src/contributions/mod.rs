@@ -143,6 +143,7 @@ impl Digests<'_> {
 impl Vocabulary {
     /// All codes are below this.
     pub(crate) fn code_bound(&self) -> usize {
+        // Otherwise: without shards there are no codes.
         self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
     }
 
@@ -160,8 +161,10 @@ impl Vocabulary {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
         let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());
         for (s, shard) in self.shards.iter().enumerate() {
+            // Otherwise: the shard has no codes from there on.
             let mut known = shard.digests().get(local..).unwrap_or_default().iter();
             for slot in digests.iter_mut().skip(s).step_by(shards) {
+                // Otherwise: zero for codes without an item, as promised above.
                 *slot = Digest(known.next().copied().unwrap_or_default());
             }
         }

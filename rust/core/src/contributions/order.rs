@@ -56,7 +56,7 @@ impl<'a> Arrangement<'a> {
             Self::OwnCounts { digests } => by_count(items, digests),
             Self::Ranks { ranks, digests } => {
                 let kept = seen.keep_first(items);
-                let rank = |item: u32| ranks.get(item as usize).copied().unwrap_or(u32::MAX);
+                let rank = |item: u32| ranks[item as usize];
                 items[..kept as usize]
                     .sort_unstable_by_key(|item| (rank(*item), digests.get(ItemCode(*item))));
                 kept
@@ -85,6 +85,7 @@ fn by_count(items: &mut [u32], digests: &Digests<'_>) -> u32 {
 fn ranks(known: &HashMap<Digest, u32>, vocabulary: &Vocabulary) -> Vec<u32> {
     let mut digests = vec![Digest::default(); vocabulary.code_bound()];
     vocabulary.gather_digests(0, &mut digests);
+    // Otherwise: the public table does not have the item, so that it comes last.
     digests.iter().map(|digest| known.get(digest).copied().unwrap_or(u32::MAX)).collect()
 }
 

@@ -221,6 +221,7 @@ impl<C: Code> Coder<C> {
         codes: &mut Vec<C>,
     ) -> Result<()> {
         const OUTSIDE: Error = Error::Internal("a dictionary key lies outside its dictionary");
+        const UNCODED: Error = Error::Internal("a dictionary value has no code");
         let mut cached = match self.dictionary.take() {
             Some(cached) if Arc::ptr_eq(&cached.values, &values) => cached,
             _ => CachedDictionary { codes: vec![None; values.len()], values },
@@ -236,7 +237,10 @@ impl<C: Code> Coder<C> {
         if !fresh.is_empty() {
             self.add_values(&mut cached, fresh, sink)?;
         }
-        codes.extend(keys.iter().map(|&key| cached.codes[key as usize].unwrap_or_default()));
+        codes.reserve(keys.len());
+        for &key in keys {
+            codes.push(cached.codes[key as usize].ok_or(UNCODED)?);
+        }
         self.dictionary = Some(cached);
         Ok(())
     }
@@ -253,6 +257,9 @@ impl<C: Code> Coder<C> {
             .map_err(|_| Error::Internal("values of a dictionary cannot be taken"))?;
         let mut codes = Vec::with_capacity(fresh.len());
         self.flat(&Flat::new(&decode_runs(&values)?)?, sink, &mut codes)?;
+        if codes.len() != fresh.len() {
+            return Err(Error::Internal("some values of a dictionary have no code"));
+        }
         for (&key, &code) in fresh.values().iter().zip(&codes) {
             cached.codes[key as usize] = Some(code);
         }

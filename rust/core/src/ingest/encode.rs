@@ -171,9 +171,9 @@ impl Items {
         let mut counts = Vec::with_capacity(plain.len());
         self.packed.clear();
         match &Flat::new(&plain)?.values {
-            Values::Small(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts),
-            Values::Large(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts),
-            Values::Views(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts),
+            Values::Small(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
+            Values::Large(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
+            Values::Views(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
             _ => return Err(Error::Internal("n-grams of a column that is not text")),
         }
         Ok(counts)

@@ -7,6 +7,7 @@
 use crate::contributions::Code;
 use crate::memory::Array;
 use crate::random::{Block, KeyKind};
+use crate::widths::index;
 
 /// Places: two tables (one of users, one of items) leave room for a batch in the second-level cache.
 const PLACES: usize = 1 << 12;
@@ -103,7 +104,7 @@ impl SmallIntegers {
         let known = self.numbers.as_slice();
         let last = known.len().saturating_sub(1);
         for (number, integer) in numbers.iter_mut().zip(integers) {
-            *number = known[usize::try_from(*integer).unwrap_or(last).min(last)];
+            *number = known[index(*integer).min(last)];
         }
     }
 

@@ -80,12 +80,7 @@ impl Plan {
         let user = join(self.user, &other.user.1, true)?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
         let found = self.found.iter().zip(&other.found).map(|(a, b)| *a || *b).collect();
-        Ok(Self {
-            user,
-            items: items.collect::<Result<_>>()?,
-            found,
-            ngrams: self.ngrams,
-        })
+        Ok(Self { user, items: items.collect::<Result<_>>()?, found, ngrams: self.ngrams })
     }
 
     /// Names and types of the item columns of the release.
@@ -135,7 +130,7 @@ impl Positions {
     /// Where the columns are after a projection to [`Self::ascending`].
     pub(super) fn projected(&self) -> Self {
         let all = self.ascending();
-        let rank = |at: usize| all.binary_search(&at).unwrap_or_default();
+        let rank = |at: usize| all.partition_point(|other| *other < at);
         Self { user: rank(self.user), items: self.items.iter().map(|&at| rank(at)).collect() }
     }
 }
@@ -307,12 +302,12 @@ fn widest(a: &DataType, b: &DataType) -> Option<DataType> {
 }
 
 fn widest_integer(a: &DataType, b: &DataType) -> Option<DataType> {
-    let width = |t: &DataType| t.primitive_width().unwrap_or_default();
+    let width = DataType::primitive_width;
     if a.is_unsigned_integer() == b.is_unsigned_integer() {
-        return Some(if width(a) >= width(b) { a.clone() } else { b.clone() });
+        return Some(if width(a)? >= width(b)? { a.clone() } else { b.clone() });
     }
     let (unsigned, signed) = if a.is_unsigned_integer() { (a, b) } else { (b, a) };
-    match (2 * width(unsigned)).max(width(signed)) {
+    match (2 * width(unsigned)?).max(width(signed)?) {
         2 => Some(DataType::Int16),
         4 => Some(DataType::Int32),
         8 => Some(DataType::Int64),

@@ -56,8 +56,10 @@ impl Prior {
             })?;
             ranked = encoder.into_sink();
         }
-        let rank = |code: u32| ranked.ranks.get(code as usize).copied().unwrap_or(u32::MAX);
-        Ok(ranked.items.iter().map(|(digest, code)| (*digest, rank(*code))).collect())
+        let rank = |code: u32| {
+            ranked.ranks.get(code as usize).copied().ok_or(Error::Internal("an item has no rank"))
+        };
+        ranked.items.iter().map(|(digest, code)| Ok((*digest, rank(*code)?))).collect()
     }
 }
 

@@ -8,19 +8,28 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::columns::{ByteColumn, Packed};
 use crate::request::NGrams;
+use crate::{Error, Result};
 
 /// Append the n-grams of every text of a column; `counts` gets their number per text.
 ///
-/// Text that is not UTF-8 cannot occur: it was refused when the rows came in.
-pub(super) fn push_ngrams(texts: &impl ByteColumn, ngrams: NGrams, out: &mut Packed, counts: &mut Vec<u32>) {
+/// # Errors
+/// [`Error::Internal`] for text that is not UTF-8, which was refused when the rows came in, and for 2^32 n-grams of one text.
+pub(super) fn push_ngrams(
+    texts: &impl ByteColumn,
+    ngrams: NGrams,
+    out: &mut Packed,
+    counts: &mut Vec<u32>,
+) -> Result<()> {
     let mut scratch = Scratch::default();
     for row in 0..texts.rows() {
         let before = out.ends.len();
-        if let Ok(text) = std::str::from_utf8(texts.get(row)) {
-            push_text(text, ngrams, &mut scratch, out);
-        }
-        counts.push(u32::try_from(out.ends.len() - before).unwrap_or(u32::MAX));
+        let text =
+            std::str::from_utf8(texts.get(row)).map_err(|_| Error::Internal("text that is not UTF-8"))?;
+        push_text(text, ngrams, &mut scratch, out);
+        let count = u32::try_from(out.ends.len() - before);
+        counts.push(count.map_err(|_| Error::Internal("a text of more than 2^32 n-grams"))?);
     }
+    Ok(())
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +67,7 @@ mod tests {
     fn grams(text: &str, min: u8, max: u8) -> Vec<String> {
         let (mut out, mut counts) = (Packed::default(), Vec::new());
         let texts = BinaryArray::from(vec![text.as_bytes()]);
-        push_ngrams(&texts, NGrams { min, max }, &mut out, &mut counts);
+        push_ngrams(&texts, NGrams { min, max }, &mut out, &mut counts).unwrap();
         assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);
         (0..out.rows()).map(|r| String::from_utf8(out.get(r).to_vec()).unwrap()).collect()
     }

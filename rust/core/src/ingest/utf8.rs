@@ -100,11 +100,11 @@ fn first_invalid_use(column: &ArrayRef, values: &ArrayRef, flat: &Flat) -> Optio
 /// The row to which an element belongs, each row having `counts` of them.
 fn row_of(element: usize, counts: &[u32]) -> usize {
     let mut end = 0;
-    let after = |&count: &u32| {
-        end += count as usize;
-        element < end
+    let is_before = |count: &&u32| {
+        end += **count as usize;
+        end <= element
     };
-    counts.iter().position(after).unwrap_or_default()
+    counts.iter().take_while(is_before).count()
 }
 
 fn first_invalid_text(column: &dyn Array, flat: &Flat) -> Option<usize> {

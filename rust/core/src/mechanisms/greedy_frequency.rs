@@ -60,6 +60,7 @@ impl GreedyFrequency {
                     .into(),
                 fix: "leave alpha out",
             }),
+            // Otherwise: the default, as documented.
             (_, alpha) => validate_policy(alpha.unwrap_or(PUBLISHED_ALPHA), 1),
         }
     }
@@ -80,6 +81,7 @@ impl GreedyFrequency {
         }
         #[expect(clippy::cast_possible_truncation, reason = "below 2^61")]
         let threshold = Threshold::from_units(units.ceil() as i64);
+        // Otherwise: the default, as documented.
         let cutoff = cutoff(threshold, noise, self.alpha.unwrap_or(PUBLISHED_ALPHA))?;
         Ok(Round {
             weighting: Weighting::Greedy(Greedy { cutoff }),

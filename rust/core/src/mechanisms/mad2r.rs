@@ -18,6 +18,7 @@ use crate::rounding::{Interval, add_up};
 use crate::threshold::curve::look_and_curve;
 use crate::threshold::{Look, Rule};
 use crate::weighting::{self, UNIT, Weighting};
+use crate::widths::clipped;
 
 /// The part of the divergence that the look takes.
 const LOOK: f64 = 0.2;
@@ -46,7 +47,8 @@ impl Mad2R {
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 fn look(sigma: f64, half: u64) -> Look {
     let course = (COURSE * sigma * UNIT as f64).round() as i64;
-    let aim = i64::try_from(half).unwrap_or(i64::MAX);
+    // No weight is larger, and no guarantee rests on the aim.
+    let aim = clipped(half);
     Look { noise: Noise::Gaussian { sigma }, abandon: 0, course, aim }
 }
 

@@ -99,10 +99,9 @@ impl Round {
     /// items that has to stay small for all of them together, so fewer values are told apart.
     pub(crate) fn published(&self, noisy: i64) -> i64 {
         let Some(rule) = self.rule.noisy().filter(|_| self.weighting.is_reactive()) else { return noisy };
-        let step = i128::from(STEP);
-        let threshold = i128::from(rule.threshold.units());
-        let steps = (i128::from(noisy) - threshold).div_euclid(step);
-        i64::try_from(threshold + steps * step).unwrap_or(noisy)
+        // A step divides 2^64, so that what is beyond the last one comes out right where the difference wraps.
+        let beyond = noisy.wrapping_sub(rule.threshold.units()).rem_euclid(STEP.cast_signed());
+        noisy.saturating_sub(beyond)
     }
 
     /// How many values of the noise published weights tell apart, for each unit of weight.
@@ -218,31 +217,61 @@ impl MechanismSpec {
         match self {
             Self::GreedyFrequency(m) => Some(m.order),
             Self::UnitGreedy(m) => Some(m.order),
-            _ => None,
+            Self::CountLaplace(_)
+            | Self::CountGaussian(_)
+            | Self::WeightedLaplace(_)
+            | Self::WeightedGaussian(_)
+            | Self::PolicyLaplace(_)
+            | Self::PolicyGaussian(_)
+            | Self::Sips(_)
+            | Self::OneItem(_)
+            | Self::Mad(_)
+            | Self::Mad2R(_)
+            | Self::Steered(_) => None,
         }
     }
 
     /// Why the mechanism guarantees nothing, if that is so.
     pub(crate) fn flaw(&self) -> Option<&'static str> {
         match self {
-            Self::GreedyFrequency(m) if m.calibration == GreedyCalibration::Published => Some(
-                "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only",
-            ),
-            _ => None,
+            Self::GreedyFrequency(m) => match m.calibration {
+                GreedyCalibration::Curve => None,
+                GreedyCalibration::Published => Some(
+                    "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only",
+                ),
+            },
+            Self::CountLaplace(_)
+            | Self::CountGaussian(_)
+            | Self::WeightedLaplace(_)
+            | Self::WeightedGaussian(_)
+            | Self::PolicyLaplace(_)
+            | Self::PolicyGaussian(_)
+            | Self::UnitGreedy(_)
+            | Self::Sips(_)
+            | Self::OneItem(_)
+            | Self::Mad(_)
+            | Self::Mad2R(_)
+            | Self::Steered(_) => None,
         }
     }
 
     /// Whether a release has noisy weights that could be published.
+    ///
+    /// Every field is named: a mechanism that gets a parameter has to be looked at here again.
     pub(crate) fn has_noisy_weights(&self) -> bool {
         match self {
-            Self::GreedyFrequency(m) => m.calibration == GreedyCalibration::Published,
+            Self::CountLaplace(CountLaplace {})
+            | Self::CountGaussian(CountGaussian {})
+            | Self::Steered(Steered { rounds: _ }) => true,
+            Self::GreedyFrequency(GreedyFrequency { calibration, order: _, alpha: _ }) => {
+                *calibration == GreedyCalibration::Published
+            }
             Self::OneItem(_) | Self::UnitGreedy(_) | Self::Mad(_) | Self::Mad2R(_) => false,
             Self::WeightedLaplace(WeightedLaplace { release })
             | Self::WeightedGaussian(WeightedGaussian { release })
-            | Self::PolicyLaplace(PolicyLaplace { release, .. })
-            | Self::PolicyGaussian(PolicyGaussian { release, .. })
-            | Self::Sips(Sips { release, .. }) => *release == ReleaseStep::Noise,
-            _ => true,
+            | Self::PolicyLaplace(PolicyLaplace { release, alpha: _, passes: _ })
+            | Self::PolicyGaussian(PolicyGaussian { release, alpha: _, passes: _ })
+            | Self::Sips(Sips { release, rounds: _, ratio: _ }) => *release == ReleaseStep::Noise,
         }
     }
 
@@ -255,7 +284,12 @@ impl MechanismSpec {
             Self::Mad2R(m) => m.validate(),
             Self::Sips(m) => m.validate(),
             Self::Steered(m) => m.validate(),
-            _ => Ok(()),
+            Self::CountLaplace(CountLaplace {})
+            | Self::CountGaussian(CountGaussian {})
+            | Self::WeightedLaplace(WeightedLaplace { release: ReleaseStep::Noise | ReleaseStep::Curve })
+            | Self::WeightedGaussian(WeightedGaussian { release: ReleaseStep::Noise | ReleaseStep::Curve })
+            | Self::UnitGreedy(UnitGreedy { order: FillingOrder::Counts | FillingOrder::Prior })
+            | Self::OneItem(OneItem {}) => Ok(()),
         }
     }
 }

@@ -16,7 +16,12 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
         let given = match round.weighting {
             // A user gives its unit to one of its items, each in its turn.
             Weighting::Greedy(_) => users / u64::from(items_per_user.max(1)) * UNIT,
-            weighting => {
+            weighting @ (Weighting::Count
+            | Weighting::EqualL1
+            | Weighting::EqualL2
+            | Weighting::PolicyL1(_)
+            | Weighting::PolicyL2(_)
+            | Weighting::Mad(_)) => {
                 users.saturating_mul(weighting.weight_in_quanta(items_per_user, round.rule.quantum()))
             }
         };

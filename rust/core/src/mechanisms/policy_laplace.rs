@@ -49,7 +49,9 @@ impl PolicyLaplace {
 
     /// The round with a curve: users place whole quanta.
     fn curve_round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
-        let curve = curve_rule("PolicyLaplace", privacy, Weighting::EqualL1.weight(bound.get()))?;
+        // In each pass a user has at least one quantum to place.
+        let largest = UNIT / u64::from(self.passes);
+        let curve = curve_rule("PolicyLaplace", privacy, Weighting::EqualL1.weight(bound.get()), largest)?;
         let policy = PolicyL1 { cutoff: curve_cutoff(curve, self.alpha)?, passes: self.passes };
         Ok(Round { weighting: Weighting::PolicyL1(policy), rule: Rule::Curve(curve) })
     }
@@ -118,6 +120,17 @@ mod tests {
         assert!((threshold - 15.43).abs() < 0.01, "{threshold}");
         let excess = round.weighting.cutoff() as f64 / UNIT as f64 - threshold;
         assert!((excess - 3.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn users_have_a_quantum_for_every_pass() {
+        let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
+        for (passes, items) in [(1, 1), (3, 1), (3, 100), (100, 1), (100, 100)] {
+            let policy = PolicyLaplace { alpha: 1.0, passes, release: ReleaseStep::Curve };
+            let calibration = policy.calibrate(privacy, L0Bound::new(items).unwrap()).unwrap();
+            let quantum = calibration.rounds[0].rule.quantum();
+            assert!(UNIT / quantum / u64::from(passes) >= 1, "{passes} passes, quantum {quantum}");
+        }
     }
 
     #[test]

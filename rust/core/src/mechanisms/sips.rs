@@ -94,6 +94,7 @@ impl Sips {
 
     /// The fraction of delta for the thresholds that makes the last threshold lowest. A proposal: any is valid.
     fn best_split(&self, bound: L0Bound, epsilon: f64, delta: f64) -> f64 {
+        // Otherwise: no rounds, of which nothing is asked.
         let last = self.shares().last().copied().unwrap_or(1.0);
         let threshold = |share: f64| {
             let mu = approximate_mu(epsilon, delta * (1.0 - share), 1e-7);

@@ -16,7 +16,7 @@ use crate::rounding::div_up;
 use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::curve::{CurveSpec, l1_curve, l1_quantum};
 use crate::threshold::{Noisy, Rule};
-use crate::weighting::Weighting;
+use crate::weighting::{UNIT, Weighting};
 
 /// Weights 1/k with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -27,12 +27,15 @@ pub struct WeightedLaplace {
     pub release: ReleaseStep,
 }
 
-/// The curve for weights of L1 norm at most 1, of which `least` is what a user with the most items gives to each.
-pub(super) fn curve_rule(mechanism: &str, privacy: Privacy, least: u64) -> Result<CurveSpec> {
+/// The curve for weights of L1 norm at most 1, of which `least` is what a user with the most items gives to each, in quanta of
+/// at most `largest`. Every quantum is private.
+pub(super) fn curve_rule(mechanism: &str, privacy: Privacy, least: u64, largest: u64) -> Result<CurveSpec> {
     match privacy.validate()? {
         Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
         Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
-        Privacy::ApproxDp { epsilon, delta } => l1_curve(epsilon, delta, l1_quantum(epsilon, delta, least)),
+        Privacy::ApproxDp { epsilon, delta } => {
+            l1_curve(epsilon, delta, l1_quantum(epsilon, delta, least).min(largest))
+        }
     }
 }
 
@@ -40,7 +43,7 @@ impl Mechanism for WeightedLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         if self.release == ReleaseStep::Curve {
             let weighting = Weighting::EqualL1;
-            let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()))?;
+            let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()), UNIT)?;
             return Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] });
         }
         match without_decision_slack(privacy.validate()?, bound.get().into())? {

@@ -60,6 +60,7 @@ impl NoisyThreshold {
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
         let weight = i128::from(weight);
         let (first, last) = (i128::from(i64::MIN) - weight, i128::from(i64::MAX) - weight);
+        // Otherwise: without a law or a sum in range the item reaches no threshold.
         self.law
             .and_then(|law| law.noise(word, first, last))
             .and_then(|noise| i64::try_from(weight + noise).ok())

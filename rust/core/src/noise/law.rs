@@ -39,6 +39,7 @@ impl Law {
     pub(super) fn reaches_exactly(self, t: i128, word: u128) -> bool {
         let s = t.unsigned_abs();
         if tail::is_negligible(self.0, s) {
+            // Otherwise: undecided means "not reached".
             return Self::compare(t, word, WordBounds { lo: 0, hi: 0 }).unwrap_or(false);
         }
         // Undecided at the highest precision means "not reached": a release is never likelier than the law.
@@ -48,6 +49,7 @@ impl Law {
                 let (lo, hi) = Enclosure::tail(self.0, s, bits).floor_bounds(128);
                 Self::compare(t, word, WordBounds { lo, hi })
             })
+            // Otherwise: not reached.
             .unwrap_or(false)
     }
 

@@ -2,6 +2,7 @@
 
 use super::law::Law;
 use super::{Noise, Threshold, tail};
+use crate::widths::{clipped, index};
 
 /// Few enough for the first-level cache, enough that in the worst bucket one word in fifty is undecided.
 const BUCKETS: usize = 512;
@@ -55,7 +56,7 @@ impl Table {
     #[inline]
     pub(super) fn decide(&self, weight: u64, word: u128) -> Option<bool> {
         let i = weight.saturating_sub(self.start) >> self.shift;
-        let bucket = &self.buckets[usize::try_from(i).unwrap_or(usize::MAX).min(BUCKETS - 1)];
+        let bucket = &self.buckets[index(i).min(BUCKETS - 1)];
         let high = upper_half(word);
         if high > bucket.reject_above {
             Some(false)
@@ -71,7 +72,8 @@ impl Table {
 fn transition(noise: Noise, threshold: Threshold) -> (u64, u64) {
     let reach = tail::table_reach(noise);
     let threshold = i128::from(threshold.units());
-    let to_weight = |w: i128| u64::try_from(w.max(0)).unwrap_or(u64::MAX);
+    // No weight is larger, so that the transition ends there for all weights.
+    let to_weight = |w: i128| clipped::<u64, _>(w.max(0).unsigned_abs());
     (to_weight(threshold - reach), to_weight(threshold + reach))
 }
 

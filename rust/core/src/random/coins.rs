@@ -17,6 +17,12 @@ pub trait Bits {
     }
 
     /// A uniform integer below `n`, which must not be 0.
+    #[expect(clippy::cast_possible_truncation, reason = "below `n`, which has 64 bits")]
+    fn below_u64(&mut self, n: u64) -> u64 {
+        self.below(n.into()) as u64
+    }
+
+    /// A uniform integer below `n`, which must not be 0.
     fn below(&mut self, n: u128) -> u128 {
         debug_assert!(n > 0);
         let mask = u128::MAX >> (n - 1).leading_zeros().min(127);

@@ -21,6 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::words::{decrypt, encrypt};
 use super::{Purpose, ReleaseKey};
+use crate::widths::clipped;
 
 /// Most bytes that are encoded as they are; longer values are hashed first.
 const INLINE_BYTES: usize = 75;
@@ -206,7 +207,8 @@ impl Digester {
 
     /// The first block goes to the lanes, the rest (rare) to the tail of the batch.
     fn push_blocks(&self, kind: KeyKind, value: &[u8], batch: &mut DigestBatch) {
-        let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
+        // A value as long as that goes in by its hash, so that its length need not tell it from others.
+        let length: u32 = clipped(value.len());
         let hashed;
         let (tag, payload) = if value.len() <= INLINE_BYTES {
             (kind as u8, value)

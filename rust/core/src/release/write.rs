@@ -101,6 +101,7 @@ pub fn check_table_path(path: &Path) -> Result<()> {
 }
 
 fn format_of(path: &Path) -> Result<(OutputFormat, Compression)> {
+    // Otherwise: no name, and so no extension.
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let (stem, compression) = match (name.strip_suffix(".gz"), name.strip_suffix(".zst")) {
         (Some(stem), _) => (stem, Compression::Gzip),

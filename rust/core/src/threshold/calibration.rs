@@ -171,9 +171,10 @@ fn normal_upper_quantile(q: f64) -> f64 {
 }
 
 /// A number in `first..last` that halves the range on a logarithmic scale.
+#[expect(clippy::cast_possible_truncation, reason = "the root of 64 bits has 32")]
 fn geometric_middle(first: u32, last: u32) -> u32 {
     let product = u64::from(first) * u64::from(last);
-    u32::try_from(product.isqrt()).unwrap_or(first).clamp(first, last - 1)
+    (product.isqrt() as u32).clamp(first, last - 1)
 }
 
 #[cfg(test)]

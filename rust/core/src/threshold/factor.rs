@@ -26,6 +26,7 @@ pub(super) fn factor(round: &Evidence, evidence: i64, exposure: u32, left: u32) 
 
 /// The smaller one of two limits, as the factor of an item that is not given up.
 pub(super) fn smaller(worth: u128, wanted: u128) -> u16 {
+    // Otherwise: more than the full factor, to which it is cut off.
     u16::try_from(worth.min(wanted)).map_or(FULL_FACTOR, |factor| factor.clamp(1, FULL_FACTOR))
 }
 

@@ -51,6 +51,7 @@ impl Steering {
     pub(crate) fn advance(&self, state: ItemState, weight: u64, word: u128) -> ItemState {
         let noisy = i128::from(self.noise.noisy_weight(weight, word));
         let more = (noisy * i128::from(self.round.share)) >> SHARES.ilog2();
+        // Otherwise: a share above all of them, which no calibration has; the item is given up.
         // Calibration keeps noise and sums far from the ends of the range.
         let evidence = state.evidence.saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
         let exposure = state.exposure.saturating_add(self.round.share * u32::from(state.factor));

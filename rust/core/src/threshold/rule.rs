@@ -10,6 +10,7 @@ use super::evidence::Evidence;
 use super::look::Look;
 use crate::Result;
 use crate::noise::{Noise, NoisyThreshold, Threshold};
+use crate::widths::clipped;
 
 /// How a round decides, as it stands in reports. A new kind of decision is a variant here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,11 +85,20 @@ impl Rule {
                 noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
             }
             Self::Curve(spec) => {
-                let weight = u64::try_from(weight.max(0)).unwrap_or(u64::MAX);
+                // No weight is larger, and from the end of the table on all probabilities are the same.
+                let weight = clipped(weight.max(0).unsigned_abs());
                 Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
             Self::Evidence(evidence) => evidence.keep_probability(weight),
             Self::Look(_) => 0.0,
+        }
+    }
+
+    /// Whether a cluster can apply the rule: item by item, to evidence as well. What a look finds belongs to all users at once.
+    pub(crate) fn is_item_by_item(&self) -> bool {
+        match self {
+            Self::Noisy(_) | Self::Curve(_) | Self::Evidence(_) => true,
+            Self::Look(_) => false,
         }
     }
 

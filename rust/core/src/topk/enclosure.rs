@@ -121,7 +121,7 @@ fn shift_up(n: &BigUint, by: u64) -> BigUint {
 
 /// Sizes in bits are far below 2^63.
 fn signed(bits: u64) -> i64 {
-    i64::try_from(bits).unwrap_or(i64::MAX)
+    bits.cast_signed()
 }
 
 /// The mantissa and the exponent of a positive, finite number: `x` = mantissa 2^exponent exactly.

@@ -15,6 +15,7 @@ use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::{Bits, Coins};
 use crate::rounding::Interval;
+use crate::widths::index;
 
 /// The items whose coins have a bias between two powers of two, and those that are worse than all of them.
 struct Octave {
@@ -53,8 +54,7 @@ impl<'a> Flip<'a> {
         }
         let heads: Vec<u64> = octaves.iter().flat_map(|octave| self.heads(octave, coins)).collect();
         // The best item always shows heads.
-        let chosen = coins.below(heads.len().max(1) as u128);
-        usize::try_from(chosen).ok().and_then(|chosen| heads.get(chosen)).copied().unwrap_or(0)
+        heads[index(coins.below_u64(heads.len() as u64))]
     }
 
     fn octaves(&self) -> Vec<Octave> {
@@ -89,7 +89,7 @@ impl<'a> Flip<'a> {
     fn first_in_random_order(&self, items: u64, coins: &mut Coins) -> u64 {
         let mut passed = HashSet::new();
         loop {
-            let item = u64::try_from(coins.below(items.into())).unwrap_or(0);
+            let item = coins.below_u64(items);
             if passed.contains(&item) {
                 continue;
             }
@@ -139,7 +139,7 @@ fn fair_heads(coins: u64, source: &mut Coins) -> u64 {
 pub(super) fn subset(candidates: u64, wanted: u64, coins: &mut Coins) -> BTreeSet<u64> {
     let mut chosen = BTreeSet::new();
     for last in candidates - wanted..candidates {
-        let number = u64::try_from(coins.below(u128::from(last) + 1)).unwrap_or(last);
+        let number = coins.below_u64(last + 1);
         if !chosen.insert(number) {
             chosen.insert(last);
         }

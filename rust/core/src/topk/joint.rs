@@ -40,11 +40,13 @@ impl<'a> Sequences<'a> {
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut ranks = Vec::with_capacity(self.ranking.top().len());
         for (place, allowed) in self.allowed(level) {
-            let chosen = place + u64::try_from(coins.below((allowed - place).into())).unwrap_or(0);
+            let chosen = place + coins.below_u64(allowed - place);
+            // Otherwise: the place holds its own item still.
             let displaced = moved.remove(&place).unwrap_or(place);
             ranks.push(if chosen == place {
                 displaced
             } else {
+                // Otherwise: as above.
                 moved.insert(chosen, displaced).unwrap_or(chosen)
             });
         }
@@ -54,8 +56,9 @@ impl<'a> Sequences<'a> {
     /// By how much the worst place of a sequence falls short.
     pub(super) fn loss(&self, ranks: &[u64]) -> u128 {
         let gap = |(best, rank): (&i64, &u64)| best.saturating_sub(self.ranking.count_at(*rank));
+        // Otherwise: no place falls short of anything.
         let loss = self.ranking.top().iter().zip(ranks).map(gap).max().unwrap_or(0);
-        u128::try_from(loss).unwrap_or(0)
+        loss.max(0).unsigned_abs().into()
     }
 
     /// The loss of the worst sequence, or more.

@@ -17,6 +17,7 @@ use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::Coins;
 use crate::rounding::Interval;
+use crate::widths::index;
 
 /// The sets of k items by gap.
 pub(super) struct Sets<'a> {
@@ -39,6 +40,7 @@ impl<'a> Sets<'a> {
     /// The ranks of a uniform set of gap at most `level`, ascending.
     pub(super) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let first_left_out = self.first_left_out(level, coins);
+        // Otherwise: none is left out.
         let mut ranks: Vec<u64> = (0..first_left_out.unwrap_or(self.k())).collect();
         if let Some(h) = first_left_out {
             let (candidates, wanted) = self.choices(h, level);
@@ -53,7 +55,7 @@ impl<'a> Sets<'a> {
 
     /// From how many items, and how many, the rest of a set is taken that leaves out rank `h` first.
     fn choices(&self, h: u64, level: u128) -> (u64, u64) {
-        let count = self.ranking.top().get(usize::try_from(h).unwrap_or(usize::MAX)).copied().unwrap_or(0);
+        let count = self.ranking.top()[index(h)];
         let candidates = self.ranking.at_least(threshold(count, level)).saturating_sub(h + 1);
         (candidates, self.k() - h)
     }

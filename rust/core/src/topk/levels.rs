@@ -17,6 +17,7 @@ use super::scaled::Scaled;
 use super::uniform::Uniform;
 use crate::random::{Bits, Coins};
 use crate::rounding::Interval;
+use crate::widths::clipped;
 
 /// The sizes M(l) and the rate.
 pub(super) trait LevelLaw {
@@ -92,6 +93,7 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
         // The proposal of cell j has probability 2^-(j+1) / cell.
         let bound = bound * Scaled::integer(cell).shifted(1);
         blocks.push(Block { first: horizon + 1, last: None, bound });
+        // Otherwise: no blocks; one was just added.
         let top = blocks.iter().map(|block| block.bound.upper_exponent()).max().unwrap_or_default();
         let shift = WEIGHT_BITS - top;
         let weights: Vec<u64> =
@@ -159,7 +161,8 @@ fn propose(block: &Block, cell: impl FnOnce() -> u128, coins: &mut Coins) -> (u1
     while coins.half_word() & 1 == 1 {
         index += 1;
     }
-    let power = i64::try_from(index + 1).unwrap_or(i64::MAX);
+    // So many heads in a row have probability 0 for all that matters.
+    let power = clipped(index + 1);
     (block.first + index * cell + coins.below(cell), Multiple { factor: cell, power })
 }
 

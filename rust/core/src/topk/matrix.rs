@@ -7,6 +7,7 @@ use std::f64::consts::LN_2;
 
 use super::counts::{Counts, MAX_COUNT};
 use crate::random::{Bits, Coins, Purpose, ReleaseKey};
+use crate::widths::index;
 use crate::{Error, Result};
 
 /// Cells as one integer each, in the order of the paper: the difference, then the row from the last one, then the
@@ -73,7 +74,7 @@ impl Layout {
 
     /// Sorted by counting how many cells have each difference; within one they come in order already.
     fn counted(self, sorted: &[i64], range: usize) -> Vec<u64> {
-        let level = |cell: u64| usize::try_from(cell >> (self.row_bits + self.column_bits)).unwrap_or(0);
+        let level = |cell: u64| index(cell >> (self.row_bits + self.column_bits));
         let mut next = vec![0_usize; range + 1];
         self.visit(sorted, |cell| next[level(cell) + 1] += 1);
         for index in 1..next.len() {
@@ -106,12 +107,12 @@ impl Layout {
     }
 
     fn column(self, cell: u64) -> usize {
-        usize::try_from(cell & ((1 << self.column_bits) - 1)).unwrap_or(0)
+        index(cell & ((1 << self.column_bits) - 1))
     }
 
     fn row(self, cell: u64) -> usize {
         let from_last = (cell >> self.column_bits) & ((1 << self.row_bits) - 1);
-        self.k - 1 - usize::try_from(from_last).unwrap_or(0)
+        self.k - 1 - index(from_last)
     }
 
     fn difference(self, cell: u64) -> u64 {
@@ -168,7 +169,7 @@ fn sequence(seen: &[u32], row: usize, column: usize, coins: &mut Coins) -> Vec<u
             continue;
         }
         loop {
-            let rank = usize::try_from(coins.below(u128::from(*allowed))).unwrap_or(0);
+            let rank = index(coins.below_u64(u64::from(*allowed)));
             if taken.insert(rank) {
                 ranks.push(rank);
                 break;

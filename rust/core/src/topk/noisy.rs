@@ -100,8 +100,8 @@ impl LevelLaw for Radius {
 
 /// A uniform integer from -`radius` to `radius`.
 pub(super) fn within(radius: u128, bits: &mut impl Bits) -> i128 {
-    let number = i128::try_from(bits.below(2 * radius + 1)).unwrap_or(i128::MAX);
-    number - i128::try_from(radius).unwrap_or(i128::MAX)
+    // The difference of the two numbers, which has 128 bits with its sign: `2 * radius` would not fit otherwise.
+    bits.below(2 * radius + 1).wrapping_sub(radius).cast_signed()
 }
 
 /// The positions of the `k` largest of the noisy counts, descending, with these.

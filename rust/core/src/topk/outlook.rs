@@ -28,7 +28,9 @@ pub fn loss_bound(request: &TopKRequest, items: u64, probability: f64) -> Result
             (0..k).map(|place| log(items - place) - log(place + 1)).fold(Interval::ZERO, |a, b| a + b)
         }
         TopKSpec::GumbelPeel(_) | TopKSpec::PermuteFlipPeel(_) => log(items) + log(k),
-        _ => return Ok(None),
+        TopKSpec::LaplaceTopK(_) | TopKSpec::Gamma(_) | TopKSpec::LimitDomain(_) | TopKSpec::Discover(_) => {
+            return Ok(None);
+        }
     };
     let bound = (answers - failure.ln()) / Interval::point(rate);
     Ok(Some(bound.hi().max(0.0).ceil()).filter(|bound| bound.is_finite()))

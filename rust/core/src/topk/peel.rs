@@ -62,8 +62,7 @@ impl<'a> Pick<'a> {
     /// The rank of the item that is picked.
     pub(super) fn draw(&self, coins: &mut Coins) -> u64 {
         let level = Levels::new(self).draw(coins);
-        let chosen = coins.below(self.left(level).into());
-        self.picked.nth_left(u64::try_from(chosen).unwrap_or(0))
+        self.picked.nth_left(coins.below_u64(self.left(level)))
     }
 }
 
@@ -96,7 +95,7 @@ pub(super) fn pick_horizon(items: u64, rate: f64) -> u128 {
 
 /// `count` - `level`.
 pub(super) fn threshold(count: i64, level: u128) -> i128 {
-    i128::from(count).saturating_sub(i128::try_from(level).unwrap_or(i128::MAX))
+    i128::from(count).saturating_sub_unsigned(level)
 }
 
 /// `picks` draws of the exponential mechanism, each among the items that are left.

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use super::counts::{Counts, MAX_COUNT, Place};
 use super::window::Window;
 use crate::random::Digest;
+use crate::widths::{clipped, index};
 
 /// A count and its position; sorted, these are by descending count, and equal ones by position.
 type Entry = (Reverse<i64>, usize);
@@ -52,15 +53,16 @@ impl<'a> Ranking<'a> {
         let ceiling = largest.last().map_or(0, |(Reverse(count), _)| *count);
         let (mut top, top_positions): (Vec<i64>, Vec<usize>) =
             largest.into_iter().map(|(Reverse(count), position)| (count, position)).unzip();
-        let missing = u128::from(counts.unseen).min((keep - top.len()) as u128);
-        top.resize(top.len() + usize::try_from(missing).unwrap_or(0), 0);
-        let window = horizon.min(ceiling.abs_diff(least).into());
+        let missing = counts.unseen.min((keep - top.len()) as u64);
+        top.resize(top.len() + index(missing), 0);
+        // No count is farther from the ceiling than the least one.
+        let window = clipped::<u64, _>(horizon).min(ceiling.abs_diff(least));
         let items = counts.counts.len() as u128;
         // longer ones if they take no more memory than the counts.
-        let near = if window <= DENSE.min(SHORT * items).max(items / 2) {
-            Near::Dense(Window::new(counts.counts, ceiling, least, usize::try_from(window).unwrap_or(0)))
+        let near = if u128::from(window) <= DENSE.min(SHORT * items).max(items / 2) {
+            Near::Dense(Window::new(counts.counts, ceiling, least, index(window)))
         } else {
-            let floor = i128::from(ceiling) - i128::try_from(window).unwrap_or(i128::MAX);
+            let floor = i128::from(ceiling) - i128::from(window);
             Near::Sparse { entries: sorted(counts.counts, floor), floor }
         };
         Self { counts, top, top_positions, least, near, all: OnceCell::new() }
@@ -97,10 +99,12 @@ impl<'a> Ranking<'a> {
             Near::Dense(window) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {
                 window.cumulative()
             }
-            _ => &[],
+            Near::Dense(_) | Near::Sparse { .. } => &[],
         };
+        // Otherwise: nothing is asked for.
         let ceiling = self.top.last().copied().unwrap_or(0);
-        let lowered = i64::try_from(level).unwrap_or(0);
+        // Used where there is a table, for levels of 62 bits.
+        let lowered: i64 = clipped(level);
         let mut above = 0;
         self.top.iter().map(move |count| {
             // Counts and such levels are at most 2^62, so this stays within 64 bits; below the table it is looked up.
@@ -112,9 +116,7 @@ impl<'a> Ranking<'a> {
                 return above as u64;
             }
             let known = usize::try_from(ceiling.abs_diff(threshold)).ok().and_then(|below| table.get(below));
-            known.copied().unwrap_or_else(|| {
-                self.at_least(i128::from(*count).saturating_sub(i128::try_from(level).unwrap_or(i128::MAX)))
-            })
+            known.copied().unwrap_or_else(|| self.at_least(i128::from(*count).saturating_sub_unsigned(level)))
         })
     }
 
@@ -141,7 +143,7 @@ impl<'a> Ranking<'a> {
 
     /// The count at a rank below the number of items.
     pub(super) fn count_at(&self, rank: u64) -> i64 {
-        let index = usize::try_from(rank).unwrap_or(usize::MAX);
+        let index = index(rank);
         if let Some(count) = self.top.get(index) {
             return *count;
         }
@@ -166,7 +168,7 @@ impl<'a> Ranking<'a> {
 
     /// Items of equal count are in order of position.
     fn place_by_position(&self, rank: u64) -> Place {
-        let index = usize::try_from(rank).unwrap_or(usize::MAX);
+        let index = index(rank);
         if index >= self.counts.counts.len() {
             return Place::Unseen;
         }
@@ -199,6 +201,7 @@ impl<'a> Ranking<'a> {
             let ordinal = usize::try_from(rank.checked_sub(before)?).ok()?;
             alike.get(&count)?.get(ordinal).map(|(_, position)| Place::Listed(*position))
         };
+        // Otherwise: the rank is beyond the listed items.
         ranks.iter().map(|rank| place(rank).unwrap_or(Place::Unseen)).collect()
     }
 
@@ -226,6 +229,7 @@ fn largest(counts: &[i64], keep: usize) -> (Vec<Entry>, i64) {
     const BLOCK: usize = 32;
     let room = (2 * keep).max(1024);
     let mut top: Vec<Entry> = Vec::with_capacity(room.min(counts.len()));
+    // Otherwise: there are no counts.
     let (mut bar, mut least) = (None, counts.first().copied().unwrap_or(0));
     for (block, start) in counts.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
         // Negative if some count is above the bar or below the least one: subtractions only, whose sign holds, or errs

@@ -148,7 +148,7 @@ impl TopKRequest {
                 fix: "give domain=[...], or use LimitDomain or Discover",
             }),
             (false, Domain::Sized { items }) if u64::from(self.k) > items => Err(too_few(self.k)),
-            _ => Ok(()),
+            (true, Domain::Unknown) | (false, Domain::Listed | Domain::Sized { .. }) => Ok(()),
         }
     }
 

@@ -73,6 +73,7 @@ fn add_noise(picks: &mut [Pick], counts: Counts<'_>, report: &TopKReport, key: &
             _ => return Err(Error::Internal("published counts without a kind of noise")),
         };
         let noisy = i128::from(count) + added;
+        // Otherwise: cut off at the ends, which looks at the noisy count alone.
         pick.noisy = Some(i64::try_from(noisy).unwrap_or(if noisy < 0 { i64::MIN } else { i64::MAX }));
     }
     Ok(())
@@ -233,6 +234,7 @@ impl Counted {
         let counts: HashMap<Digest, i64> = held.map(|(item, count)| (digests.get(item), count)).collect();
         let digests = listed.vocabulary.digests();
         let named = held_items(listed).into_iter();
+        // Otherwise: nobody has the listed item.
         let items = named.map(|item| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
         Items::new(items, &listed.vocabulary)
     }
@@ -289,7 +291,8 @@ pub(crate) fn answer(
     report: TopKReport,
 ) -> Result<TopKRelease> {
     if report.top_k.mechanism.as_mechanism().is_ordered() {
-        let ranks = UInt32Array::from_iter_values(1..=u32::try_from(items.num_rows()).unwrap_or(u32::MAX));
+        let last = u32::try_from(items.num_rows()).map_err(|_| Error::Internal("more ranks than 2^32"))?;
+        let ranks = UInt32Array::from_iter_values(1..=last);
         items = with_column(&items, RANK_COLUMN, Arc::new(ranks))?;
     } else {
         let (in_order, order) = sorted(&items)?;

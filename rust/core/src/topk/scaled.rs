@@ -22,8 +22,8 @@ impl Scaled {
 
     /// The integer `n`.
     pub(super) fn integer(n: u128) -> Self {
-        let high = i128::try_from(n).unwrap_or(i128::MAX);
-        let mantissa = Interval::integer(high);
+        // Otherwise: the lower end, and the upper one is put right below.
+        let mantissa = Interval::integer(i128::try_from(n).unwrap_or(i128::MAX));
         // Beyond i128 only the upper end is off.
         let mantissa = if n > i128::MAX.unsigned_abs() {
             Interval::new(mantissa.lo(), 2.0_f64.powi(128))

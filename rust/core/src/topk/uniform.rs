@@ -98,6 +98,7 @@ impl Uniform {
 
     /// Bounds from the first digits, of which there are some.
     pub(super) fn to_interval(&self) -> Interval {
+        // Otherwise: the number 0 has no digits.
         let word = (&self.digits >> (self.length - FIRST)).iter_u64_digits().next().unwrap_or(0);
         let unit = Interval::point(2.0_f64.powi(-64));
         Interval::new(

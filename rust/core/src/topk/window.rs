@@ -1,6 +1,8 @@
 //! The counts in a range of values, tabulated by segment of the input: how many have at least a value, and where the
 //! n-th one with a value is, without a sort.
 
+use crate::widths::{codes, index};
+
 /// Segments are at least so long.
 const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };
 /// There are at most so many.
@@ -27,7 +29,7 @@ impl Window {
     /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below. Takes
     /// at most as much memory as the counts, or that of some more than `depth` numbers.
     pub(super) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
-        let reach = usize::try_from(ceiling.abs_diff(least)).unwrap_or(usize::MAX);
+        let reach = index(ceiling.abs_diff(least));
         // What is in the last column is known by being left over: the smallest counts, often most of all.
         let tabulated = reach.min(depth + 1);
         let columns = tabulated + 2;
@@ -56,7 +58,7 @@ impl Window {
 
     /// The count at a rank that is not above the ceiling, if it is within the window.
     pub(super) fn count_at(&self, rank: u64) -> Option<i64> {
-        self.below(rank).map(|below| self.ceiling - i64::try_from(below).unwrap_or(0))
+        self.below(rank).and_then(|below| self.ceiling.checked_sub_unsigned(below as u64))
     }
 
     /// Where that count is: equal ones are in order of position. `counts` are those of the table.
@@ -87,7 +89,7 @@ impl Window {
 /// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without branches.
 fn tabulate(numbers: &[i64], ceiling: i64, row: &mut [u32]) {
     let last = row.len() - 1;
-    let bottom = ceiling.saturating_sub(i64::try_from(last - 1).unwrap_or(i64::MAX));
+    let bottom = ceiling.saturating_sub_unsigned((last - 1) as u64);
     let mut kept = [0; KEPT];
     for block in numbers.chunks(KEPT) {
         let mut len = 0;
@@ -97,10 +99,10 @@ fn tabulate(numbers: &[i64], ceiling: i64, row: &mut [u32]) {
             len += usize::from(*number > bottom);
         }
         for number in &kept[..len] {
-            let below = usize::try_from(ceiling.abs_diff(*number)).unwrap_or(usize::MAX);
+            let below = index(ceiling.abs_diff(*number));
             row[if *number > ceiling { 0 } else { below + 1 }] += 1;
         }
-        row[last] += u32::try_from(block.len() - len).unwrap_or(u32::MAX);
+        row[last] += codes(block.len() - len);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::bounding::BoundedContributions;
 use crate::control::{Control, Tally, WEIGHING};
 use crate::memory::Array;
 use crate::parallel;
+use crate::widths::clipped;
 
 /// Codes below this are summed by each thread for itself: codes grow with first appearance, so the frequent items are
 /// among them, and their contributions need not be put into buckets.
@@ -125,7 +126,8 @@ impl WeightHistogram {
             }
             for &user in &part.large {
                 let items = contributions.kept_items(user);
-                let weight = weight(u32::try_from(items.len()).unwrap_or(u32::MAX));
+                // Users of more items give less to each.
+                let weight = weight(clipped(items.len()));
                 for item in items {
                     add(low, high, *item as usize, weight);
                 }

@@ -100,6 +100,7 @@ impl Mad {
     #[expect(clippy::cast_possible_truncation, reason = "a fraction")]
     fn cut(self, loose: u64) -> u64 {
         let beyond = u128::from(loose.saturating_sub(self.limit)) << CUT_BITS;
+        // Otherwise: without weight nothing is cut off.
         beyond.checked_div(loose.into()).unwrap_or(0) as u64
     }
 }

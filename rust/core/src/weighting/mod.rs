@@ -90,6 +90,15 @@ impl Weighting {
         }
     }
 
+    /// Whether the weights of parts of the users add up to those of all: no user's weights depend on another user.
+    #[must_use]
+    pub fn adds_up(self) -> bool {
+        match self {
+            Self::Count | Self::EqualL1 | Self::EqualL2 => true,
+            Self::PolicyL1(_) | Self::PolicyL2(_) | Self::Greedy(_) | Self::Mad(_) => false,
+        }
+    }
+
     /// The most items whose weights one user of at most `bound` items can move.
     #[must_use]
     pub fn changed_items(self, bound: L0Bound) -> f64 {
@@ -104,7 +113,12 @@ impl Weighting {
         let weight = self.weight(k);
         match self {
             Self::PolicyL1(_) => weight,
-            _ => weight - weight % quantum.max(1),
+            Self::Count
+            | Self::EqualL1
+            | Self::EqualL2
+            | Self::PolicyL2(_)
+            | Self::Greedy(_)
+            | Self::Mad(_) => weight - weight % quantum.max(1),
         }
     }
 }

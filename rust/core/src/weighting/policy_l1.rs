@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::order::Visits;
 use super::{UNIT, WeightHistogram};
 use crate::Result;
+use crate::widths::index;
 
 /// Equal raises up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +131,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
         let (slots, cutoff) = (&mut self.slots, self.cutoff);
         loop {
             let before = self.open.len();
+            // Otherwise: no item is open, and none is filled.
             let share = left.checked_div(before as u64).unwrap_or(0);
             self.open.retain(|item| {
                 let slot = &mut slots[*item as usize];
@@ -154,7 +156,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
         let slots = &self.slots;
         self.turns.clear();
         self.turns.extend(self.open.iter().map(|item| slots[*item as usize].turn));
-        let at = usize::try_from(rest).unwrap_or(usize::MAX).min(self.turns.len() - 1);
+        let at = index(rest).min(self.turns.len() - 1);
         *self.turns.select_nth_unstable(at).1
     }
 

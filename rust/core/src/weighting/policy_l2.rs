@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order::Visits;
 use super::{FRACTION_BITS, UNIT, WeightHistogram};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Straight steps towards a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,8 @@ impl PolicyL2 {
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(size_of::<u64>())?;
         let codes = visits.contributions.vocabulary().code_bound();
-        let grid_bits = grid_bits(self.cutoff, visits.contributions.bound()).unwrap_or(0);
+        let grid_bits = grid_bits(self.cutoff, visits.contributions.bound())
+            .ok_or(Error::Internal("a cutoff whose gaps do not fit 63 bits"))?;
         let mut descent = Descent {
             cutoff: self.cutoff << grid_bits,
             budget: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),

@@ -29,7 +29,8 @@ impl TiltedHistogram {
     /// All weights zero; `cap` gives the largest weight (at most one unit) of a user from its number of items.
     pub(crate) fn new(contributions: &BoundedContributions, cap: impl Fn(usize) -> u64) -> Self {
         let users = 0..contributions.users();
-        let cap = |user| u32::try_from(cap(contributions.kept_items(user).len())).unwrap_or(u32::MAX);
+        // Otherwise: more than a unit, which no publication allows; the user gives nothing.
+        let cap = |user| u32::try_from(cap(contributions.kept_items(user).len())).unwrap_or(0);
         let codes = contributions.vocabulary().code_bound();
         Self { sums: (0..codes).map(|_| AtomicU64::new(0)).collect(), caps: users.map(cap).collect() }
     }
@@ -81,10 +82,11 @@ impl TiltedHistogram {
 }
 
 /// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared factors; 0 if that is 0.
+#[expect(clippy::cast_possible_truncation, reason = "the root of 128 bits has 64")]
 pub(super) fn scale(squares: u64) -> u64 {
     let square = 1_u128 << (2 * (super::FRACTION_BITS + SCALE_BITS));
-    let root = square.checked_div(squares.into()).unwrap_or(0).isqrt();
-    u64::try_from(root).unwrap_or(0)
+    // Otherwise: without factors there are no weights to scale.
+    square.checked_div(squares.into()).unwrap_or(0).isqrt() as u64
 }
 
 /// floor(factor scale / 2^10), but at most the cap.

@@ -7,6 +7,7 @@ use crate::contributions::{
     Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
 };
 use crate::random::Digest;
+use crate::widths::codes;
 
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();
@@ -51,7 +52,7 @@ impl<'a> Packer<'a> {
             let place = &mut self.places[item as usize];
             if *place == 0 {
                 self.dictionary.push(item);
-                *place = u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX);
+                *place = codes(self.dictionary.len());
             }
             push_integer((*place - 1).into(), &mut self.body);
         }

@@ -104,6 +104,7 @@ fn check(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::File`] for other extensions.
 pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
+    // Otherwise: no name, and so no extension.
     let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     for compression in [".gz", ".zst"] {
         if let Some(stem) = name.strip_suffix(compression) {

@@ -73,21 +73,23 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
     let (plan, positions) = Plan::new(footer.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    // Otherwise: the types as they are in the file.
     let metadata = faster(&footer, &positions).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
     let shared = Shared { input, held, source, metadata, mask, positions: positions.projected(), instants };
-    let (tasks, bytes) = parts(&Arc::new(shared));
+    let (tasks, bytes) = parts(&Arc::new(shared))?;
     Ok(Opened { plan, bytes: Some(bytes), tasks })
 }
 
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
-fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
+fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
     for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
         let group_bytes: u64 =
             needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
-        let rows = usize::try_from(metadata.num_rows()).unwrap_or_default();
+        let rows = usize::try_from(metadata.num_rows())
+            .map_err(|_| unreadable(file.input.name(), "a row group has a negative number of rows"))?;
         let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
         let pieces = if flat { (rows / PART).max(1) } else { 1 };
         for piece in 0..pieces {
@@ -99,7 +101,7 @@ fn parts(file: &Arc<Shared>) -> (Vec<Box<dyn Task + Send>>, u64) {
             bytes += work;
         }
     }
-    (tasks, bytes)
+    Ok((tasks, bytes))
 }
 
 /// The column chunks of a row group that are read.

@@ -29,7 +29,7 @@ struct Rectangle {
 
 /// Whether one round of this noise and threshold satisfies (`epsilon`, `delta`)-DP for users of at most `bound` items.
 ///
-/// `weighting` must have L2 norm at most 1 (`EqualL2`), or be `Count` or `PolicyL2`.
+/// Weightings without a known [`Norm`] hold never.
 ///
 /// # Contract
 /// `true` is certified in real numbers; `false` says that it fails or could not be certified.
@@ -44,7 +44,10 @@ pub fn single_round_holds(
         return false;
     };
     let d0 = bound.get();
-    let context = Context { round, sigma, weighting, bound: d0, epsilon, delta };
+    let Ok(norm) = Norm::of(weighting) else {
+        return false;
+    };
+    let context = Context { round, sigma, weighting, norm, bound: d0, epsilon, delta };
     // No novel item: the plain Gaussian mechanism.
     if delta_upper(epsilon, context.largest_shift(0, d0)) > delta
         || !novel_items_within(round.noise, weighting, bound, round.threshold, delta)
@@ -105,7 +108,7 @@ fn proposal(
     noise_delta: f64,
     threshold_delta: f64,
 ) -> Result<Noisy> {
-    let sigma = scaled_by_norm(smallest_sigma(epsilon, noise_delta)?, weighting, bound);
+    let sigma = Norm::of(weighting)?.scale(smallest_sigma(epsilon, noise_delta)?, bound);
     let noise = Noise::Gaussian { sigma };
     let threshold = smallest_threshold(noise, weighting, bound, threshold_delta)?;
     Ok(Noisy { noise, threshold })
@@ -143,6 +146,7 @@ struct Context {
     round: Noisy,
     sigma: f64,
     weighting: Weighting,
+    norm: Norm,
     bound: u32,
     epsilon: f64,
     delta: f64,
@@ -167,14 +171,12 @@ impl Context {
 
     /// An upper bound of the shift of the shared items, in standard deviations: at least `novel` of at most `items`.
     fn largest_shift(&self, novel: u32, items: u32) -> f64 {
-        if let Weighting::PolicyL2(policy) = self.weighting {
-            return self.largest_shift_of_policy(policy, novel, items);
-        }
         let shared = Interval::integer(items.saturating_sub(novel).into());
-        let norm = match self.weighting {
-            Weighting::Count => shared.sqrt(),
+        let norm = match self.norm {
+            Norm::Policy(policy) => return self.largest_shift_of_policy(policy, novel, items),
+            Norm::Whole => shared.sqrt(),
             // k w_k^2 <= 1, so (k - t) w_k^2 <= (k - t) / k.
-            _ => (shared / Interval::integer(items.into())).sqrt(),
+            Norm::Equal => (shared / Interval::integer(items.into())).sqrt(),
         };
         if items <= novel { 0.0 } else { (norm / Interval::point(self.sigma)).hi() }
     }
@@ -190,12 +192,38 @@ impl Context {
     }
 }
 
-/// The most L2 norm that one user has, in units of weight.
-fn scaled_by_norm(sigma: f64, weighting: Weighting, bound: L0Bound) -> f64 {
-    match weighting {
-        Weighting::Count => mul_up(sigma, sqrt_up(f64::from(bound.get()))),
-        Weighting::PolicyL2(policy) => mul_up(sigma, policy.norm().hi()),
-        _ => sigma,
+/// The L2 norm of one user's weights, as far as the proof of one round knows it.
+#[derive(Debug, Clone, Copy)]
+enum Norm {
+    /// A whole unit for each of its items: the root of their number.
+    Whole,
+    /// The same for each of its items: at most 1.
+    Equal,
+    /// At most 1 and the slack of a policy.
+    Policy(PolicyL2),
+}
+
+impl Norm {
+    /// # Errors
+    /// [`Error::Internal`] for a weighting of which the proof says nothing. A new weighting is one of these until it is proved.
+    fn of(weighting: Weighting) -> Result<Self> {
+        match weighting {
+            Weighting::Count => Ok(Self::Whole),
+            Weighting::EqualL2 => Ok(Self::Equal),
+            Weighting::PolicyL2(policy) => Ok(Self::Policy(policy)),
+            Weighting::EqualL1 | Weighting::PolicyL1(_) | Weighting::Greedy(_) | Weighting::Mad(_) => {
+                Err(Error::Internal("one Gaussian round has no proof for this weighting"))
+            }
+        }
+    }
+
+    /// `sigma` times the norm, rounded up.
+    fn scale(self, sigma: f64, bound: L0Bound) -> f64 {
+        match self {
+            Self::Whole => mul_up(sigma, sqrt_up(f64::from(bound.get()))),
+            Self::Equal => sigma,
+            Self::Policy(policy) => mul_up(sigma, policy.norm().hi()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::threshold::Noisy;
-use crate::weighting::PolicyL2;
+use crate::weighting::{Greedy, Mad, PolicyL1, PolicyL2};
 
 fn bound(d0: u64) -> L0Bound {
     L0Bound::new(d0).unwrap()
@@ -123,6 +123,24 @@ fn divergence(round: Noisy, weighting: Weighting, epsilon: f64, k: u32, novel: u
 fn laplace_weightings_are_not_gaussian_rounds() {
     let round = Noisy { noise: Noise::Laplace { scale: 1.0 }, threshold: Threshold::from_units(1 << 40) };
     assert!(!single_round_holds(round, Weighting::EqualL1, bound(1), 1.0, 1e-5));
+}
+
+#[test]
+fn a_weighting_without_a_proof_is_not_taken_for_one_of_norm_one() {
+    let generous =
+        Noisy { noise: Noise::Gaussian { sigma: 50.0 }, threshold: Threshold::from_units(1 << 42) };
+    assert!(single_round_holds(generous, Weighting::EqualL2, bound(9), 1.0, 1e-5));
+    let cutoff = 4 * UNIT;
+    let unproved = [
+        Weighting::EqualL1,
+        Weighting::PolicyL1(PolicyL1 { cutoff, passes: 1 }),
+        Weighting::Greedy(Greedy { cutoff }),
+        Weighting::Mad(Mad { limit: cutoff, most: 9, norm: Mad::NORM }),
+    ];
+    for weighting in unproved {
+        assert!(!single_round_holds(generous, weighting, bound(9), 1.0, 1e-5), "{weighting:?}");
+        assert!(matches!(calibrate_single_round(weighting, bound(9), 1.0, 1e-5), Err(Error::Internal(_))));
+    }
 }
 
 proptest! {

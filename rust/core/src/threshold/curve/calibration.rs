@@ -66,6 +66,7 @@ pub fn l2_curves(
     delta: f64,
     shares: &[f64],
 ) -> Result<Vec<CurveSpec>> {
+    // Otherwise: no rounds, for which there is no curve.
     let last = shares.last().copied().unwrap_or(1.0);
     let contribution = weighting.weight(bound.get());
     let smallest = shares.iter().copied().fold(last, f64::min);

@@ -12,6 +12,7 @@ use super::region::{Point, point_for};
 use super::table::Constraint;
 use crate::Result;
 use crate::rounding::{Interval, mul_down};
+use crate::widths::index;
 
 /// Changes of up to so many quanta are bounded by the slope.
 pub(super) const LOCAL: usize = 4;
@@ -58,7 +59,7 @@ impl Continuous {
         let square = (Interval::integer(quantum.into()) / Interval::integer(norm.into())).square();
         let (one, order) = (Interval::ONE, Interval::point(alpha) - Interval::ONE);
         let (r, d) = (Interval::point(first.divergence) * square, Interval::point(last.delta) * square);
-        let span = usize::try_from(norm / quantum).unwrap_or(usize::MAX).saturating_add(1);
+        let span = index(norm / quantum).saturating_add(1);
         let fits = quantum.is_power_of_two() && span > START && (order * r).hi() <= 0.25 && last.delta < 1.0;
         let start = start(alpha, r, d, quantum);
         if !fits || start == 0 {
@@ -151,6 +152,7 @@ fn start(alpha: f64, r: Interval, d: Interval, quantum: u64) -> u128 {
         (Interval::point(alpha) * Interval::point(t) * d * bent(alpha - 2.0, ratio)).hi()
     };
     let fraction = (0..64).map(|halvings| 2_f64.powi(-halvings)).find(|t| cost(*t) <= r.lo());
+    // Otherwise: a start of 0, which is refused.
     let gamma = (Interval::point(fraction.unwrap_or(0.0)) * d / Interval::integer(36)).lo();
     let quanta = quantum as f64;
     let factor = mul_down(gamma, 2_f64.powi(127) / (quanta * quanta) * 2.0) as u128;

@@ -216,6 +216,7 @@ impl Curve {
             Shape::Lines { start } if at == 0 => Some(start * beyond * beyond),
             Shape::Lines { .. } => {
                 let here = entry(at).or_else(|| self.words.last().copied())?;
+                // Otherwise: the curve stays at the last entry.
                 let next = entry(at + 1).unwrap_or(here);
                 // Entries are multiples of the quantum, so that nothing is rounded here.
                 Some(here + (next - here) / u128::from(self.quantum) * beyond)

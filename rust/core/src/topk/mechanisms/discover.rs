@@ -108,4 +108,8 @@ impl TopKMechanism for Discover {
     fn is_ordered(&self) -> bool {
         self.ordered
     }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }

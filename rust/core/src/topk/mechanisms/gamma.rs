@@ -56,10 +56,15 @@ impl TopKMechanism for Gamma {
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         true
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
 }
 
 /// A listed item with its noisy count, which is cut off at the ends of `i64`.
 pub(super) fn noisy_pick(position: usize, noisy: i128) -> Pick {
     let end = if noisy < 0 { i64::MIN } else { i64::MAX };
+    // Otherwise: as promised above.
     Pick { place: Place::Listed(position), noisy: Some(i64::try_from(noisy).unwrap_or(end)) }
 }

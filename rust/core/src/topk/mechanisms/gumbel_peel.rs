@@ -61,6 +61,14 @@ impl TopKMechanism for GumbelPeel {
         let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }
 
 /// The epsilon of each of `picks` exponential mechanisms that together meet `privacy`, rounded down.

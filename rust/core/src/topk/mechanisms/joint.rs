@@ -44,4 +44,12 @@ impl TopKMechanism for Joint {
         let ranks = Sequences::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }

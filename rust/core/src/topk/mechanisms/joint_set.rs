@@ -55,4 +55,8 @@ impl TopKMechanism for JointSet {
     fn is_ordered(&self) -> bool {
         false
     }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }

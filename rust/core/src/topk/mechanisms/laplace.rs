@@ -55,6 +55,10 @@ impl TopKMechanism for LaplaceTopK {
     fn has_free_counts(&self, parameters: &Parameters) -> bool {
         of_all_counts(parameters).is_some_and(|moved| moved <= of_the_picked(parameters))
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
 }
 
 /// By how much one user changes all counts together, if users are bounded.

@@ -27,6 +27,7 @@ pub struct LimitDomain {
 
 impl LimitDomain {
     fn candidates(self, k: u32) -> Result<u32> {
+        // Otherwise: the default, as documented.
         let candidates = self.candidates.unwrap_or(k.saturating_mul(10));
         if candidates < k {
             let fix = "look at more counts than you ask for";
@@ -74,7 +75,7 @@ impl TopKMechanism for LimitDomain {
         calibration: &TopKCalibration,
         key: &ReleaseKey,
     ) -> Vec<Pick> {
-        let candidates = calibration.candidates.map_or(k, |n| usize::try_from(n).unwrap_or(k));
+        let candidates = calibration.candidates.map_or(k, |n| n as usize);
         let held = counts.counts.iter().filter(|count| **count > 0).count();
         let limited = candidates.min(held);
         if limited == 0 {
@@ -82,7 +83,9 @@ impl TopKMechanism for LimitDomain {
         }
         // Items that nobody holds are not in the data; the last count is 0 then.
         let whole = Ranking::new(counts, (candidates + 1).min(counts.counts.len()), 0);
+        // Otherwise: there are no more items, and nobody holds the next one.
         let last = whole.top().get(candidates).copied().unwrap_or(0).max(0);
+        // Otherwise: no threshold was calibrated, and nothing is above it.
         let stop = last.saturating_add(calibration.threshold.unwrap_or(i64::MAX));
         let mut competing = whole.top()[..limited].to_vec();
         competing.push(stop);
@@ -93,6 +96,14 @@ impl TopKMechanism for LimitDomain {
 
     fn finds_domain(&self) -> bool {
         true
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
     }
 }
 

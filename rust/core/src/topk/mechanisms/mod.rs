@@ -58,22 +58,18 @@ pub trait TopKMechanism {
         key: &ReleaseKey,
     ) -> Vec<Pick>;
 
-    /// Whether the mechanism finds the items itself.
+    /// Whether the mechanism finds the items itself. If not, it is refused without a public list.
     fn finds_domain(&self) -> bool {
         false
     }
 
     /// Whether the order of the items is part of the answer.
-    fn is_ordered(&self) -> bool {
-        true
-    }
+    fn is_ordered(&self) -> bool;
 
     /// Whether the mechanism needs the count of every item, also of those that nobody holds: it draws noise for each.
-    fn needs_every_count(&self) -> bool {
-        false
-    }
+    fn needs_every_count(&self) -> bool;
 
-    /// Whether noisy counts of the items come at no further cost.
+    /// Whether noisy counts of the items come at no further cost. If not, they are refused at that price.
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         false
     }

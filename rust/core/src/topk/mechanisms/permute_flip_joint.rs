@@ -45,4 +45,12 @@ impl TopKMechanism for PermuteFlipJoint {
         let sequences = Sequences::new(&ranking, calibration.rate);
         picks(&ranking, &flip_sequences(&sequences, &mut Coins::new(key, Purpose::TopK, 0)))
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }

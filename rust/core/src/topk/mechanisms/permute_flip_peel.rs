@@ -47,4 +47,12 @@ impl TopKMechanism for PermuteFlipPeel {
         let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &flip_and_peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
     }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
 }

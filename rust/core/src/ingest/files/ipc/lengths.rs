@@ -143,7 +143,7 @@ impl<R: Read + Seek> Source<'_, R> {
                 continue;
             }
             let Some(prefix) = self.bytes(start, PREFIX)? else { return Ok(false) };
-            let claim = prefix.try_into().map_or(0, i64::from_le_bytes);
+            let Ok(claim) = prefix.try_into().map(i64::from_le_bytes) else { return Ok(false) };
             if claim > 0 && !is_possible(claim.unsigned_abs(), length) {
                 return Ok(false);
             }

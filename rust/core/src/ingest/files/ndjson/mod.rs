@@ -62,6 +62,7 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
         for ((seen, value), name) in types.iter_mut().zip(&record.values).zip(names) {
             if let Some(value) = value {
                 let here = column::type_of(value);
+                // Otherwise: nothing was seen yet.
                 let both = column::unify(seen.take().unwrap_or(DataType::Null), here);
                 *seen = Some(both.ok_or_else(|| lines.mismatch(name))?);
             }
@@ -119,6 +120,7 @@ fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<u
     for row in 0..BATCH {
         let Some(record) = lines.next(names, false)? else { return Ok(row) };
         for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
+            // Otherwise: a name that is missing is null.
             if !column.push(value.unwrap_or(Value::Null)) {
                 return Err(lines.mismatch(name));
             }
@@ -152,6 +154,7 @@ impl Lines {
             self.number += 1;
             let line = self.line.trim_ascii();
             let line =
+                // Otherwise: no mark at the beginning.
                 if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
             if !line.is_empty() {
                 return record::parse(line, names, list).map(Some).map_err(|()| self.malformed());

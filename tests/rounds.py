@@ -1,0 +1,145 @@
+"""The rounds of every mechanism in plain Python, from its report, to compare releases with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+import dpsel
+from dpsel import _core
+from reference import adaptive, curves, prf, sequential, steered
+from reference import mechanisms as reference
+from reference.noise import UNIT, at_least, noise
+from support import evidence_round, report_of, select, table
+
+WEIGHTS = {
+    "count": reference.count_weight,
+    "equal_l1": reference.l1_weight,
+    "equal_l2": reference.l2_weight,
+    "policy_l2": reference.l2_weight,
+    "mad": reference.l2_weight,
+}
+POLICIES = {
+    "policy_l1": sequential.descent_l1,
+    "policy_l2": sequential.descent_l2,
+    "mad": adaptive.adaptive,
+}
+
+
+@dataclass(frozen=True)
+class Past:
+    """What earlier rounds have shown: items that they took out, and factors of the others."""
+
+    gone: frozenset = frozenset()
+    factors: dict | None = None
+
+
+def rounds_of(release) -> list[dict]:
+    return report_of(release)["calibration"]["rounds"]
+
+
+@cache
+def shipped(mechanism, privacy, bound: int) -> tuple[list[dict], list[list[int]]]:
+    """The rounds of a mechanism, and the table of each."""
+    rounds = rounds_of(select(table([]), privacy=privacy, max_items_per_user=bound, mechanism=mechanism))
+    return rounds, [_core.curve_words(json.dumps(each)) if "curve" in each else [] for each in rounds]
+
+
+def is_greedy(mechanism) -> bool:
+    return isinstance(mechanism, dpsel.GreedyFrequency | dpsel.UnitGreedy)
+
+
+def quantum_of(round_: dict) -> int:
+    """What contributions are multiples of."""
+    return round_["quantum"] if "curve" in round_ and not curves.is_continuous(round_["curve"]) else 1
+
+
+def look_of(round_: dict) -> adaptive.Look | None:
+    """The round's look, if that is what it is for."""
+    if "abandon" not in round_ or "share" in round_:
+        return None
+    return adaptive.Look(round_["noise"]["sigma"], round_["abandon"], round_["course"], round_["aim"])
+
+
+def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, bound: int, key: bytes) -> dict:
+    """The weights of a round after any past, in integer units; items are (type, value)."""
+    weighting, quantum = rounds[number]["weighting"], quantum_of(rounds[number])
+    if is_greedy(mechanism):
+        left = [(user, item) for user, item in rows if (type(item), item) not in past.gone]
+        ordered = sequential.preferred(left, bound, key, mechanism.prior)
+        return sequential.greedy(ordered, weighting["greedy"]["cutoff"], key)
+    sets = {user: items - past.gone for user, items in reference.sets_of(rows).items()}
+    bounded = reference.bound(sets, bound, key)
+    if "share" in rounds[number]:
+        caps = evidence_round(rounds[-1]).caps
+        held = {user: items for user, items in bounded.items() if items}
+        factors = {
+            item: (past.factors or {}).get(item, steered.FULL) for kept in held.values() for item in kept
+        }
+        return steered.histogram(held, {u: steered.cap_of(len(held[u]), caps) for u in held}, factors)
+    if isinstance(weighting, str):
+        return reference.histogram(bounded, lambda k: WEIGHTS[weighting](k) // quantum * quantum)
+    ((name, parameters),) = weighting.items()
+    if past.factors is not None:
+        return adaptive.adaptive(bounded, parameters, key, past.factors)
+    return POLICIES[name](bounded, parameters | {"max_items": bound, "quantum": quantum}, key)
+
+
+def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[Past]]:
+    """The released items with their noisy weights (None without noise), and the past of each round."""
+    rounds, tables = shipped(mechanism, privacy, bound)
+    sets = reference.sets_of(rows)
+    if "share" in rounds[0]:
+        evidence, factors = [evidence_round(each) for each in rounds], []
+        found = steered.select(reference.bound(sets, bound, key), evidence, key, factors_of_rounds=factors)
+        return found, [Past(factors=each) for each in factors]
+    items = set().union(*sets.values())
+    released, pasts, past = {}, [], Past()
+    for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
+        pasts.append(past)
+        sums = histogram(mechanism, rounds, number, rows, past, bound, key)
+        if look := look_of(each):
+            factors = adaptive.looked_at(items, sums, look, number, key)
+            past = Past(frozenset(item for item in items if factors[item] == 0), factors)
+            continue
+        out = decide(each, words, sums, number, key)
+        released |= {item[1]: noisy for item, noisy in out.items()}
+        past = Past(past.gone | out.keys(), past.factors)
+    return released, pasts
+
+
+def decide(round_: dict, words: list[int], sums: dict, number: int, key: bytes) -> dict:
+    """What a round releases of the items with some weight."""
+    out = {}
+    for item, total in sums.items():
+        word = prf.noise_word(key, number, item[1])
+        if "curve" in round_:
+            if total > 0 and word < curves.words_at(round_, words, total):
+                out[item] = None
+            continue
+        kind, scale = round_["noise"]["kind"], round_["noise"].get("sigma") or round_["noise"]["scale"]
+        if at_least(kind, round_["threshold"] - total, scale, word):
+            noisy = total + noise(kind, scale, word)
+            steps = isinstance(round_["weighting"], dict)
+            past = noisy - round_["threshold"]
+            out[item] = round_["threshold"] + past // reference.STEP * reference.STEP if steps else noisy
+    return out
+
+
+def usual_weight(round_: dict, items: int) -> int:
+    """What a user gives to each of so many items, if all are as popular."""
+    weighting = round_["weighting"]
+    if isinstance(weighting, dict) and "policy_l1" in weighting:
+        passes = weighting["policy_l1"]["passes"]
+        return passes * -(-(UNIT // passes) // items)
+    name = weighting if isinstance(weighting, str) else next(iter(weighting))
+    return WEIGHTS[name](items) // quantum_of(round_) * quantum_of(round_)
+
+
+def usual_total(round_: dict, users: int, items: int) -> int:
+    """The weight of an item of so many users, each with so many items that are as popular."""
+    if "greedy" in round_["weighting"]:
+        # Every user gives its unit to one of its items.
+        return users // items * UNIT
+    return users * usual_weight(round_, items)
