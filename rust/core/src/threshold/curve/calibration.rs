@@ -25,6 +25,10 @@ const CONTINUOUS_QUANTA_TO_HALF: f64 = 8_000.0;
 const FARTHEST_HALF: f64 = 8_000.0;
 const FARTHEST_WHOLE_HALF: f64 = 32_000.0;
 
+/// The largest delta for which continuous curves have a region. Beyond the bottom they spend divergence alone; where delta is
+/// large, this is little, and they would rise much later than with one point.
+const MOST_REGION_DELTA: f64 = 1e-3;
+
 /// The L1 curve that is (`epsilon`, `delta`)-DP for weights of L1 norm at most 1 in multiples of the quantum.
 ///
 /// # Errors
@@ -113,6 +117,9 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
     let half = approximate_half(epsilon, delta, 1.0);
     if half > FARTHEST_HALF {
         return Err(too_long(FARTHEST_HALF));
+    }
+    if delta > MOST_REGION_DELTA {
+        return Ok(continuous(epsilon, delta, 1.0, norm)?.1);
     }
     let alpha = best_order(epsilon, delta, 1);
     let curve = CurveKind::L2ContinuousRegion { alpha, epsilon, delta, norm };

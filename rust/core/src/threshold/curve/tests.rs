@@ -49,6 +49,14 @@ fn known_answers_of_single_rounds() {
 }
 
 #[test]
+fn continuous_curves_of_large_deltas_take_one_point() {
+    let curve = l2_continuous_curve(1.0, 0.9, UNIT).unwrap();
+    assert!(matches!(curve.curve, CurveKind::L2Continuous { .. }) && weight(curve.half) < 1.1);
+    let curve = l2_continuous_curve(1.0, 1e-3, UNIT).unwrap();
+    assert!(matches!(curve.curve, CurveKind::L2ContinuousRegion { .. }));
+}
+
+#[test]
 fn known_answers() {
     let spec = l2_rounds(1.765, 4.96e-5, 100, &[1.0])[0];
     let curve = Curve::of(spec.curve, spec.quantum).unwrap();
