@@ -74,12 +74,8 @@ class Budget(Generic[Kind]):
         from dpsel._request import checked_privacy
 
         checked_privacy(total)
-        checked_neighbours(neighbours)
-        if neighbours == "any":
-            raise InvalidParameterError(
-                'a budget is for users who are added, removed or replaced, got neighbours="any"; keep one '
-                'with neighbours="add_remove", from which such calls can be paid'
-            )
+        # Calls for neighbours="any" are paid from a budget for adding and removing.
+        checked_neighbours(neighbours, ("add_remove", "swap"))
         self._total = total
         self._neighbours: Neighbours = neighbours
         self._spent = dict.fromkeys(_amounts(total), Fraction(0))

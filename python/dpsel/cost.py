@@ -22,6 +22,8 @@ from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dpsel.accounting import Privacy
     from dpsel.typing import NeighboursOfCounts
 
@@ -95,11 +97,11 @@ class Cost:
         return f"{self.items}{counts}, for {NEIGHBOURS[self.neighbours]}"
 
 
-def checked_neighbours(neighbours: object) -> None:
-    """Refuse a kind of neighbours that costs are not known for."""
-    if not isinstance(neighbours, str) or neighbours not in NEIGHBOURS:
+def checked_neighbours(neighbours: object, known: Collection[str] = NEIGHBOURS) -> None:
+    """Refuse a kind of neighbours that is not known here."""
+    if not isinstance(neighbours, str) or neighbours not in known:
         raise InvalidParameterError(
-            f"neighbours must be one of {', '.join(map(repr, NEIGHBOURS))}, got {neighbours!r}; "
+            f"neighbours must be one of {', '.join(map(repr, known))}, got {neighbours!r}; "
             "most guarantees are for adding or removing a user"
         )
 

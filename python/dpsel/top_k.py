@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         FileFormat,
         IntoContributions,
         LazyTable,
+        Neighbours,
+        NeighboursOfCounts,
         Pair,
         Progress,
         Relation,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.top_k import PublishedCounts
-    from dpsel.typing import NeighboursOfCounts
     from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.typing import NeighboursOfCounts
 
 __all__ = ["TopKPlan", "plan_top_k"]
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::widths::clipped;
 use crate::{Error, Result};
 
 /// Threads, memory limit and progress of one job. Cloning shares the progress.
@@ -61,6 +62,7 @@ impl Progress {
     }
 
     fn rise_to(&self, done: u64) {
+        // Otherwise: the total is not known yet, and nothing limits what is done.
         let most = self.total().checked_sub(1).unwrap_or(u64::MAX);
         self.done.fetch_max(done.min(most), Ordering::Relaxed);
     }
@@ -74,8 +76,8 @@ impl Progress {
     fn show_phase(&self) {
         let unit = self.unit.load(Ordering::Relaxed);
         let (over, within) = (self.over.load(Ordering::Relaxed), self.within.load(Ordering::Relaxed));
-        let part = u128::from(unit) * u128::from(within.min(WHOLE)) / u128::from(WHOLE);
-        self.rise_to(unit.saturating_mul(over + 1).saturating_add(u64::try_from(part).unwrap_or(unit)));
+        let part = clipped(u128::from(unit) * u128::from(within.min(WHOLE)) / u128::from(WHOLE));
+        self.rise_to(unit.saturating_mul(over + 1).saturating_add(part));
     }
 }
 
@@ -182,8 +184,7 @@ impl Tally<'_> {
     /// Record more of the whole as done.
     pub(crate) fn add(&self, part: usize) {
         let share = u128::from(self.share) * part as u128 / u128::from(self.whole);
-        let share = u64::try_from(share).unwrap_or(self.share);
-        self.progress.within.fetch_add(share, Ordering::Relaxed);
+        self.progress.within.fetch_add(clipped(share), Ordering::Relaxed);
         self.progress.show_phase();
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn replaced(py: Python<'_>, error: PyErr, position: &str) -> PyErr {
 
 /// The name of the class of an exception, if it is a plain name.
 fn class_name(py: Python<'_>, error: &PyErr) -> String {
+    // Otherwise: no name, which is said below.
     let name = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let is_plain = name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_plain && !name.is_empty() { name } else { "an exception".into() }

@@ -194,6 +194,7 @@ fn no_user(user: &Bound<'_, PyAny>, position: u64) -> PyErr {
     let missing = missing.as_ref().ok().filter(|_| !user.is_none()).and_then(|name| name.to_str().ok());
     to_python(Error::Data {
         source_name: "the pairs".into(),
+        // Otherwise: it is `None`.
         what: format!("the user is {} at position {position}", missing.unwrap_or("None")),
         fix: "every row needs a user, because the guarantee is per user; drop or name them",
     })

@@ -238,6 +238,7 @@ impl TopKRequest {
         let mut calibration = self.mechanism.as_mechanism().calibrate(&self.parameters())?;
         // So many of the published counts one user changes at most. Proof: docs/algorithms/published_counts.md.
         let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
+        // Otherwise: nothing bounds a user, who may change every published count.
         let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
         (calibration.counts_rate, calibration.counts_square_rate) = self.noise_of_counts(changed)?;
         Ok(calibration)

@@ -55,7 +55,7 @@ impl Seen {
                 input.name(),
                 "it is a pipe that was named before, and a pipe can be read once; name it once",
             )),
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 }

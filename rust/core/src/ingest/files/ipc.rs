@@ -91,6 +91,7 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     };
     let (plan, positions) = Plan::new(&opened?.schema, columns, &source)?;
     let bytes = size.or(held.as_ref().map(|held| held.bytes().len() as u64));
+    // Otherwise: a pipe, whose bytes are counted as they come and not at the end.
     let task = IpcFile { input, held, source, positions, bytes: bytes.unwrap_or_default() };
     Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
 }

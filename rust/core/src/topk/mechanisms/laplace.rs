@@ -22,6 +22,7 @@ pub struct LaplaceTopK {}
 
 impl TopKMechanism for LaplaceTopK {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
+        // Otherwise: nothing bounds a user, so that the picked ones alone do.
         let moved = of_all_counts(parameters).unwrap_or(u64::MAX).min(of_the_picked(parameters));
         TopKCalibration::new(div_down(parameters.pure_epsilon(), at_least(moved)), 1)
     }
