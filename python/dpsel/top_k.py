@@ -110,8 +110,9 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
         domain: The items that can be picked, a public list; items of it that nobody holds have count 0,
             and rows of other items do not matter, to the limit neither. They have the type of the column,
-            or are text that is written like its values (``"12"``, ``"2024-01-31"``). Without it the items of
-            the data are secret, which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
+            or are text that is written like its values (``"12"``, ``"2024-01-31"``). They come back in the
+            column's type, or as they were given where the source declares none. Without it the items of the
+            data are secret, which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: A budget publishes noisy counts of the items, on top of ``privacy``: Laplace noise for
             ``PureDP``, Gaussian noise (of about the root of k instead of k) for ``ZCDP``, the smaller one for

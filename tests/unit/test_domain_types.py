@@ -57,6 +57,8 @@ SOURCES = {
     "ndjson": file("rows.ndjson"),
     "pairs": lambda _, data: [(user, item) for user, item in zip(*data.to_pydict().values(), strict=True)],
 }
+#: Their types are those of values, so items come back as they were given.
+UNTYPED = {"ndjson", "pairs"}
 OTHERS = [str(number) for number in range(1000, 1600)]
 
 
@@ -65,7 +67,7 @@ def test_texts_are_cast_to_the_integers_of_every_source(name, tmp_path) -> None:
     """Uniformly drawn, the right item of 601 would come out once in 601 times."""
     data = SOURCES[name](tmp_path, table(12))
     release = top(data, ["12", *OTHERS])
-    assert release.to_pylist() == [12]
+    assert release.to_pylist() == (["12"] if name in UNTYPED else [12])
     integers = [12, *map(int, OTHERS)]
     assert release.report.to_json() == top(SOURCES[name](tmp_path, table(12)), integers).report.to_json()
     for wrong in (["012"], ["12.0"], [" 12"], [b"12"], [dt.date(1970, 1, 13)], [True]):
@@ -160,7 +162,33 @@ def test_composite_items_are_cast_column_by_column() -> None:
 @pytest.mark.parametrize("listed", [["12"], [12], [DAY]], ids=str)
 def test_data_without_values_fits_every_list(listed) -> None:
     """Nobody holds an item, and nobody knows of which type it would be."""
-    assert len(top([], listed)) == len(top(table(None, pa.null()), listed)) == 1
+    assert len(top(iter([]), listed)) == len(top(table(None, pa.null()), listed)) == 1
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_one_row_does_not_sway_the_types_of_the_answer(ordered, tmp_path) -> None:
+    """The values of an untyped source have a kind that depends on rows which are not released."""
+    listed = [str(number) for number in range(8, 13)]
+    given = {"k": 5, "ordered": ordered, "counts": dpsel.PureDP(epsilon=5.0)}
+    path = tmp_path / "rows.ndjson"
+
+    def shape_of(rows, source):
+        if source == "ndjson":
+            path.write_text("".join(json.dumps({"user": u, "item": item}) + "\n" for u, item in rows))
+        made = top(path if source == "ndjson" else iter(rows), listed, **given)
+        return pa.table(made.to_table()).schema, sorted(pa.table(made.to_table())["item"].to_pylist())
+
+    for source in sorted(UNTYPED):
+        nothing = shape_of([(1, None)], source)
+        assert nothing[1] == sorted(listed)
+        for row in (5, 12, "12"):
+            assert shape_of([(1, None), (2, row)], source) == nothing
+        frame = pd.DataFrame({"user": [1, 2], "item": pd.Series([None, 5], dtype="object")})
+        made = top(frame, listed, **given)
+        assert pa.table(made.to_table()).schema.field("item") == nothing[0].field("item")
+    # The order without ranks is that of the list's own values, not of the numbers that they stand for.
+    unordered = top([(1, 5)], listed, k=5).to_pylist() if not ordered else sorted(listed)
+    assert unordered == sorted(listed)
 
 
 def test_a_prior_is_cast_in_the_same_way() -> None:
