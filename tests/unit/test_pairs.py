@@ -150,6 +150,9 @@ def test_values_of_other_libraries_are_exactly_those_of_python(value, own):
 class NoOffset(dt.tzinfo):
     """Says nothing about any time; Python would take it for the time zone of this machine."""
 
+    def __repr__(self) -> str:
+        return "NoOffset()"
+
     def utcoffset(self, _when):
         return None
 
