@@ -74,7 +74,7 @@ def _csv(rows, path):
 #: Sources without declared types, of any values.
 FOUND = {
     "pairs": lambda rows, _path: iter(rows),
-    "groups": lambda rows, _path: [(user, [item]) for user, item in rows],
+    "groups": lambda rows, _path: iter([(user, [item]) for user, item in rows]),
     "pandas objects": lambda rows, _path: _objects(rows),
     "pandas lists": lambda rows, _path: _objects([(user, [item]) for user, item in rows]),
     "ndjson": _ndjson,

@@ -290,7 +290,7 @@ def test_every_kind_is_released_with_its_own_type(tmp_path) -> None:
 def test_parts_of_an_item_and_a_top_k_have_such_types_too() -> None:
     """Composite items settle each column; a top-k shares the way in and the way out."""
     for few in ([], [(1, (5, b"x"))], [(1, ("a", True))]):
-        release = select(few, item=["a", "b"], **SHAPED)
+        release = select(iter(few), item=["a", "b"], **SHAPED)
         assert released(release).schema == pa.schema({"a": pa.large_string(), "b": pa.large_string()})
     many = [(u, (7, dt.datetime(2024, 1, 1, tzinfo=dt.UTC))) for u in range(60)]
     release = select(many, item=["a", "b"], **SHAPED)

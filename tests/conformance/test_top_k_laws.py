@@ -17,6 +17,7 @@ from dpsel.auditing import _laws as laws
 from false_alarm import ALPHA
 from reference import topk
 from top_k_cases import CASES, NOISY
+from weak import WEAK
 
 DRAWS = 4000
 
@@ -146,6 +147,7 @@ def test_the_log_ratio_of_noisy_mechanisms(name, neighbours, sensitivity, bound)
     ("neighbours", "sensitivity"), [("add_remove", 1), ("swap", 1), ("any", 1), ("add_remove", 3), ("any", 2)]
 )
 @pytest.mark.parametrize("delta", [0.05, 1e-4])
+@WEAK
 def test_limit_domain_holds_epsilon_and_delta_on_all_neighbours(
     k, candidates, bound, neighbours, sensitivity, delta
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import dpsel
 from dpsel.exceptions import DataError, SchemaError
+from weak import WEAK
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=1e-6)
 PUBLIC = ["ale", "tea"]
@@ -167,6 +168,7 @@ def test_a_pyarrow_dictionary_is_one_again(index, values) -> None:
         assert table.join(select(table).items, keys="item", join_type="inner").num_rows == 600
 
 
+@WEAK
 def test_more_categories_than_the_index_type_numbers() -> None:
     """Two dictionaries of 100 items each: the width follows from the number of released items."""
     chunks = [

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is not s
 #: Seconds within which an interrupted call has to come back.
 PATIENCE = 5
 SCRIPT = """
+    import warnings
+    warnings.simplefilter("ignore", dpsel.WeakGuaranteeWarning)
     data = rows()
     def job():
         release = dpsel.select_partitions(data, user="user", item="item", **GENEROUS)
