@@ -3,6 +3,7 @@
     python tests/mutants/run.py                 all mutants, a table at the end
     python tests/mutants/run.py --sample 4      a few of them, other ones for every commit
     python tests/mutants/run.py "bound off"     those whose name contains the text
+    python tests/mutants/run.py --since REV     those that are not in that commit
     python tests/mutants/run.py --check         only that every patch still applies; builds nothing
 
 The copy lives in `target/mutants`; dependencies are built once and shared between mutants. Mutants of the
@@ -13,6 +14,7 @@ Exit code 1 if a mutant survives, 2 if a patch no longer applies or the unpatche
 from __future__ import annotations
 
 import argparse
+import ast
 import datetime as dt
 import os
 import random
@@ -191,9 +193,18 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
 
 
 def chosen(arguments: argparse.Namespace) -> list[Mutant]:
-    mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower()]
+    known = names_in(arguments.since) if arguments.since else set()
+    mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower() and m.name not in known]
     # Those of Python come first, while the extension in the copy is the unpatched one.
     return sorted(sampled(mutants, arguments.sample), key=lambda m: not m.in_python)
+
+
+def names_in(revision: str) -> set[str]:
+    """The names of the mutants of a commit."""
+    command = ["git", "-C", str(ROOT), "show", f"{revision}:tests/mutants/mutants.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = re.findall(r"^    Mutant\(\n        (\"[^\n]*\"),\n", done.stdout, re.MULTILINE)
+    return {ast.literal_eval(name) for name in names}
 
 
 def sampled(mutants: list[Mutant], number: int) -> list[Mutant]:
@@ -220,6 +231,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Plant bugs and demand that the tests notice.")
     parser.add_argument("name", nargs="?", default="", help="only mutants whose name contains this")
     parser.add_argument("--sample", type=int, default=0, help="only so many, chosen by the commit")
+    parser.add_argument("--since", default="", metavar="REV", help="only those that are not in that commit")
     parser.add_argument("--check", action="store_true", help="only check that the patches apply")
     arguments = parser.parse_args()
     mutants = chosen(arguments)
