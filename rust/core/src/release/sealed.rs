@@ -219,7 +219,7 @@ mod tests {
         let same = [r#"{"a": 1, "b": [1.0, "x"]}"#, r#"{"b":[1,"x"],"a":1.0}"#];
         assert_eq!(print(same[0]), print(same[1]));
         assert_eq!(print("[1e-5, 100000.0, -0.0]"), print("[0.00001, 1e5, 0]"));
-        assert_ne!(print("1e-5"), print("1.0000000000000001e-5"));
+        assert_ne!(print("1e-5"), print("1.0000000000000003e-5"));
         for other in [
             r#"{"a": 2, "b": [1, "x"]}"#,
             r#"{"a": 1, "b": [1], "c": "x"}"#,
