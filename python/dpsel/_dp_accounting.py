@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
+from dpsel._arguments import as_number
 from dpsel.cost import exp_up
 from dpsel.exceptions import InvalidParameterError
 
@@ -49,7 +50,16 @@ class Accounted:
     _rest: float
 
     def get_delta(self, epsilon: float) -> float:
-        """Return the delta of all releases together at this epsilon, as the best accountant bounds it."""
+        """Return the delta of all releases together at this epsilon, as the best accountant bounds it.
+
+        Raises:
+            InvalidParameterError: If epsilon is not a finite number of at least 0.
+        """
+        epsilon = as_number("epsilon", epsilon)
+        if not 0.0 <= epsilon < math.inf:
+            raise InvalidParameterError(
+                f"epsilon must be a finite number of at least 0, got {epsilon:g}; give what is to be shown"
+            )
         candidates = [min(1.0, self.delta + float(self._rdp().get_delta(epsilon)))]
         if self._losses is not None:
             candidates.append(min(1.0, self._rest + float(self._losses.get_delta_for_epsilon(epsilon))))
@@ -59,9 +69,14 @@ class Accounted:
         """Return an epsilon of all releases together at this delta, as the best accountant bounds it.
 
         Raises:
-            InvalidParameterError: If the deltas that were spent leave nothing of it.
+            InvalidParameterError: If it is not between 0 and 1, or the deltas that were spent leave nothing
+                of it.
         """
-        slack = 0.0
+        delta, slack = as_number("delta", delta), 0.0
+        if not 0.0 < delta < 1.0:
+            raise InvalidParameterError(
+                f"delta must be above 0 and below 1, got {delta:g}; choose it far below 1 / number of users"
+            )
         for _ in range(20):
             epsilon = self._epsilon(delta - slack)
             if not math.isfinite(epsilon):

@@ -137,19 +137,17 @@ def amounts(part: Privacy, kind: str) -> dict[str, Fraction]:
 
 def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, Fraction]:
     """Return what a part takes from a budget for other neighbours: group privacy, or a refusal."""
-    if have == "any":
-        # Whoever is added or removed changes counts in one direction, which is among all of them.
-        have = "add_remove"
-    if have == want:
+    # Whoever is added or removed changes counts in one direction, which is among all of them.
+    if have == want or (have, want) == ("any", "add_remove"):
         return amounts(part, kind)
-    if (have, want) != ("add_remove", "swap"):
+    if (have, want) not in {("add_remove", "swap"), ("any", "swap")}:
         raise InvalidParameterError(
             f"a guarantee for {NEIGHBOURS[have]} gives none for {NEIGHBOURS[want]}, for which the budget is; "
             f'use neighbours="{want}" in the call, or a budget of its own'
         )
     if part.kind == "zcdp":
         raise InvalidParameterError(
-            "a ZCDP guarantee for adding or removing one user is not converted to replacing one; "
+            f"a ZCDP guarantee for {NEIGHBOURS[have]} is not converted to one for {NEIGHBOURS[want]}; "
             'use neighbours="swap" in the call, or ApproxDP for both'
         )
     # Replacing a user is removing one and adding another: epsilon twice, and delta (1 + e^epsilon).

@@ -134,6 +134,42 @@ def test_finite_precision_is_counted():
     assert accounted.get_delta(30.0) >= ZCDP.delta + 1e-18 * math.exp(30.0)
 
 
+@pytest.mark.parametrize("delta", [1e-4, 2e-6, 1e-15])
+def test_epsilon_and_delta_are_two_sides_of_one_curve(delta):
+    """An epsilon that forgets what was spent of delta, or the slack, needs more delta than it was given."""
+    kinds = [released(dpsel.WeightedGaussian(), APPROX), released(dpsel.Sips(), ZCDP, times=2)]
+    kinds += [spent(dpsel.ZCDP(rho=0.1, delta=1e-18)), spent(APPROX, APPROX)]
+    for accounted in (each for each in kinds if each.delta < delta * 0.9):
+        epsilon = accounted.get_epsilon(delta)
+        assert accounted.get_delta(epsilon) <= delta * (1 + 1e-6)
+        assert accounted.get_delta(epsilon * 0.99) > delta * 0.999
+
+
+def test_counts_beside_a_gaussian_release_are_counted():
+    budget = dpsel.Budget(dpsel.ZCDP(rho=50.0, delta=0.01))
+    paid = budget.spend(dpsel.Cost(items=APPROX, counts=dpsel.ZCDP(rho=0.5, delta=1e-9)))
+    arguments = {"k": 2, "max_items_per_user": 2, "mechanism": dpsel.Discover()}
+    release = dpsel.select_top_k(ROWS, privacy=paid.items, counts=paid.counts, **arguments)
+    accounted = budget.to_dp_accounting()
+    assert release.report.cost == paid
+    assert dp_accounting.ZCDpEvent(0.5) in accounted.event.events
+    assert accounted.releases >= 1
+    assert accounted.delta >= 1e-9
+    several = released(dpsel.WeightedGaussian(), APPROX, times=3)
+    assert several.releases == 3
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -1.0, "1"])
+def test_arguments_are_checked(wrong):
+    accounted = spent(ZCDP)
+    with pytest.raises(InvalidParameterError, match="^epsilon must be"):
+        accounted.get_delta(wrong)
+    with pytest.raises(InvalidParameterError, match="^delta must be"):
+        accounted.get_epsilon(wrong)
+    with pytest.raises(InvalidParameterError, match="^delta must be above 0 and below 1, got 2"):
+        accounted.get_epsilon(2.0)
+
+
 def test_what_cannot_be_had_is_refused():
     with pytest.raises(InvalidParameterError, match="delta must be above what the entries spent of it"):
         spent(ZCDP).get_epsilon(1e-7)

@@ -82,7 +82,7 @@ def test_adding_or_removing_counts_twice_for_swaps():
 def test_what_does_not_follow_is_refused():
     swaps = dpsel.Budget(dpsel.ZCDP(rho=1.0, delta=1e-6), neighbours="swap")
     with pytest.raises(
-        InvalidParameterError, match="a ZCDP guarantee for adding or removing one user is not"
+        InvalidParameterError, match="a ZCDP guarantee for adding or removing one user is not converted"
     ):
         swaps.spend(dpsel.Cost(items=dpsel.ZCDP(rho=0.1, delta=1e-8), neighbours="add_remove"))
     with pytest.raises(InvalidParameterError, match="neighbours must be one of 'add_remove', 'swap'"):
@@ -95,6 +95,92 @@ def test_what_does_not_follow_is_refused():
         dpsel.Budget(PURE, neighbours="swap").spend(
             dpsel.Cost(items=dpsel.ApproxDP(epsilon=0.1, delta=1e-6), neighbours="add_remove")
         )
+
+
+E, D = Fraction(0.5), Fraction(1e-6)
+DOUBLED = D * (1 + exp_up(E))
+HALF, PAIR, RHO = (
+    dpsel.PureDP(epsilon=0.5),
+    dpsel.ApproxDP(epsilon=0.5, delta=1e-6),
+    dpsel.ZCDP(rho=0.5, delta=1e-6),
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "have", "want", "total", "taken"),
+    [
+        (HALF, "add_remove", "add_remove", dpsel.PureDP(epsilon=9.0), {"epsilon": E}),
+        (HALF, "any", "add_remove", dpsel.PureDP(epsilon=9.0), {"epsilon": E}),
+        (HALF, "swap", "swap", dpsel.PureDP(epsilon=9.0), {"epsilon": E}),
+        (HALF, "add_remove", "swap", dpsel.PureDP(epsilon=9.0), {"epsilon": 2 * E}),
+        (HALF, "any", "swap", dpsel.PureDP(epsilon=9.0), {"epsilon": 2 * E}),
+        (HALF, "add_remove", "swap", dpsel.ApproxDP(epsilon=9.0, delta=0.1), {"epsilon": 2 * E, "delta": 0}),
+        (HALF, "any", "swap", dpsel.ZCDP(rho=9.0, delta=0.1), {"rho": 2 * E**2, "delta": 0}),
+        (HALF, "any", "add_remove", dpsel.ZCDP(rho=9.0, delta=0.1), {"rho": E**2 / 2, "delta": 0}),
+        (
+            PAIR,
+            "add_remove",
+            "add_remove",
+            dpsel.ApproxDP(epsilon=9.0, delta=0.1),
+            {"epsilon": E, "delta": D},
+        ),
+        (PAIR, "any", "swap", dpsel.ApproxDP(epsilon=9.0, delta=0.1), {"epsilon": 2 * E, "delta": DOUBLED}),
+        (PAIR, "add_remove", "swap", dpsel.ZCDP(rho=9.0, delta=0.1), {"rho": 2 * E**2, "delta": DOUBLED}),
+        (RHO, "any", "add_remove", dpsel.ZCDP(rho=9.0, delta=0.1), {"rho": E, "delta": D}),
+        (RHO, "swap", "swap", dpsel.ZCDP(rho=9.0, delta=0.1), {"rho": E, "delta": D}),
+    ],
+)
+def test_a_budget_is_asked_for_exactly(part, have, want, total, taken):
+    """Items and counts alike, in every pair of neighbours and kinds that has a theorem."""
+    for cost in (
+        dpsel.Cost(items=part, neighbours=have),
+        dpsel.Cost(items=part, counts=part, neighbours=have),
+    ):
+        budget = dpsel.Budget(total, neighbours=want)
+        budget.spend(cost)
+        times = len(cost.parts)
+        for name, left in budget._left().items():
+            whole, each = Fraction(getattr(total, name)), taken[name]
+            if name == "delta" and budget._deltas_overlap(name):
+                # What still composes to the whole: 1 - whole = (1 - left) (1 - each)^times.
+                assert (1 - left) * (1 - each) ** times == 1 - whole
+            else:
+                assert whole - left == times * each
+
+
+@pytest.mark.parametrize(("have", "want"), [("swap", "add_remove")])
+@pytest.mark.parametrize("part", [HALF, PAIR, RHO])
+def test_what_a_guarantee_does_not_give_is_refused(part, have, want):
+    budget = dpsel.Budget(dpsel.ZCDP(rho=9.0, delta=0.1), neighbours=want)
+    with pytest.raises(InvalidParameterError, match="gives none for"):
+        budget.spend(dpsel.Cost(items=part, neighbours=have))
+    swaps = dpsel.Budget(dpsel.ZCDP(rho=9.0, delta=0.1), neighbours="swap")
+    with pytest.raises(InvalidParameterError, match="who changes counts in any direction is not converted"):
+        swaps.spend(dpsel.Cost(items=RHO, neighbours="any"))
+
+
+@pytest.mark.parametrize("counts", [dpsel.ZCDP(rho=0.5, delta=1e-9), dpsel.ApproxDP(epsilon=0.5, delta=1e-9)])
+@pytest.mark.parametrize("call", [top_k, from_counts])
+def test_counts_of_every_kind_have_to_be_paid(call, counts):
+    budget = dpsel.Budget(dpsel.ZCDP(rho=9.0, delta=1e-3))
+    with pytest.raises(BudgetExceededError, match="for which nothing was spent"):
+        call(budget.spend(PURE), counts=counts)
+    paid = budget.spend(dpsel.Cost(items=PURE, counts=counts))
+    release = call(paid.items, counts=paid.counts)
+    assert release.report.cost == paid
+    assert release.report.cost.counts == counts
+
+
+def test_any_direction_is_paid_from_adding_and_removing_and_from_nothing_else():
+    budget = dpsel.Budget(dpsel.PureDP(epsilon=9.0))
+    release = from_counts(budget.spend(PURE), neighbours="any")
+    assert release.report.cost.neighbours == "any"
+    assert budget.remaining == dpsel.PureDP(epsilon=8.0)
+    swaps = dpsel.Budget(dpsel.PureDP(epsilon=9.0), neighbours="swap")
+    with pytest.raises(InvalidParameterError, match="asked for replacing one user by another, but the call"):
+        from_counts(swaps.spend(PURE), neighbours="any")
+    with pytest.raises(InvalidParameterError, match="neighbours must be one of 'add_remove', 'swap', got"):
+        dpsel.Budget(PURE, neighbours="any")
 
 
 def test_a_zcdp_budget_takes_every_kind():
