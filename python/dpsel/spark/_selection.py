@@ -100,17 +100,30 @@ def select_partitions(
     _core.validate_cluster(request)
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
-    parts, plan = number_of_routes(frame, routes), selection.plan
+    parts = number_of_routes(frame, routes)
     check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, private=key is None)
-    with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, parts)
+    release: Release[Any] = Release(_run(selection, frame, columns, parts, secret_file, reason), "pyarrow")
+    payment.report = release.report
+    return SparkRelease(release, frame.sparkSession)
+
+
+@own_errors
+def _run(
+    selection: _core.ClusterSelection,
+    frame: Any,
+    columns: list[str],
+    routes: int,
+    secret_file: str | os.PathLike[str] | None,
+    reason: str | None,
+) -> _core.Release:
+    """Run the jobs of a release."""
+    plan = selection.plan
+    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
+        flow = Dataflow(frame, columns, plan, sealed, routes)
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)
             known = flow.known(contributions, released) if looks_up else _core.ClusterPacked()
-        named = flow.names(known)
-    release: Release[Any] = Release(selection.publish(named, released, schema, reason), "pyarrow")
-    payment.report = release.report
-    return SparkRelease(release, frame.sparkSession)
+        return selection.publish(flow.names(known), released, schema, reason)
