@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpsel import _core
 from dpsel._arguments import as_int
 from dpsel._payment import begin_call
-from dpsel._request import checked_privacy, request_json
-from dpsel.mechanisms._auto import resolve
+from dpsel._request import checked_privacy
 from dpsel.release import Release
-from dpsel.selection import checked_test_key, ngrams_of
+from dpsel.selection import checked_test_key, partition_request
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
@@ -86,15 +85,8 @@ def select_partitions(
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
     columns = named_columns(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
-    request = request_json(
-        privacy,
-        limit,
-        chosen,
-        user=columns[0],
-        items=columns[1:],
-        ngrams=ngrams_of(ngrams),
-        with_weights=bool(with_weights),
+    request, _, reason = partition_request(
+        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
     )
     key = checked_test_key(insecure_test_key)
     _core.validate_cluster(request)
