@@ -141,15 +141,8 @@ def select_partitions(
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
     columns = columns_of(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
-    request = request_json(
-        privacy,
-        limit,
-        chosen,
-        user=columns[0],
-        items=columns[1:],
-        ngrams=ngrams_of(ngrams),
-        with_weights=bool(with_weights),
+    request, chosen, reason = partition_request(
+        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
     )
     job = _core.Job(
         request,
@@ -168,6 +161,30 @@ def select_partitions(
     release: Release[Any] = Release(opened.select(job), opened.returns, restored)
     payment.report = release.report
     return release
+
+
+def partition_request(
+    columns: Sequence[str],
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: Mechanism | Literal["auto"],
+    *,
+    ngrams: object,
+    with_weights: object,
+) -> tuple[str, Mechanism, str | None]:
+    """Return the request of a call, its mechanism and, if ``"auto"`` chose that, the reason."""
+    weighed = bool(with_weights)
+    chosen, reason = resolve(mechanism, privacy, max_items_per_user, with_weights=weighed)
+    request = request_json(
+        privacy,
+        max_items_per_user,
+        chosen,
+        user=columns[0],
+        items=columns[1:],
+        ngrams=ngrams_of(ngrams),
+        with_weights=weighed,
+    )
+    return request, chosen, reason
 
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:

@@ -1256,8 +1256,15 @@ MUTANTS = [
     Mutant(
         "a release on a cluster is logged",
         "python/dpsel/spark/_quiet.py",
-        "record.levelno >= logging.WARNING or not _is_in_release.get()",
-        "record.levelno >= logging.DEBUG or not _is_in_release.get()",
+        "record.levelno >= logging.WARNING and",
+        "record.levelno >= logging.DEBUG and",
+        ("tests/unit/test_spark_quiet.py",),
+    ),
+    Mutant(
+        "exceptions that quote rows are logged while a release runs on a cluster",
+        "python/dpsel/spark/_quiet.py",
+        '_SILENT: Final = ("pyspark", *_QUOTING)',
+        '_SILENT: Final = ("pyspark",)',
         ("tests/unit/test_spark_quiet.py",),
     ),
     Mutant(

@@ -42,6 +42,17 @@ def main() -> None:
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     results["top_k"] = [top.to_local().to_pylist(), top.report.to_json(), top.items.count()]
+    wall = frame.selectExpr("user", "timestamp_ntz'2024-03-31 02:30:00' as item")
+    for zone in ("Europe/Berlin", "America/New_York"):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        found = dpsel.spark.select_partitions(wall, **arguments(dpsel.Sips())).items
+        texts = [row[0] for row in found.selectExpr("cast(item as string)").collect()]
+        results[zone] = [found.schema["item"].dataType.simpleString(), *texts]
+    spoilt = frame.selectExpr("user", "cast(concat('SECRET', user) as int) as item")
+    try:
+        dpsel.spark.select_partitions(spoilt, **arguments(dpsel.Sips()))
+    except DataError as error:
+        results["foreign"] = [str(error), *map(repr, (error.__cause__, error.__context__))]
     try:
         dpsel.spark.select_partitions(
             frame.selectExpr("nullif(user, 7) as user", "item"), **arguments(dpsel.Sips())

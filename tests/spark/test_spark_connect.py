@@ -59,3 +59,15 @@ def test_the_same_top_k(results) -> None:
 
 def test_errors_of_tasks_come_back(results) -> None:
     assert results["error"].startswith("the input: user column 'user' is null in row ")
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_times_without_a_zone_come_back(results, zone) -> None:
+    """An hour that does not exist in the first."""
+    assert results[zone] == ["timestamp_ntz", "2024-03-31 02:30:00"]
+
+
+def test_what_spark_says_of_a_row_is_left_out(results) -> None:
+    text, *chained = results["foreign"]
+    assert text.startswith("Spark failed: it raised NumberFormatException while the table was read; ")
+    assert chained == ["None", "None"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from spark_support import arguments, changing_items, rows, table
 
 import dpsel
 import dpsel.spark
 from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
+from dpsel.spark import _dataflow
 
 pytestmark = pytest.mark.spark
 
@@ -103,8 +106,60 @@ def test_a_null_user(spark, local) -> None:
     frame = spark.createDataFrame(local).selectExpr("nullif(user, 7) as user", "item")
     with pytest.raises(
         DataError, match=r"^the input: user column 'user' is null in row \d+; every row must name"
-    ):
+    ) as caught:
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+def quoting_udf(batches):
+    """A function of the table whose own errors quote a row."""
+    for batch in batches:
+        raise ValueError(f"SECRET-{batch['user'][0]}")
+        yield batch
+
+
+QUOTING = {
+    "cast": (
+        "NumberFormatException",
+        lambda frame: frame.selectExpr("user", "cast(concat('SECRET', user) as int) as item"),
+    ),
+    "raise_error": (
+        "SparkRuntimeException",
+        lambda frame: frame.selectExpr("user", "cast(raise_error(concat('SECRET', user)) as int) as item"),
+    ),
+    "udf": ("PythonException", lambda frame: frame.mapInArrow(quoting_udf, frame.schema)),
+}
+
+
+@pytest.mark.parametrize("kind", ["partitions", "top_k"])
+@pytest.mark.parametrize("source", QUOTING)
+def test_what_spark_says_of_a_row_is_left_out(spark, local, capfd, caplog, kind, source) -> None:
+    """Neither in the error, nor in what it is chained to, nor in a log of Python."""
+    name, spoil = QUOTING[source]
+    frame = spoil(spark.createDataFrame(local))
+    given = arguments(dpsel.Sips())
+    select = dpsel.spark.select_partitions
+    if kind == "top_k":
+        given = {name: given[name] for name in ("user", "item", "privacy", "insecure_test_key")} | {"k": 5}
+        select = dpsel.spark.select_top_k
+    with pytest.raises(DataError) as caught:
+        select(frame, **given)
+    assert f"Spark failed: it raised {name} while" in str(caught.value)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+    # Java writes its own log: of that process, and under settings of Spark.
+    written = [line for line in capfd.readouterr().err.splitlines() if '"logger"' in line]
+    assert not [line for line in written if "SECRET" in line]
+    assert "SECRET" not in caplog.text
+
+
+def test_an_interrupt_passes(spark, local, monkeypatch) -> None:
+    def interrupted(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_dataflow.Dataflow, "selected", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(dpsel.Sips()))
 
 
 def test_a_table_that_changes_between_reads(spark, tmp_path) -> None:

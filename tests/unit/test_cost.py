@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
 import pickle
@@ -215,10 +216,20 @@ def test_a_payment_is_no_part_of_the_parameters():
     assert hash(paid) == hash(PURE)
     assert repr(paid) == repr(PURE)
     assert paid.to_json() == PURE.to_json()
-    for other in (copy.deepcopy(paid), pickle.loads(pickle.dumps(paid))):
+    for other in (copy.deepcopy(paid), pickle.loads(pickle.dumps(paid)), dataclasses.replace(paid)):
         assert other == PURE
         assert len(top_k(other)) == 2
     assert budget.spent[0].report is None
+
+
+def test_a_shallow_copy_shares_the_payment():
+    budget = dpsel.Budget(PURE)
+    paid = budget.spend(PURE)
+    other = copy.copy(paid)
+    assert other == PURE
+    assert top_k(other).report == budget.spent[0].report
+    with pytest.raises(BudgetExceededError, match="spent for one call and that was made; spend again"):
+        top_k(paid)
 
 
 def test_a_report_can_be_booked():

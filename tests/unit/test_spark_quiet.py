@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
+from importlib.util import find_spec
 
 import pytest
 
@@ -91,3 +94,53 @@ def test_loggers_made_while_a_release_runs(heard) -> None:
     logger.debug("after")
     assert heard == ["after"]
     assert logger.filters == []
+
+
+@pytest.mark.parametrize(
+    "name", ["SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.made_meanwhile"]
+)
+def test_exceptions_that_quote_rows_are_not_logged(heard, name) -> None:
+    """PySpark logs them at level ERROR before it raises them."""
+    if find_spec("pyspark"):
+        # It cannot use loggers of another class than its own.
+        from pyspark.logger import PySparkLogger
+
+        PySparkLogger.getLogger(name)
+    logger = logging.getLogger(name)
+    handler = logging.getLogger("py4j.clientserver").handlers[0]
+    logger.addHandler(handler)
+    try:
+        with quiet():
+            logger.error("The value 'secret' cannot be cast")
+            logger.critical("The value 'secret' cannot be cast")
+        logger.error("after")
+    finally:
+        logger.removeHandler(handler)
+    assert heard == ["after"]
+    assert logger.filters == []
+
+
+def test_loggers_that_pyspark_makes_when_it_fails_first() -> None:
+    """In a process of its own: here they may be made."""
+    pytest.importorskip("pyspark", reason="the loggers are those of PySpark")
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_FAILURE], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "secret" not in done.stderr
+    assert done.stderr.count("afterwards") == 2
+    assert done.stdout.split() == ["PySparkLogger", "PySparkLogger"]
+
+
+FIRST_FAILURE = """
+import pyspark
+from pyspark.logger import PySparkLogger
+from dpsel.spark._quiet import quiet
+
+names = ["SQLQueryContextLogger", "DataFrameQueryContextLogger"]
+with quiet():
+    for name in names:
+        PySparkLogger.getLogger(name).exception("the secret value")
+for name in names:
+    PySparkLogger.getLogger(name).exception("afterwards")
+    print(type(PySparkLogger.getLogger(name)).__name__)
+"""

@@ -1,33 +1,54 @@
-"""Errors of tasks come back as the exceptions that they were."""
+"""Errors of tasks come back as the exceptions that they were; of all others only the class is kept."""
 
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from dpsel import exceptions
+from dpsel.exceptions import DataError, DpselError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 __all__ = ["own_errors"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
 
 
-@contextmanager
-def own_errors() -> Iterator[None]:
-    """Raise what a task raised instead of Spark's report of a failed job.
+def own_errors(run: Callable[P, T]) -> Callable[P, T]:
+    """Let a function that runs jobs raise errors of this package only.
 
-    Spark has only the text of a task's traceback; its last line names the exception.
+    Spark quotes the row that it fails on, and hands on what functions of the table say. It has only the text
+    of a task's traceback; the last line of that names the exception.
     """
-    try:
-        yield
-    except Exception as error:
-        found = _OWN.findall(str(error))
-        if not found or isinstance(error, exceptions.DpselError):
+
+    @wraps(run)
+    def guarded(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return run(*given, **named)
+        except DpselError:
             raise
-        name, text = found[-1]
-        raised = getattr(exceptions, name, exceptions.InternalError)
-        raise raised(text) from error
+        except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote a value
+            raised = _own(str(error)) or DataError(
+                f"Spark failed: it raised {type(error).__name__} while the table was read; its message may "
+                "quote a value and is left out, so read the table without dpsel to see it"
+            )
+        # Raised behind the handler: in it Python would chain the exception to this one, text and all.
+        raise raised
+
+    return guarded
+
+
+def _own(text: str) -> DpselError | None:
+    """Return the error of this package that ended a task, if one did."""
+    found = _OWN.findall(text)
+    if not found:
+        return None
+    name, words = found[-1]
+    kind = getattr(exceptions, name, None)
+    return kind(words) if isinstance(kind, type) and issubclass(kind, DpselError) else None

@@ -1,11 +1,13 @@
-"""What a release says to Spark is kept out of the logs of the driver.
+"""What a release says to Spark, and what Spark answers, is kept out of the logs of the driver.
 
-At level DEBUG py4j logs every command, and Spark Connect every plan. Both hold serialised functions.
+At level DEBUG py4j logs every command, and Spark Connect every plan. Both hold serialised functions. At level
+ERROR PySpark logs exceptions before it raises them. These quote the row that Spark failed on.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,16 +18,24 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet"]
 
+#: PySpark logs exceptions under these names, and makes the loggers when it needs them first.
+_QUOTING: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 #: Loggers of these names, and of names below them, are kept from what a release says.
-_TALKATIVE: Final = ("py4j", "pyspark", "grpc")
+_TALKATIVE: Final = ("py4j", "pyspark", "grpc", *_QUOTING)
+#: Of these not even warnings and errors are let through.
+_SILENT: Final = ("pyspark", *_QUOTING)
 _is_in_release: ContextVar[bool] = ContextVar("_is_in_release", default=False)
 
 
 class _OutsideReleases(logging.Filter):
-    """Drops what the thread of a release logs. Warnings and errors stay: they quote no command."""
+    """Drops what the thread of a release logs.
+
+    Warnings and errors of py4j and gRPC stay: they are about connections, and quote no command and no row.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.WARNING or not _is_in_release.get()
+        is_quotable = record.levelno >= logging.WARNING and not _is_of(_SILENT, record.name)
+        return is_quotable or not _is_in_release.get()
 
 
 class _Filters:
@@ -61,16 +71,23 @@ _filters: Final = _Filters()
 def _talkative() -> list[logging.Logger]:
     """Return the loggers to be filtered: a filter of a logger does not see records of those below it.
 
-    A session exists before a release does, so its loggers do. None is made here, because PySpark makes its
-    own of another class.
+    A session exists before a release does, so its loggers do. Those of exceptions need not, and PySpark has
+    to make them, because its loggers are of another class.
     """
-    below = tuple(name + "." for name in _TALKATIVE)
+    if "pyspark" in sys.modules:
+        from pyspark.logger import PySparkLogger
+
+        for name in _QUOTING:
+            PySparkLogger.getLogger(name)
     made = list(logging.root.manager.loggerDict.items())
     return [
-        logger
-        for name, logger in made
-        if isinstance(logger, logging.Logger) and (name in _TALKATIVE or name.startswith(below))
+        logger for name, logger in made if isinstance(logger, logging.Logger) and _is_of(_TALKATIVE, name)
     ]
+
+
+def _is_of(names: tuple[str, ...], name: str) -> bool:
+    """Whether a logger has one of these names, or is below one."""
+    return name in names or name.startswith(tuple(one + "." for one in names))
 
 
 @contextmanager

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpsel import _core
 from dpsel._arguments import as_int
 from dpsel._payment import begin_call
-from dpsel._request import checked_privacy, request_json
-from dpsel.mechanisms._auto import resolve
+from dpsel._request import checked_privacy
 from dpsel.release import Release
-from dpsel.selection import checked_test_key, ngrams_of
+from dpsel.selection import checked_test_key, partition_request
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
@@ -86,31 +85,37 @@ def select_partitions(
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
     columns = named_columns(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
-    request = request_json(
-        privacy,
-        limit,
-        chosen,
-        user=columns[0],
-        items=columns[1:],
-        ngrams=ngrams_of(ngrams),
-        with_weights=bool(with_weights),
+    request, _, reason = partition_request(
+        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
     )
     key = checked_test_key(insecure_test_key)
     _core.validate_cluster(request)
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
-    parts, plan = number_of_routes(frame, routes), selection.plan
+    parts = number_of_routes(frame, routes)
     check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, private=key is None)
-    with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, parts)
+    release: Release[Any] = Release(_run(selection, frame, columns, parts, secret_file, reason), "pyarrow")
+    payment.report = release.report
+    return SparkRelease(release, frame.sparkSession)
+
+
+@own_errors
+def _run(
+    selection: _core.ClusterSelection,
+    frame: Any,
+    columns: list[str],
+    routes: int,
+    secret_file: str | os.PathLike[str] | None,
+    reason: str | None,
+) -> _core.Release:
+    """Run the jobs of a release."""
+    plan = selection.plan
+    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
+        flow = Dataflow(frame, columns, plan, sealed, routes)
         schema = exact_schema(frame, columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)
             known = flow.known(contributions, released) if looks_up else _core.ClusterPacked()
-        named = flow.names(known)
-    release: Release[Any] = Release(selection.publish(named, released, schema, reason), "pyarrow")
-    payment.report = release.report
-    return SparkRelease(release, frame.sparkSession)
+        return selection.publish(flow.names(known), released, schema, reason)

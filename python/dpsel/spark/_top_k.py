@@ -101,17 +101,31 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     _core.calibrate_top_k(request)
     frame = checked_frame(data, "select_top_k")
     top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
-    parts, plan = number_of_routes(frame, routes), top_k.plan
+    parts = number_of_routes(frame, routes)
     check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    with own_errors(), quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, parts)
+    answer = TopKRelease.from_core(_run(top_k, frame, columns, parts, secret_file, reason), "pyarrow")
+    payment.report = answer.report
+    return SparkTopKRelease(answer, frame.sparkSession)
+
+
+@own_errors
+def _run(
+    top_k: _core.ClusterTopK,
+    frame: Any,
+    columns: list[str],
+    routes: int,
+    secret_file: str | os.PathLike[str] | None,
+    reason: str | None,
+) -> _core.Release:
+    """Run the jobs of a release."""
+    plan = top_k.plan
+    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
+        flow = Dataflow(frame, columns, plan, sealed, routes)
         schema = exact_schema(frame, columns)
         draw = top_k.draw(_counted(flow, top_k))
         named = flow.names(plan.known(draw.items)) if top_k.looks_up(schema) else []
-    answer = TopKRelease.from_core(top_k.publish(named, draw, schema, reason), "pyarrow")
-    payment.report = answer.report
-    return SparkTopKRelease(answer, frame.sparkSession)
+        return top_k.publish(named, draw, schema, reason)
 
 
 def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> _core.ClusterPacked:
