@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
 
 use crate::error::{internal, to_python};
-use crate::foreign::replaced;
+use crate::foreign::{close, replaced};
 use crate::link::Producer;
 use crate::pair_columns::Column;
 
@@ -157,6 +157,12 @@ impl Pairs {
         let (fields, arrays): (Vec<_>, Vec<_>) = columns.unzip();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
             .map_err(|_| internal("the columns of the pairs differ in length"))
+    }
+}
+
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        close(&self.rows_in);
     }
 }
 
