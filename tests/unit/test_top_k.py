@@ -345,7 +345,7 @@ def test_labels_that_do_not_fit(labels, message) -> None:
 def test_all_alike_one_item_and_none() -> None:
     assert sorted(counted([0, 0, 0], k=3).items) == [0, 1, 2]
     assert counted([5], k=1).items == [0]
-    with pytest.raises(InvalidParameterError, match="at most the number of items"):
+    with pytest.raises(InvalidParameterError, match="k = 1, but the list has 0 distinct items"):
         counted([], k=1)
 
 

@@ -73,10 +73,10 @@ def _polars(data: Any, columns: list[str]) -> Adapted | None:
 
 
 def _polars_readable(frame: Any, schema: Any) -> Any:
-    """Return columns of nulls as booleans without values: polars exports the former as no reader expects."""
+    """Return columns of nulls as texts without values: polars exports the former as no reader expects."""
     import polars as pl
 
-    readable = {pl.Null: pl.Boolean, pl.List(pl.Null): pl.List(pl.Boolean)}
+    readable = {pl.Null: pl.String, pl.List(pl.Null): pl.List(pl.String)}
     types = {name: readable[dtype] for name, dtype in schema.items() if dtype in readable}
     return frame.cast(types) if types else frame
 
