@@ -36,6 +36,8 @@ def _polars(table: Any, columns: tuple[tuple[str, Any], ...]) -> Any:
     types = {
         name: pl.Enum(table[name].unique().sort()) if declared == ENUM else declared
         for name, declared in columns
+        # Items of a public list that nobody holds have values all the same.
+        if declared != pl.Null or table[name].null_count() == table.height
     }
     return table.cast(types)
 

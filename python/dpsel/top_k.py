@@ -23,6 +23,7 @@ from dpsel._payment import begin_call
 from dpsel._request import checked_privacy
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.item_table import ItemTable
 from dpsel.selection import checked_test_key, columns_of, open_columns
 from dpsel.top_k_release import TopKRelease
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from typing import TypeVar, Unpack
 
     from dpsel.accounting import Privacy
-    from dpsel.item_table import ItemTable
     from dpsel.top_k_mechanisms import TopKMechanism
     from dpsel.typing import (
         ArrowArrayExportable,
@@ -418,6 +418,16 @@ def _no_vector(counts: object) -> SchemaError:
 
 def _as_list(name: str, values: Any) -> list[Any]:
     """Return any array or iterable as a list of Python values."""
+    # The class is asked: a pandas Series has its labels as attributes.
+    is_table = any(hasattr(type(values), name) for name in ("columns", "column_names"))
+    if isinstance(values, Mapping) or (is_table and not isinstance(values, ItemTable)):
+        raise SchemaError(
+            f"{name} must be a list or an array, got {type_name(values)}; give one column of a table, "
+            "or the keys of a mapping as a list"
+        )
+    if getattr(getattr(values, "dtype", None), "kind", "") == "M" and hasattr(values, "ndim"):
+        # As a list, numpy's times of nanoseconds become bare integers.
+        return list(values)
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(values, method):
             converted: list[Any] = getattr(values, method)()

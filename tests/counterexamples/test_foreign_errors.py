@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import traceback
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -145,6 +148,88 @@ def test_what_ends_a_program_is_no_error_of_the_source(error) -> None:
         select(failing((1, 2), error(SECRET) if error is KeyboardInterrupt else error(3)), **GIVEN)
     assert SECRET not in str(caught.value)
     assert chain(caught.value) == [caught.value]
+
+
+class Panic(BaseException):
+    """As the panics of libraries in Rust: no `Exception`, and its text quotes data."""
+
+
+class Panicking:
+    """Somebody's own table, which panics when it is asked what it is."""
+
+    def __getattr__(self, name: str):
+        raise Panic(SECRET)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Panic(SECRET), pl.exceptions.PanicException(SECRET), BaseExceptionGroup(SECRET, [KeyboardInterrupt()])],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_no_exception_is_replaced_too(error) -> None:
+    for source in (failing((1, 2), error), failing((1, {2, 3}), error)):
+        with pytest.raises(dpsel.exceptions.DataError, match=type(error).__name__) as caught:
+            select(source, **GIVEN)
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+        assert chain(caught.value) == [caught.value]
+
+
+def test_a_panic_of_a_table_that_is_opened_is_replaced_too() -> None:
+    with pytest.raises(dpsel.exceptions.DataError, match="it raised Panic when it was opened") as caught:
+        select(Panicking(), **GIVEN)
+    assert chain(caught.value) == [caught.value]
+
+
+@pytest.mark.parametrize(("code", "kept"), [(None, None), (3, 3), (SECRET, 1), ([SECRET], 1)])
+@pytest.mark.parametrize("opens", [False, True])
+def test_an_exit_keeps_its_number_only(code, kept, opens) -> None:
+    class Exits:
+        def __getattr__(self, name: str):
+            raise SystemExit(code)
+
+    with pytest.raises(SystemExit) as caught:
+        select(Exits() if opens else failing((1, 2), SystemExit(code)), **GIVEN)
+    assert caught.value.code == kept
+    assert chain(caught.value) == [caught.value]
+
+
+@pytest.mark.parametrize("opens", [False, True])
+def test_a_cancelled_task_stays_cancelled(opens) -> None:
+    class Cancelled:
+        def __getattr__(self, name: str):
+            raise asyncio.CancelledError(SECRET)
+
+    source = Cancelled() if opens else failing((1, 2), asyncio.CancelledError(SECRET))
+    with pytest.raises(asyncio.CancelledError) as caught:
+        select(source, **GIVEN)
+    assert caught.value.args == ()
+    assert chain(caught.value) == [caught.value]
+
+
+def test_a_generator_that_fails_while_it_is_closed_says_nothing(capfd) -> None:
+    def rows():
+        try:
+            yield from ((n, n) for n in range(10))
+            yield None, 1
+            yield from ((n, n) for n in range(10))
+        finally:
+            raise ValueError(SECRET)
+
+    class Rows:
+        def __iter__(self):
+            return rows()
+
+    with pytest.raises(dpsel.exceptions.DataError, match="the user is None at position 10"):
+        select(Rows(), **GIVEN)
+    gc.collect()
+    assert SECRET not in capfd.readouterr().err
+
+
+def test_an_iterator_of_the_caller_that_is_no_generator_stays_open(tmp_path) -> None:
+    with Path(csv(tmp_path)).open() as lines:
+        with pytest.raises(dpsel.exceptions.SchemaError, match="position 0"):
+            select(lines, **GIVEN)
+        assert lines.readline()
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1])

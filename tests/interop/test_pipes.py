@@ -231,6 +231,32 @@ def test_a_pipe_under_two_names_is_refused(files, tmp_path):
     os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
 
 
+def test_the_standard_input_after_another_name_of_it_is_not_missing():
+    script = (
+        "import os, dpsel\n"
+        "paths = [f'/proc/{os.getpid()}/fd/0', '-']\n"
+        "try: dpsel.select_partitions(paths, user='u', item='i', file_format='csv',\n"
+        "    privacy=dpsel.ZCDP(rho=1, delta=0.1), max_items_per_user=1)\n"
+        "except dpsel.exceptions.FileError as error: print(type(error).__name__, error)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        input="u,i\n1,2\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert run.stdout.startswith("FileError "), run
+    assert "a pipe can be read once" in run.stdout
+
+
+def test_the_same_name_of_a_pipe_counts_once(files, tmp_path):
+    path, _, expected = files("ndjson", "small")
+    pipe = fed(tmp_path / "pipe.ndjson", path)
+    assert released([pipe, pipe]) == expected
+
+
 def test_an_error_behind_the_first_buffer_has_its_line(tmp_path):
     lines = [f"user {n},item\n" for n in range(50_000)]
     lines[40_000] = "a,secret,field\n"

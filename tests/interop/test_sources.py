@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 import uuid
 from pathlib import Path
 
@@ -308,6 +309,74 @@ def test_a_failing_lazy_frame_is_an_error_and_nothing_is_released():
     lazy = pl.from_arrow(arrow()).lazy().map_batches(fail, schema={"user": pl.String, "item": pl.String})
     with pytest.raises(dpsel.exceptions.DataError, match="ZeroDivisionError|ComputeError"):
         select(lazy)
+
+
+def panic(*_):
+    raise pl.exceptions.PanicException("unselected secret value")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda lazy: lazy.map_batches(panic),
+        lambda lazy: pl.concat([lazy, lazy.map_batches(panic)]),
+        lambda lazy: lazy.join(lazy.map_batches(panic), on="user"),
+        lambda lazy: lazy.with_columns(pl.col("item").map_elements(panic, return_dtype=pl.String)),
+    ],
+    ids=["whole", "half", "join", "expression"],
+)
+def test_a_lazy_frame_that_panics_is_an_error_and_nothing_is_released(broken):
+    """`collect_batches` of polars ends as if there were no more rows."""
+    lazy = pl.from_arrow(arrow()).lazy()
+    with pytest.raises(dpsel.exceptions.DataError, match="raised PanicException") as caught:
+        select(broken(lazy))
+    assert "secret" not in str(caught.value)
+
+
+def test_a_lazy_frame_is_let_go_when_the_call_fails():
+    def running():
+        return [thread for thread in threading.enumerate() if thread.name == "dpsel query"]
+
+    before = running()
+    rows = pl.LazyFrame({"user": [None, *range(2_000_000)]}).with_columns(item=pl.col("user"))
+    with pytest.raises(dpsel.exceptions.DataError, match="user column 'user' is null"):
+        select(rows)
+    for thread in set(running()) - set(before):
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_all_rows_of_a_large_lazy_frame_are_read():
+    lazy = pl.LazyFrame({"user": range(1_000_000)}).with_columns(item=pl.col("user") % 5)
+    release = dpsel.select_top_k(
+        lazy,
+        user="user",
+        item="item",
+        domain=range(5),
+        k=5,
+        privacy=dpsel.PureDP(epsilon=1.0),
+        counts=dpsel.PureDP(epsilon=1.0),
+        ordered=False,
+        insecure_test_key=KEY,
+    )
+    assert all(abs(count - 200_000) < 1_000 for count in release.counts)
+
+
+INDICES = {
+    "mixed": [1, "b", None],
+    "named as a column": pd.Index(["x", "y", "z"], name="item"),
+    "two levels": pd.MultiIndex.from_tuples([(1, "x"), ("y", 2), (None, 1.5)]),
+    "periods": pd.period_range("2024-01", periods=3, freq="M"),
+}
+
+
+@pytest.mark.parametrize("kind", ["string", "object"])
+@pytest.mark.parametrize("index", INDICES)
+def test_the_index_of_a_pandas_frame_does_not_matter(index, kind):
+    frame = pd.DataFrame({"user": [1, 2, 3], "item": ["a", "b", "c"]}).astype({"item": kind})
+    indexed = frame.set_axis(INDICES[index], axis=0)
+    assert select(indexed).report == select(frame).report
+    assert indexed.index is INDICES[index] or list(indexed.index) == list(INDICES[index])
 
 
 def test_a_failing_reader_is_an_error_and_nothing_is_released():

@@ -243,6 +243,27 @@ MUTANTS = [
         ("tests/counterexamples/test_foreign_errors.py",),
     ),
     Mutant(
+        "a panic of a library that opens a table is passed on with its words",
+        "python/dpsel/_ingest/_foreign.py",
+        "except BaseException as error:",
+        "except Exception as error:",
+        ("tests/counterexamples/test_foreign_errors.py",),
+    ),
+    Mutant(
+        "what is no Exception in Python is passed on with its words",
+        "rust/python/src/foreign.rs",
+        "error.is_instance_of::<CancelledError>(py).then(|| CancelledError::new_err(()))",
+        "Some(error.clone_ref(py))",
+        ("tests/counterexamples/test_foreign_errors.py",),
+    ),
+    Mutant(
+        "a polars query that panics looks as if it had ended",
+        "python/dpsel/_ingest/_frames.py",
+        "chain([schema.to_frame()], batches_of(lazy))",
+        "chain([schema.to_frame()], lazy.collect_batches())",
+        ("tests/interop/test_sources.py",),
+    ),
+    Mutant(
         "a polars Enum comes back with all of its categories",
         "python/dpsel/_ingest/_frames.py",
         "lost.append((name, ENUM))",
@@ -254,6 +275,20 @@ MUTANTS = [
         CORE + "ingest/public.rs",
         "if from == to || to == &DataType::Null {",
         "if from == to || to == &DataType::Null || is_written(ours, theirs) {",
+        ("tests/unit/test_domain_types.py",),
+    ),
+    Mutant(
+        "text beside Date64 is read as milliseconds",
+        CORE + "ingest/public.rs",
+        "if ours == KeyKind::Text && to == &DataType::Date64 {",
+        "if false && ours == KeyKind::Text && to == &DataType::Date64 {",
+        ("cargo:ingest::public", "tests/unit/test_domain_types.py"),
+    ),
+    Mutant(
+        "a width that rows have chosen decides whether a list fits",
+        CORE + "ingest/public.rs",
+        "if !target.found || key_kind(&target.data_type) != Some(KeyKind::Integer) {",
+        "if !target.found || target.found {",
         ("tests/unit/test_domain_types.py",),
     ),
     Mutant(

@@ -81,6 +81,7 @@ CAST = [
     (12, pa.uint64(), "12"),
     (DAY, pa.date32(), "2024-01-31"),
     (DAY, pa.date64(), DAY),
+    (DAY, pa.date64(), "2024-01-31"),
     (NOON, pa.timestamp("s"), "2024-01-31T12:00:00"),
     (NOON, pa.timestamp("us"), NOON),
     (ZONED, pa.timestamp("ms", "UTC"), "2024-01-31T12:00:00Z"),
@@ -116,6 +117,13 @@ REFUSED = [
     ),
     (12, pa.uint64(), "-1", "has an item at position 0 that"),
     (12, pa.int64(), "9223372036854775808", "has an item at position 0 that"),
+    (DAY, pa.date64(), "2024-01-31T12:00:00", "has an item at position 0 .* which has dates"),
+    (
+        ZONED,
+        pa.timestamp("s", "Europe/Oslo"),
+        "2024-01-31T12:00:00Z",
+        "as text with the offset of the column's zone, like 2024-01-31T12:00:00Z in UTC",
+    ),
     (DAY, pa.date32(), "31.01.2024", "has an item at position 0 .* which has dates"),
     (DAY, pa.date32(), NOON, "has timestamps without a time zone .* the data has dates"),
     (NOON, pa.timestamp("s"), DAY, "has dates .* the data has timestamps without a time zone"),
@@ -216,3 +224,71 @@ def test_a_prior_is_cast_in_the_same_way() -> None:
         SchemaError, match=r"^prior= has integers .* the data has text .*; give the items of prior="
     ):
         select({2: 9}, [(user, "tea") for user, _ in rows])
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["frame", "lazy"])
+def test_texts_beside_a_polars_column_without_values_can_be_shown(lazy) -> None:
+    """The items were to become nulls again, and the answer could not be made."""
+    frame = pl.DataFrame({"user": range(300), "item": [None] * 300})
+    release = top(frame.lazy() if lazy else frame, ["a", "b"], k=2)
+    assert release.to_pylist() == ["a", "b"]
+    assert release.items.schema == {"item": pl.String}
+
+
+LARGE = str(2**63)
+
+
+@pytest.mark.parametrize(
+    "domain", [["7", LARGE], [LARGE, "8"], ["-5", "7"], [7, -5], [LARGE, "-5"], ["7", "x"]]
+)
+def test_one_unreleased_row_does_not_decide_whether_a_list_fits(domain, tmp_path) -> None:
+    """A number that needs 64 bits without sign gave a column of NDJSON another type."""
+
+    def answer(name: str, rows: list[tuple[int, int]]) -> object:
+        path = tmp_path / f"{name}.ndjson"
+        path.write_text("".join(json.dumps({"user": user, "item": item}) + "\n" for user, item in rows))
+        try:
+            return pa.table(top(path, domain).items)
+        except SchemaError as error:
+            return str(error)
+
+    rows = [(user, 7) for user in range(300)]
+    one, other = answer("one", rows), answer("other", [(999, 2**63), *rows])
+    assert one == other
+    if domain in ([LARGE, "-5"], ["7", "x"]):
+        assert "that column 'item' of the data, which has integers, cannot hold" in one
+    else:
+        assert one["item"].to_pylist() == (
+            [7] if 7 in domain else ["7"] if "7" in domain else one["item"].to_pylist()
+        )
+
+
+def test_a_mixed_list_is_blamed_on_the_argument() -> None:
+    with pytest.raises(
+        SchemaError, match="^domain= holds a int at position 1, but a str before, for column 'item'"
+    ):
+        top(table("a"), ["a", 1])
+    greedy = dpsel.GreedyFrequency(prior={"a": 2, 1: 1})
+    with pytest.raises(SchemaError, match="^prior= holds a .* before, for column 'item'"):
+        dpsel.select_partitions(
+            table("a"),
+            user="user",
+            item="item",
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            max_items_per_user=1,
+            mechanism=greedy,
+        )
+
+
+def test_a_list_that_is_too_short_says_how_long_it_is() -> None:
+    refused = r"k = 3, but the list has 1 distinct item, without missing ones; ask for fewer items"
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match=refused):
+        top(table("a"), ["a", None, "a"], k=3)
+    with pytest.raises(
+        dpsel.exceptions.InvalidParameterError, match="k = 3, but the list has 2 distinct items"
+    ):
+        dpsel.top_k_from_counts([1, 2], k=3, privacy=dpsel.PureDP(epsilon=1.0))
+    with pytest.raises(
+        dpsel.exceptions.InvalidParameterError, match="k = 3, but the domain has 2 distinct items"
+    ):
+        dpsel.top_k_from_counts([1, 2], k=3, domain=2, privacy=dpsel.PureDP(epsilon=1.0))

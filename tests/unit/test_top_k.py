@@ -345,7 +345,7 @@ def test_labels_that_do_not_fit(labels, message) -> None:
 def test_all_alike_one_item_and_none() -> None:
     assert sorted(counted([0, 0, 0], k=3).items) == [0, 1, 2]
     assert counted([5], k=1).items == [0]
-    with pytest.raises(InvalidParameterError, match="at most the number of items"):
+    with pytest.raises(InvalidParameterError, match="k = 1, but the list has 0 distinct items"):
         counted([], k=1)
 
 
@@ -440,3 +440,54 @@ def test_the_bound_of_the_loss_holds_in_draws() -> None:
         ]
         # Each exceeds the bound with a probability of at most 1/2: 58 of 60 do with less than 1e-14.
         assert sum(loss > bound for loss in losses) < 58
+
+
+NOT_LISTS = {
+    "pandas": lambda: pd.DataFrame({"item": ["a", "b"], "c": [1, 2]}),
+    "polars": lambda: pl.DataFrame({"item": ["a", "b"]}),
+    "pyarrow": lambda: pa.table({"item": ["a", "b"]}),
+    "batch": lambda: pa.RecordBatch.from_pydict({"item": ["a", "b"]}),
+    "mapping": lambda: {"a": 1, "b": 2},
+}
+
+
+@pytest.mark.parametrize("name", NOT_LISTS)
+def test_a_table_or_a_mapping_is_no_list(name) -> None:
+    table = NOT_LISTS[name]()
+    fix = "; give one column of a table, or the keys of a mapping as a list"
+    rows = [(1, "item"), (2, "c")]
+    with pytest.raises(SchemaError, match=f"domain must be a list or an array, got .*{fix}"):
+        dpsel.select_top_k(rows, k=1, privacy=dpsel.PureDP(epsilon=1.0), domain=table)
+    with pytest.raises(SchemaError, match=f"labels must be a list or an array, got .*{fix}"):
+        dpsel.top_k_from_counts([1, 2], labels=table, k=1, privacy=dpsel.PureDP(epsilon=1.0))
+
+
+def test_the_items_of_a_release_and_labelled_series_are_lists() -> None:
+    rows = pa.table({"user": range(600), "item": ["a", "b"] * 300})
+    given = {"user": "user", "item": "item", "k": 2, "privacy": dpsel.PureDP(epsilon=50.0), "ordered": False}
+    series = pd.Series(["a", "b"], index=["columns", "column_names"])
+    first = dpsel.select_top_k(rows, domain=series, **given)
+    again = dpsel.select_top_k(Streamed(rows), domain=["a", "b"], **given)
+    third = dpsel.select_top_k(rows, domain=again.items, **given)
+    assert first.to_pylist() == again.to_pylist() == third.to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+def test_numpy_times_are_no_integers(unit) -> None:
+    times = np.array(["2024-01-31", "2024-02-01"], dtype=f"datetime64[{unit}]")
+    column = pa.array(times)
+    rows = pa.table({"user": range(600), "item": pa.concat_arrays([column] * 300)})
+    release = dpsel.select_top_k(
+        rows, user="user", item="item", k=1, privacy=dpsel.PureDP(epsilon=50.0), domain=times, ordered=False
+    )
+    assert release.items.schema.field("item").type == column.type
+    assert len(release) == 1
+    counted = dpsel.top_k_from_counts([900, 1], labels=times, k=1, privacy=dpsel.PureDP(epsilon=50.0))
+    assert counted.items == [times[0]]
+
+
+class Streamed:
+    """A table of which only the Arrow protocol is known."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.__arrow_c_stream__ = rows.__arrow_c_stream__

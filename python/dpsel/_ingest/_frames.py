@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._ingest import _objects
+from dpsel._ingest._queries import batches_of
 from dpsel._restored import ENUM, Restored
 from dpsel.exceptions import DpselError, SchemaError
 
@@ -72,10 +73,10 @@ def _polars(data: Any, columns: list[str]) -> Adapted | None:
 
 
 def _polars_readable(frame: Any, schema: Any) -> Any:
-    """Return columns of nulls as booleans without values: polars exports the former as no reader expects."""
+    """Return columns of nulls as texts without values: polars exports the former as no reader expects."""
     import polars as pl
 
-    readable = {pl.Null: pl.Boolean, pl.List(pl.Null): pl.List(pl.Boolean)}
+    readable = {pl.Null: pl.String, pl.List(pl.Null): pl.List(pl.String)}
     types = {name: readable[dtype] for name, dtype in schema.items() if dtype in readable}
     return frame.cast(types) if types else frame
 
@@ -105,13 +106,12 @@ def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Resto
         schema = lazy.collect_schema()
     lazy = _polars_readable(lazy, schema)
     schema = lazy.collect_schema()
-    if not hasattr(lazy, "collect_batches"):
+    if not hasattr(lazy, "sink_batches"):
         raise SchemaError(
             "this version of polars cannot stream a LazyFrame; pass data.collect(), or update polars"
         )
     # The empty frame first: a query without rows yields no batch, and then the types would be unknown.
-    batches = lazy.collect_batches(maintain_order=False, engine="streaming")
-    return chain([schema.to_frame()], batches), restored
+    return chain([schema.to_frame()], batches_of(lazy)), restored
 
 
 def _pandas(data: Any, columns: list[str]) -> Adapted | None:
@@ -130,6 +130,9 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
     elif not data.columns.is_unique:
         # A column is missing, which the core reports; pandas would complain of the other columns.
         data = data.loc[:, ~data.columns.duplicated()].head(0)
+    if set(columns) <= set(data.columns):
+        # An index that is no range would be exported as one more column, and may be of mixed types.
+        data = data.reset_index(drop=True)
     restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
     try:
         stream = _objects.as_arrow(data, columns, found) if found else _Capsule(data.__arrow_c_stream__())

@@ -3,9 +3,11 @@
 //! What stays is the class of the exception and how far the source got (law 5).
 
 use dpsel_core::Error;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::exceptions::asyncio::CancelledError;
+use pyo3::exceptions::{PyException, PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 
 use crate::error::{is_own, to_python};
 
@@ -14,14 +16,12 @@ const LONGEST_NAME: usize = 80;
 
 /// The error that stands for an exception of a source; `position` says how far it got.
 ///
-/// An error of ours that was made on the way is kept. So is what ends a program rather than reports an error (a
-/// `SystemExit`, a cancelled task), without what it was chained to.
+/// An error of ours that was made on the way is kept. So is the kind of what ends a program rather than reports an error
+/// (a `SystemExit`, a cancelled task). All others are replaced, whatever class they derive from: a panic of a library
+/// in Rust is no `Exception`, and quotes data.
 pub(crate) fn replaced(py: Python<'_>, error: PyErr, position: &str) -> PyErr {
-    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        return to_python(Error::Interrupted);
-    }
-    if !error.is_instance_of::<PyException>(py) {
-        return unchained(py, error);
+    if let Some(end) = ends_the_program(py, &error) {
+        return end;
     }
     // An error that was made in this crate has not been through any frame of Python.
     if is_own(py, &error) && error.traceback(py).is_none() {
@@ -30,21 +30,45 @@ pub(crate) fn replaced(py: Python<'_>, error: PyErr, position: &str) -> PyErr {
     to_python(Error::foreign(&format!("it raised {} {position}", class_name(py, &error))))
 }
 
+/// A fresh exception that ends the program, or the task, as this one would have.
+fn ends_the_program(py: Python<'_>, error: &PyErr) -> Option<PyErr> {
+    // Most are, and then `asyncio` need not be imported.
+    if error.is_instance_of::<PyException>(py) {
+        return None;
+    }
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return Some(to_python(Error::Interrupted));
+    }
+    if error.is_instance_of::<PySystemExit>(py) {
+        let code = error.value(py).getattr(intern!(py, "code")).ok();
+        if code.as_ref().is_some_and(pyo3::Bound::is_none) {
+            return Some(PySystemExit::new_err(()));
+        }
+        // Otherwise: a text, which Python would print, with the status 1.
+        let code = code.and_then(|code| code.extract::<i32>().ok()).unwrap_or(1);
+        return Some(PySystemExit::new_err((code,)));
+    }
+    if error.is_instance_of::<PyGeneratorExit>(py) {
+        return Some(PyGeneratorExit::new_err(()));
+    }
+    error.is_instance_of::<CancelledError>(py).then(|| CancelledError::new_err(()))
+}
+
+/// Close the iterator of a source, if it is a generator: nobody reads it any more. What it raises is dropped; left to
+/// itself, Python would print it with its words.
+pub(crate) fn close(iterator: &Py<PyIterator>) {
+    Python::try_attach(|py| {
+        let iterator = iterator.bind(py);
+        // An iterator of another class, such as a file, is not ours to close.
+        let is_generator = iterator.get_type().fully_qualified_name().is_ok_and(|name| name == "generator");
+        is_generator.then(|| iterator.call_method0(intern!(py, "close")).is_ok())
+    });
+}
+
 /// The name of the class of an exception, if it is a plain name.
 fn class_name(py: Python<'_>, error: &PyErr) -> String {
     // Otherwise: no name, which is said below.
     let name = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let is_plain = name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_plain && !name.is_empty() { name } else { "an exception".into() }
-}
-
-/// The exception without those it was raised from or beside.
-fn unchained(py: Python<'_>, error: PyErr) -> PyErr {
-    error.set_cause(py, None);
-    let cut = error.value(py).setattr(intern!(py, "__context__"), py.None());
-    if cut.is_ok() {
-        error
-    } else {
-        to_python(Error::Internal("an exception cannot be cut off from its context"))
-    }
 }

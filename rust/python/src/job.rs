@@ -88,7 +88,7 @@ impl Job {
 
 /// The public table of preferences, from `(rank, item)` in ascending order of rank.
 fn read_prior(ranked: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Arc<Prior>> {
-    let mut pairs = Pairs::new(ranked, columns)?;
+    let mut pairs = Pairs::of_argument(ranked, columns, "prior=")?;
     let mut batches = Vec::new();
     while let Some(batch) = pairs.next_batch(ranked.py())? {
         batches.push(batch);

@@ -28,6 +28,8 @@ enum Builder {
 /// A named column under construction.
 pub(crate) struct Column {
     name: String,
+    /// The argument that its values are given in, if they are not rows of the data.
+    argument: Option<&'static str>,
     typed: Option<(Kind, Builder)>,
     /// Nulls before the first value.
     nulls: usize,
@@ -39,7 +41,19 @@ pub(crate) struct Column {
 impl Column {
     /// A column whose kind is not yet known.
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.into(), typed: None, nulls: 0, nan_is_missing: false, readers: Readers::default() }
+        Self {
+            name: name.into(),
+            argument: None,
+            typed: None,
+            nulls: 0,
+            nan_is_missing: false,
+            readers: Readers::default(),
+        }
+    }
+
+    /// A column of a public list, which errors name.
+    pub(crate) fn of_argument(name: &str, argument: &'static str) -> Self {
+        Self { argument: Some(argument), ..Self::new(name) }
     }
 
     /// The same, for the missing values of pandas.
@@ -146,7 +160,10 @@ impl Column {
                 format!("a {class} at position {position}")
             }
         };
-        let what = format!("column '{}' holds {what}", self.name);
+        let what = match self.argument {
+            None => format!("column '{}' holds {what}", self.name),
+            Some(argument) => format!("{argument} holds {what}, for column '{}'", self.name),
+        };
         to_python(Error::Schema { what, fix: fix(refusal).into() })
     }
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
 
 use crate::error::{internal, to_python};
-use crate::foreign::replaced;
+use crate::foreign::{close, replaced};
 use crate::link::Producer;
 use crate::pair_columns::Column;
 
@@ -30,14 +30,28 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Read the first chunk, which fixes the type of each column.
+    /// Rows of the data.
     pub(crate) fn new(pairs: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<Self> {
+        Self::read(pairs, columns, Column::new)
+    }
+
+    /// A public list, which is given in this argument.
+    pub(crate) fn of_argument(
+        pairs: &Bound<'_, PyAny>,
+        columns: &Columns,
+        argument: &'static str,
+    ) -> PyResult<Self> {
+        Self::read(pairs, columns, |name| Column::of_argument(name, argument))
+    }
+
+    /// Read the first chunk, which fixes the type of each column.
+    fn read(pairs: &Bound<'_, PyAny>, columns: &Columns, column: impl Fn(&str) -> Column) -> PyResult<Self> {
         let names = std::iter::once(&columns.user).chain(&columns.items);
         let rows_in = pairs.try_iter().map_err(|error| replaced(pairs.py(), error, "when it was opened"))?;
         let mut made = Self {
             rows_in: rows_in.unbind(),
             group: None,
-            columns: names.map(|name| Column::new(name)).collect(),
+            columns: names.map(|name| column(name)).collect(),
             position: 0,
             rows: 0,
             first: None,
@@ -157,6 +171,12 @@ impl Pairs {
         let (fields, arrays): (Vec<_>, Vec<_>) = columns.unzip();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
             .map_err(|_| internal("the columns of the pairs differ in length"))
+    }
+}
+
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        close(&self.rows_in);
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::error::to_python;
-use crate::foreign::replaced;
+use crate::foreign::{close, replaced};
 use crate::link::Producer;
 
 /// A stream of record batches from the Arrow C interface.
@@ -87,6 +87,12 @@ impl Frames {
         })?;
         let current = Stream::new(&first, Vec::new())?;
         Ok(Self { iterator: frames.unbind(), current, taken: 1 })
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        close(&self.iterator);
     }
 }
 

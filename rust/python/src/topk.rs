@@ -125,7 +125,7 @@ fn published(mut release: TopKRelease, job: &Job) -> PyResult<Release> {
 /// Read an iterable of pairs whose items are a public list.
 pub(crate) fn read_list(pairs: &Bound<'_, PyAny>, columns: Option<&Columns>) -> PyResult<PublicList> {
     let columns = columns.ok_or_else(|| internal("no columns were named"))?;
-    let mut pairs_of_list = Pairs::new(pairs, columns)?;
+    let mut pairs_of_list = Pairs::of_argument(pairs, columns, "domain=")?;
     let schema = pairs_of_list.schema();
     let mut batches = vec![];
     while let Some(batch) = pairs_of_list.next_batch(pairs.py())? {

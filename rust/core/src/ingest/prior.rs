@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Plan;
-use super::public::cast;
+use super::public::{Target, cast};
 use crate::contributions::{Code, ItemCode, Payload, Side, UserCode};
 use crate::random::{Digest, ReleaseKey};
 use crate::request::Columns;
@@ -40,10 +40,11 @@ impl Prior {
         key: &ReleaseKey,
     ) -> Result<HashMap<Digest, u32>> {
         let columns = Columns { ngrams: None, ..columns.clone() };
+        let targets = Target::of(&self.0, data, &columns, NAME)?;
         let mut ranked = Ranked::default();
         let mut rows = 0;
         for batch in self.0.iter().filter(|batch| batch.num_rows() > 0) {
-            let batch = cast(batch, data, &columns, NAME, rows)?;
+            let batch = cast(batch, &targets, &columns, NAME, rows)?;
             rows += batch.num_rows();
             let (plan, positions) = Plan::new(&batch.schema(), &columns, NAME)?;
             let mut encoder = Encoder::new(&plan, key, ranked);

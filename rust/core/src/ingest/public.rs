@@ -52,7 +52,8 @@ impl PublicList {
     pub(super) fn in_types_of(&self, data: &Plan, columns: &Columns) -> Result<(Source, Given)> {
         let columns = Columns { ngrams: None, ..columns.clone() };
         let empty = RecordBatch::new_empty(SchemaRef::clone(&self.schema));
-        let schema = cast(&empty, data, &columns, NAME, 0)?.schema();
+        let targets = Target::of(&self.batches, data, &columns, NAME)?;
+        let schema = cast(&empty, &targets, &columns, NAME, 0)?.schema();
         let (_, positions) = Plan::new(&self.schema, &columns, NAME)?;
         let found = positions.items.iter().zip(data.found());
         let given = Given(
@@ -61,7 +62,7 @@ impl PublicList {
         let mut batches = Vec::with_capacity(self.batches.len());
         let mut rows = 0;
         for batch in self.batches.iter().filter(|batch| batch.num_rows() > 0) {
-            batches.push(cast(batch, data, &columns, NAME, rows)?);
+            batches.push(cast(batch, &targets, &columns, NAME, rows)?);
             rows += batch.num_rows();
         }
         let batches = batches.into_iter().map(Ok);
@@ -103,36 +104,80 @@ fn plain(data_type: &DataType) -> &DataType {
     }
 }
 
+/// What the items of one column of a public table become.
+pub(super) struct Target {
+    item: String,
+    data_type: DataType,
+    /// Whether the data declares no type there.
+    found: bool,
+}
+
+impl Target {
+    /// The types of the data, for each item column. Widths that were found out from values are none that items would have
+    /// to fit, because an unreleased row may have chosen them: there the list alone chooses a type of 64 bits.
+    pub(super) fn of(
+        batches: &[RecordBatch],
+        data: &Plan,
+        columns: &Columns,
+        name: &str,
+    ) -> Result<Vec<Self>> {
+        let mut targets: Vec<Self> = data
+            .items()
+            .zip(data.found())
+            .map(|((item, data_type), found)| Self { item: item.into(), data_type: data_type.clone(), found })
+            .collect();
+        for (place, target) in targets.iter_mut().enumerate() {
+            if !target.found || key_kind(&target.data_type) != Some(KeyKind::Integer) {
+                continue;
+            }
+            let mut listed = Vec::with_capacity(batches.len());
+            for batch in batches {
+                let (_, positions) = Plan::new(&batch.schema(), columns, name)?;
+                listed.extend(positions.items.get(place).map(|&at| batch.column(at)));
+            }
+            let fits = |to: &DataType| listed.iter().all(|column| exactly(column, to).is_ok());
+            let is_large = !fits(&DataType::Int64) && fits(&DataType::UInt64);
+            target.data_type = if is_large { DataType::UInt64 } else { DataType::Int64 };
+        }
+        Ok(targets)
+    }
+
+    /// How errors call the values of the data.
+    fn words(&self) -> String {
+        if self.found { kind_words(&self.data_type).into() } else { words(&self.data_type) }
+    }
+}
+
 /// A batch of a public table with its items in the types of the data; `first` is the number of rows before it.
 ///
 /// # Errors
 /// [`Error::Schema`] naming column, types and position.
 pub(super) fn cast(
     batch: &RecordBatch,
-    data: &Plan,
+    targets: &[Target],
     columns: &Columns,
     name: &str,
     first: usize,
 ) -> Result<RecordBatch> {
     let (_, positions) = Plan::new(&batch.schema(), columns, name)?;
     let mut arrays = batch.columns().to_vec();
-    for ((at, (item, data_type)), found) in positions.items.iter().zip(data.items()).zip(data.found()) {
+    for (at, target) in positions.items.iter().zip(targets) {
+        let Target { item, data_type, found } = target;
         let refused =
             |what: String| Error::Schema { what: format!("{name} {what}"), fix: fix(name, data_type) };
-        // Widths that were found out from values are none that items would have to fit.
-        if found && key_kind(arrays[*at].data_type()) == key_kind(data_type) {
+        if *found && key_kind(arrays[*at].data_type()) == key_kind(data_type) {
             continue;
         }
         arrays[*at] = exactly(&arrays[*at], data_type).map_err(|failure| match failure {
             Failure::Type => refused(format!(
                 "has {} for column '{item}', but the data has {} there, so none of them could be found",
                 words(batch.column(*at).data_type()),
-                words(data_type),
+                target.words(),
             )),
             Failure::Item(row) => refused(format!(
                 "has an item at position {} that column '{item}' of the data, which has {}, cannot hold",
                 first + row,
-                words(data_type),
+                target.words(),
             )),
         })?;
     }
@@ -170,6 +215,11 @@ fn exactly(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
         return Err(Failure::Type);
     }
     let options = CastOptions { safe: true, ..CastOptions::default() };
+    // Its keys are days, but Arrow writes and reads its milliseconds.
+    if ours == KeyKind::Text && to == &DataType::Date64 {
+        return cast_with_options(&exactly(column, &DataType::Date32)?, to, &options)
+            .map_err(|_| Failure::Type);
+    }
     let there = cast_with_options(column, to, &options).map_err(|_| Failure::Type)?;
     let back = cast_with_options(&there, from, &options).map_err(|_| Failure::Type)?;
     let same = not_distinct(&back, column).map_err(|_| Failure::Type)?;
@@ -189,7 +239,11 @@ fn is_written(from: KeyKind, to: KeyKind) -> bool {
 }
 
 fn words(data_type: &DataType) -> String {
-    let kind = match key_kind(data_type) {
+    format!("{} ({data_type})", kind_words(data_type))
+}
+
+fn kind_words(data_type: &DataType) -> &'static str {
+    match key_kind(data_type) {
         Some(KeyKind::Integer) => "integers",
         Some(KeyKind::Boolean) => "booleans",
         Some(KeyKind::Date) => "dates",
@@ -198,8 +252,7 @@ fn words(data_type: &DataType) -> String {
         Some(KeyKind::Text) => "text",
         Some(KeyKind::Binary) => "bytes",
         Some(KeyKind::Composite) | None => "other values",
-    };
-    format!("{kind} ({data_type})")
+    }
 }
 
 fn fix(name: &str, data_type: &DataType) -> String {
@@ -208,7 +261,9 @@ fn fix(name: &str, data_type: &DataType) -> String {
         Some(KeyKind::Boolean) => "True and False, or as the text true and false",
         Some(KeyKind::Date) => "dates, or as text like 2024-01-31",
         Some(KeyKind::Timestamp) => "datetimes without a time zone, or as text like 2024-01-31T12:00:00",
-        Some(KeyKind::Instant) => "datetimes with a time zone, or as text like 2024-01-31T12:00:00Z",
+        Some(KeyKind::Instant) => {
+            "datetimes with a time zone, or as text with the offset of the column's zone, like 2024-01-31T12:00:00Z in UTC"
+        }
         Some(KeyKind::Text) => {
             "text, in the form that they have in the data (in CSV files all items are text)"
         }
@@ -221,8 +276,9 @@ fn fix(name: &str, data_type: &DataType) -> String {
 #[cfg(test)]
 mod tests {
     use arrow_array::{
-        BooleanArray, Date32Array, FixedSizeBinaryArray, Int16Array, Int64Array, LargeBinaryArray,
-        LargeStringArray, StringViewArray, TimestampMicrosecondArray, TimestampSecondArray, UInt8Array,
+        BooleanArray, Date32Array, Date64Array, FixedSizeBinaryArray, Int16Array, Int64Array,
+        LargeBinaryArray, LargeStringArray, StringViewArray, TimestampMicrosecondArray, TimestampSecondArray,
+        UInt8Array,
     };
 
     use super::*;
@@ -255,6 +311,9 @@ mod tests {
         cast_to(texts(&["true", "false"]), &(Arc::new(BooleanArray::from(vec![true, false])) as ArrayRef));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![19_753, -1]));
         cast_to(texts(&["2024-01-31", "1969-12-31"]), &days);
+        let midnights: ArrayRef = Arc::new(Date64Array::from(vec![19_753 * 86_400_000, -86_400_000]));
+        cast_to(texts(&["2024-01-31", "1969-12-31"]), &midnights);
+        cast_to(days, &midnights);
         let naive: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1_500_000]));
         cast_to(texts(&["1970-01-01T00:00:01.500"]), &naive);
         let instant: ArrayRef = Arc::new(TimestampSecondArray::from(vec![60]).with_timezone("UTC"));
@@ -282,6 +341,9 @@ mod tests {
             ("31.01.2024", DataType::Date32),
             ("2024-1-31", DataType::Date32),
             ("2024-02-30", DataType::Date32),
+            ("2024-02-30", DataType::Date64),
+            ("2024-01-31T12:00:00", DataType::Date64),
+            ("2024-01-31T00:00:00", DataType::Date64),
             ("1970-01-01T00:00:00.5", naive.clone()),
             ("1970-01-01 00:00:00", naive),
         ] {

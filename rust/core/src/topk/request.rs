@@ -147,7 +147,9 @@ impl TopKRequest {
                     .into(),
                 fix: "give domain=[...], or use LimitDomain or Discover",
             }),
-            (false, Domain::Sized { items }) if u64::from(self.k) > items => Err(too_few(self.k)),
+            (false, Domain::Sized { items }) if u64::from(self.k) > items => {
+                Err(too_few(self.k, items, "the domain"))
+            }
             (true, Domain::Unknown) | (false, Domain::Listed | Domain::Sized { .. }) => Ok(()),
         }
     }
@@ -280,7 +282,11 @@ impl TopKRequest {
     }
 }
 
-/// There are fewer than k items to choose from.
-pub(super) fn too_few(k: u32) -> Error {
-    Error::parameter("k", "at most the number of items in the domain", k, "ask for fewer items")
+/// There are fewer than k items to choose from; `list` is what has them. It is public.
+pub(super) fn too_few(k: u32, items: u64, list: &str) -> Error {
+    let noun = if items == 1 { "item" } else { "items" };
+    Error::Incompatible {
+        what: format!("k = {k}, but {list} has {items} distinct {noun}, without missing ones"),
+        fix: "ask for fewer items",
+    }
 }

@@ -38,7 +38,7 @@ pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result
     let counts = counts.validate()?;
     let (request, mechanism) = (&report.top_k, report.top_k.mechanism.as_mechanism());
     check_size(request, counts.items())?;
-    let k = usize::try_from(request.k).map_err(|_| too_few(request.k))?;
+    let k = usize::try_from(request.k).map_err(|_| too_few(request.k, counts.items(), "the list"))?;
     let mut picks = mechanism.select(counts, k, &report.calibration, key);
     match request.counts {
         PublishedCounts::None => picks.iter_mut().for_each(|pick| pick.noisy = None),
@@ -53,7 +53,7 @@ pub fn draw(counts: Counts<'_>, report: &TopKReport, key: &ReleaseKey) -> Result
 /// A public list has to have as many items as are asked for.
 pub(crate) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
     if !request.mechanism.as_mechanism().finds_domain() && u64::from(request.k) > items {
-        return Err(too_few(request.k));
+        return Err(too_few(request.k, items, "the list"));
     }
     Ok(())
 }

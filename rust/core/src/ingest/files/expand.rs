@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::input::{Input, is_standard_input};
+use super::input::{Input, STANDARD_INPUT_NAME, is_standard_input};
 use super::reason::{io_failed, unreadable};
 use crate::control::Control;
 use crate::ingest::FileFormat;
@@ -63,7 +63,9 @@ impl Seen {
 /// The error for an element of a list that nobody should quote: it may be a text and not a path.
 pub(super) fn unquoted(error: Error, place: usize, count: usize) -> Error {
     let Error::File { path, reason, .. } = error else { return error };
-    Error::Element { place, count, missing: !path.exists(), reason }
+    // The standard input is there, though no path leads to its name.
+    let missing = path.as_os_str() != STANDARD_INPUT_NAME && !path.exists();
+    Error::Element { place, count, missing, reason }
 }
 
 fn is_pattern(path: &Path) -> bool {
