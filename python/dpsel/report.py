@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core, top_k_mechanisms
 from dpsel.cost import Cost, of_json
-from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 from dpsel.mechanisms import _auto
 from dpsel.mechanisms._every import CLASSES
 from dpsel.mechanisms._shared import is_usual
@@ -106,7 +106,16 @@ class Report(Mapping[str, Any]):
 
     @property
     def cost(self) -> Cost:
-        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it."""
+        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it.
+
+        Raises:
+            InvalidParameterError: If the mechanism has no guarantee: no cost covers such a release.
+        """
+        if not self.has_guarantee:
+            raise InvalidParameterError(
+                "a release without a guarantee has no cost: no budget covers it; "
+                "leave calibration= out for a private release"
+            )
         request = self._data["request"]
         counts = request.get("counts", {"kind": "none"})
         return Cost(
@@ -114,6 +123,11 @@ class Report(Mapping[str, Any]):
             counts=PRICES[counts["kind"]](counts),
             neighbours=request.get("neighbours", "add_remove"),
         )
+
+    @property
+    def has_guarantee(self) -> bool:
+        """Whether the mechanism guarantees what was asked for; the published one of greedy does not."""
+        return bool(self._data["request"]["mechanism"].get("calibration", "curve") == "curve")
 
     @property
     def is_insecure(self) -> bool:
@@ -150,7 +164,7 @@ class Report(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Mechanism and guarantee."""
-        return f"<dpsel.Report: {describe_mechanism(self)}, {describe_privacy(self)}>"
+        return f"<dpsel.Report: {describe_mechanism(self)}, {describe_guarantee(self)}>"
 
     def __reduce__(self) -> tuple[type[Report], tuple[str]]:
         """Pickle the JSON."""
@@ -263,9 +277,10 @@ def _short(key: str, value: object) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
 
 
-def describe_privacy(report: Mapping[str, Any]) -> str:
-    """Return the guarantee in the usual notation."""
-    return notation(report["request"]["privacy"])
+def describe_guarantee(report: Report) -> str:
+    """Return the guarantee in the usual notation, or that there is none."""
+    asked = notation(report["request"]["privacy"])
+    return asked if report.has_guarantee else f"NOT PRIVATE: no guarantee (asked for {asked})"
 
 
 def notation(privacy: Mapping[str, Any]) -> str:

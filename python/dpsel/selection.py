@@ -11,7 +11,7 @@ from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
-from dpsel.mechanisms._greedy import ranked_prior
+from dpsel.mechanisms._greedy import has_guarantee, ranked_prior
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def select_partitions(
     opened = open_columns(data, user, item, file_format)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams else opened.restored
-    payment = begin_call(privacy, private=insecure_test_key is None)
+    payment = begin_call(privacy, guaranteed=has_guarantee(chosen), private=insecure_test_key is None)
     release: Release[Any] = Release(opened.select(job), opened.returns, restored)
     payment.report = release.report
     return release

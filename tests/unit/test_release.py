@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import dpsel
-from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -45,6 +45,25 @@ def test_without_a_test_key_the_release_is_not_stamped():
     assert "NOT PRIVATE" not in str(release)
     assert "insecure" not in repr(release)
     assert not release.report.is_insecure
+
+
+def test_a_release_without_a_guarantee_claims_and_books_none():
+    with pytest.warns(dpsel.exceptions.DpselWarning, match="no guarantee"):
+        mechanism = dpsel.GreedyFrequency(calibration="published")
+    options = {"max_items_per_user": 3, "mechanism": mechanism}
+    release = dpsel.select_partitions(ROWS, privacy=PRIVACY, **options)
+    refusal = "NOT PRIVATE: no guarantee (asked for (epsilon = 1, delta = 1e-06)-DP)"
+    assert str(release).splitlines()[1] == f"{refusal}, 3 items per user at most"
+    assert "guarantee: " not in str(release)
+    texts = (repr(release), repr(release.report), release._repr_html_())
+    assert all(refusal in text for text in texts)
+    assert not release.report.has_guarantee
+    with pytest.raises(InvalidParameterError, match="no budget covers it"):
+        _ = release.report.cost
+    budget = dpsel.Budget(PRIVACY)
+    with pytest.raises(InvalidParameterError, match="no budget covers"):
+        dpsel.select_partitions(ROWS, privacy=budget.spend(PRIVACY), **options)
+    assert budget.spent[0].report is None
 
 
 def test_repr_and_html(release):
