@@ -13,7 +13,7 @@ import dpsel
 from dpsel import top_k_mechanisms
 from dpsel.cli import _progress
 from dpsel.cli._options import ByteSize, HexKey, column_options, inputs_from, privacy_options
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_report_on_stdout, refuse_same_file
 from dpsel.cli.select import INPUT_FORMATS, STDOUT_FORMATS, output_target
 
 BY_NAME = {mechanism.name.replace("_", "-"): type(mechanism) for mechanism in top_k_mechanisms.every()}
@@ -114,8 +114,8 @@ def command(
 ) -> None:
     """Run ``dpsel top-k``."""
     target = output_target(output, output_format)
-    named = {"--output": target, "--report": report}
-    refuse_same_file({name: path for name, path in named.items() if path}, paths)
+    refuse_report_on_stdout(report)
+    refuse_same_file({"--output": target, "--report": report}, paths, {"--domain": options["domain"]})
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     shown = _progress.wanted(progress=progress, quiet=quiet)
     with ExitStack() as stack:
