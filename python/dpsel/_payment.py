@@ -48,7 +48,8 @@ class Payment:
             used, self.used = self.used, True
         if used:
             raise BudgetExceededError(
-                "these parameters were spent for one call and that was made; spend again for another one"
+                "these parameters were spent for one call, and one was begun with them, even if it failed; "
+                "spend again for another one"
             )
 
     def __reduce__(self) -> str | tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dpsel import _core
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_flag, as_int, type_name
 from dpsel._ingest import open_data
 from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
@@ -140,8 +140,8 @@ def select_partitions(
     """
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
-    columns = columns_of(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
+    columns, weighted = columns_of(user, item), as_flag("with_weights", with_weights)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weighted)
     request = request_json(
         privacy,
         limit,
@@ -149,7 +149,7 @@ def select_partitions(
         user=columns[0],
         items=columns[1:],
         ngrams=ngrams_of(ngrams),
-        with_weights=bool(with_weights),
+        with_weights=weighted,
     )
     job = _core.Job(
         request,
@@ -162,6 +162,7 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
+    opened.check(job)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams else opened.restored
     payment = begin_call(privacy, guaranteed=has_guarantee(chosen), private=insecure_test_key is None)
@@ -181,8 +182,11 @@ def open_columns(data: object, user: object, item: object, file_format: FileForm
         )
     opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
     if opened.has_named_columns and not named:
+        missing = [name for name, given in (("user", user), ("item", item)) if given is None]
+        written = ", ".join(f"{name}='...'" for name in missing)
         raise InvalidParameterError(
-            "user and item must name columns of the table, got none; write user='...', item='...'"
+            f"user and item must name columns of the table, got no {' and no '.join(missing)}; "
+            f"write {written}"
         )
     return opened
 
