@@ -78,6 +78,31 @@ def test_messages_speak_of_options(dpsel_run, folder, name):
         assert argument not in run.error
 
 
+WRONG_FLAGS = {
+    "weights without noise": (
+        "select",
+        *COLUMNS,
+        *BUDGET,
+        *("--with-weights", "--mechanism", "weighted-gaussian", "--release", "curve"),
+    ),
+    "weights of a column": ("select", "--user", "user", "--item", "weight", *BUDGET, "--with-weights"),
+    "a sequence unordered": (
+        *("top-k", *COLUMNS, "--epsilon", "1", "--k", "1", "--domain", "rows.csv"),
+        *("--unordered", "--mechanism", "joint"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FLAGS)
+def test_no_advice_is_the_mistake_itself(dpsel_run, name):
+    command, *more = WRONG_FLAGS[name]
+    flag = "--unordered" if "--unordered" in more else "--with-weights"
+    run = dpsel_run(command, "rows.csv", *more)
+    assert run.code == ExitCode.USAGE
+    assert f"leave {flag} out" in run.error
+    assert f"set {flag}" not in run.error
+
+
 def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folder):
     (folder / "user=5").mkdir()
     (folder / "user=5" / "memory_limit.csv").write_text("user,file_format\n1,2\n")

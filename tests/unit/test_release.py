@@ -176,6 +176,14 @@ def test_auto_goes_by_public_parameters(limit, arguments, name):
     assert mechanism.get("release", "noise") == ("noise" if with_noise or name != "sips" else "curve")
 
 
+def test_check_takes_a_release(release):
+    assert dpsel.check(release) == dpsel.check(release.report)
+    top = dpsel.top_k_from_counts([900, 1], k=1, privacy=dpsel.PureDP(epsilon=1.0))
+    assert dpsel.check(top).ok
+    with pytest.raises(InvalidParameterError, match=r"pass release\.report"):
+        dpsel.check(release.report["request"])
+
+
 def test_check_says_whether_a_report_holds(tmp_path):
     release = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3)
     path = tmp_path / "report.json"

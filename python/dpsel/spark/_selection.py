@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
-from dpsel._arguments import as_int
+from dpsel._arguments import as_flag, as_int
 from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.mechanisms._auto import resolve
@@ -85,8 +85,8 @@ def select_partitions(
     """
     privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
     _core.validate_bound(limit)
-    columns = named_columns(user, item)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=bool(with_weights))
+    columns, weighted = named_columns(user, item), as_flag("with_weights", with_weights)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weighted)
     request = request_json(
         privacy,
         limit,
@@ -94,7 +94,7 @@ def select_partitions(
         user=columns[0],
         items=columns[1:],
         ngrams=ngrams_of(ngrams),
-        with_weights=bool(with_weights),
+        with_weights=weighted,
     )
     key = checked_test_key(insecure_test_key)
     _core.validate_cluster(request)
