@@ -20,6 +20,8 @@ __all__ = [
     "__version__",
     "calibrate",
     "calibrate_top_k",
+    "check_files",
+    "check_names",
     "check_report",
     "composed_privacy",
     "convert_zcdp",

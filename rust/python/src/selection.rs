@@ -58,7 +58,7 @@ pub(crate) fn select_files(
 #[pyfunction]
 pub(crate) fn check_names(names: Vec<String>, job: &Job) -> PyResult<()> {
     let columns = job.columns()?;
-    guarded(|| ingest::check_names(&names, columns))
+    guarded(|| ingest::check_names(names, columns))
 }
 
 /// Check, without a row, that paths name files and the first of them has the columns of the job.

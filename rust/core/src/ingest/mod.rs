@@ -107,8 +107,8 @@ pub fn check_schema(schema: &Schema, columns: &Columns) -> Result<()> {
 ///
 /// # Errors
 /// [`crate::Error::Schema`], as [`read`].
-pub fn check_names(names: &[String], columns: &Columns) -> Result<()> {
-    let fields: Vec<_> = names.iter().map(|name| Field::new(name, DataType::Null, true)).collect();
+pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
+    let fields: Vec<_> = names.into_iter().map(|name| Field::new(name, DataType::Null, true)).collect();
     plan::Positions::find(&Schema::new(fields), columns, stream::NAME).map(drop)
 }
 
