@@ -9,7 +9,7 @@ from dpsel.exceptions import InvalidParameterError
 
 _INT64: Final = 1 << 63
 
-__all__ = ["as_int", "as_number", "at_least_one", "several", "type_name"]
+__all__ = ["as_flag", "as_int", "as_number", "at_least_one", "several", "type_name"]
 
 
 def type_name(value: object) -> str:
@@ -34,6 +34,13 @@ def as_int(name: str, value: SupportsIndex) -> int:
     if abs(number) >= _INT64:
         raise InvalidParameterError(f"{name} must fit 64 bits, got {number}; give a smaller one")
     return number
+
+
+def as_flag(name: str, value: object) -> bool:
+    """Return True or False; refuse everything else: the text "no" is true in Python."""
+    if isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}:  # numpy has its own
+        return bool(value)
+    raise InvalidParameterError(f"{name} must be True or False, got {type_name(value)}; give a bool")
 
 
 def as_count(name: str, value: SupportsIndex) -> int:

@@ -20,6 +20,8 @@ __all__ = [
     "__version__",
     "calibrate",
     "calibrate_top_k",
+    "check_files",
+    "check_names",
     "check_report",
     "composed_privacy",
     "convert_zcdp",
@@ -198,6 +200,13 @@ def select_files(
     quoted: bool,
     job: Job,
 ) -> Release: ...
+def check_names(names: list[str], job: Job) -> None: ...
+def check_files(
+    paths: list[str] | list[PathLike[str]],
+    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+    quoted: bool,
+    job: Job,
+) -> None: ...
 def count_stream(
     stream: ArrowStreamExportable | ArrowArrayExportable, job: Job, found: list[str]
 ) -> list[tuple[int, int]]: ...

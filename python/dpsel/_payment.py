@@ -48,7 +48,8 @@ class Payment:
             used, self.used = self.used, True
         if used:
             raise BudgetExceededError(
-                "these parameters were spent for one call and that was made; spend again for another one"
+                "these parameters were spent for one call, and one was begun with them, even if it failed; "
+                "spend again for another one"
             )
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -82,6 +83,7 @@ def begin_call(
     *,
     counts: Privacy | None = None,
     neighbours: NeighboursOfCounts = "add_remove",
+    guaranteed: bool = True,
     private: bool = True,
 ) -> Payment:
     """Charge a call, right before data is read: all of its cost, at once.
@@ -90,6 +92,7 @@ def begin_call(
         privacy: The guarantee of the items.
         counts: The guarantee of the counts, if they have a budget of their own.
         neighbours: The kind of neighbours.
+        guaranteed: False if the mechanism has no guarantee, which no budget can pay for.
         private: False with a test key, where there is nothing to warn of that the report does not say.
 
     Returns:
@@ -97,13 +100,18 @@ def begin_call(
 
     Raises:
         BudgetExceededError: If a budget was asked for less than the call costs.
-        InvalidParameterError: If it was asked for other neighbours.
+        InvalidParameterError: If it was asked for other neighbours, or the mechanism has no guarantee.
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_silent():
         return Payment(cost, "")
     payment: Payment | None = privacy._payment  # noqa: SLF001 - the other half of the account
     if payment is not None:
+        if not guaranteed:
+            raise InvalidParameterError(
+                "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
+                "leave calibration= out for a private release"
+            )
         payment.take(cost)
     if private:
         warn_if_weak(cost.total)

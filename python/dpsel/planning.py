@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel import _core
-from dpsel._arguments import as_int, at_least_one, several
+from dpsel._arguments import as_flag, as_int, at_least_one, several
 from dpsel._request import checked_privacy, request_json
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
@@ -97,12 +97,12 @@ def plan(
                 "users with more items contribute that many only"
             )
     chosen = [
-        (limit, resolve(mechanism, privacy, limit, with_weights=bool(with_weights))[0])
+        (limit, resolve(mechanism, privacy, limit, with_weights=as_flag("with_weights", with_weights))[0])
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
     requests = [
-        request_json(privacy, limit, mechanism, with_weights=bool(with_weights))
+        request_json(privacy, limit, mechanism, with_weights=as_flag("with_weights", with_weights))
         for limit, mechanism in chosen
     ]
     rows = tuple(

@@ -16,7 +16,7 @@ import html
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel.item_table import ItemTable
-from dpsel.report import CheckResult, Report, check, describe_mechanism, describe_privacy
+from dpsel.report import CheckResult, Report, check, describe_guarantee, describe_mechanism
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -146,6 +146,9 @@ class Release(Generic[ItemsT]):
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         limit = _count(request["max_items_per_user"], "item")
+        guarantee = describe_guarantee(self.report)
+        if self.report.has_guarantee:
+            guarantee = f"guarantee: {guarantee} for one user added or removed"
         rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
         if rounds and rounds[0]["noise"] == "none":
             rule = "released with a probability that grows with the weight, even odds at: "
@@ -157,15 +160,14 @@ class Release(Generic[ItemsT]):
             )
         return (
             f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
-            f"guarantee: {describe_privacy(self.report)} for one user added or removed, "
-            f"{limit} per user at most\n"
+            f"{guarantee}, {limit} per user at most\n"
             f"{rule}"
         )
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        what = f"{describe_mechanism(self.report)}, {describe_privacy(self.report)}"
+        what = f"{describe_mechanism(self.report)}, {describe_guarantee(self.report)}"
         return f"<dpsel.Release: {_count(len(self), 'item')}, {what}{stamp}>"
 
     def _repr_html_(self) -> str:

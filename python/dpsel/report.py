@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dpsel import _core, top_k_mechanisms
+from dpsel._arguments import type_name
 from dpsel.cost import Cost, of_json
-from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 from dpsel.mechanisms import _auto
 from dpsel.mechanisms._every import CLASSES
 from dpsel.mechanisms._shared import is_usual
@@ -106,7 +107,16 @@ class Report(Mapping[str, Any]):
 
     @property
     def cost(self) -> Cost:
-        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it."""
+        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it.
+
+        Raises:
+            InvalidParameterError: If the mechanism has no guarantee: no cost covers such a release.
+        """
+        if not self.has_guarantee:
+            raise InvalidParameterError(
+                "a release without a guarantee has no cost: no budget covers it; "
+                "leave calibration= out for a private release"
+            )
         request = self._data["request"]
         counts = request.get("counts", {"kind": "none"})
         return Cost(
@@ -114,6 +124,11 @@ class Report(Mapping[str, Any]):
             counts=PRICES[counts["kind"]](counts),
             neighbours=request.get("neighbours", "add_remove"),
         )
+
+    @property
+    def has_guarantee(self) -> bool:
+        """Whether the mechanism guarantees what was asked for; the published one of greedy does not."""
+        return bool(self._data["request"]["mechanism"].get("calibration", "curve") == "curve")
 
     @property
     def is_insecure(self) -> bool:
@@ -150,7 +165,7 @@ class Report(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Mechanism and guarantee."""
-        return f"<dpsel.Report: {describe_mechanism(self)}, {describe_privacy(self)}>"
+        return f"<dpsel.Report: {describe_mechanism(self)}, {describe_guarantee(self)}>"
 
     def __reduce__(self) -> tuple[type[Report], tuple[str]]:
         """Pickle the JSON."""
@@ -175,7 +190,16 @@ class CheckResult:
         return f"{'ok' if self.ok else 'FAILED'}: {self.reason}"
 
 
-def check(report: Report | str | os.PathLike[str]) -> CheckResult:
+class Reported(Protocol):
+    """A release of any kind."""
+
+    @property
+    def report(self) -> Report:
+        """What was enforced."""
+        ...
+
+
+def check(report: Report | Reported | str | os.PathLike[str]) -> CheckResult:
     """Derive a report again, from the request in it alone: every number, the theorem, the cost, the reason.
 
     A fingerprint covers all fields, also those that follow from nothing: names of columns, the commitment to
@@ -183,7 +207,7 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
     anew as a whole, fingerprint included. Nor can it be known whether a report belongs to some file of items.
 
     Args:
-        report: A report, or the path of a file with one.
+        report: A report, a release with its report, or the path of a file with one.
 
     Returns:
         Whether the report is the one that its request leads to.
@@ -191,6 +215,7 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
     Raises:
         ReportError: If it is not a report.
         FileError: If the file cannot be read.
+        InvalidParameterError: If it is none of these.
 
     Examples:
         >>> import dpsel
@@ -200,13 +225,27 @@ def check(report: Report | str | os.PathLike[str]) -> CheckResult:
         >>> print(dpsel.check(release.report))
         ok: everything in it follows from its request
     """
-    loaded = report if isinstance(report, Report) else Report.load(report)
+    loaded = _report_of(report)
     differences = _core.check_report(loaded.to_json())
     if not differences and not _reason_holds(loaded):
         differences = ["the mechanism is not chosen for the reason that is given"]
     if differences:
         return CheckResult(ok=False, reason="; ".join(differences))
     return CheckResult(ok=True, reason="everything in it follows from its request")
+
+
+def _report_of(given: Report | Reported | str | os.PathLike[str]) -> Report:
+    """Return a report, that of a release, or that in a file."""
+    if isinstance(given, Report):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Report.load(given)
+    if isinstance(found := getattr(given, "report", None), Report):
+        return found
+    raise InvalidParameterError(
+        f"report must be a report, a release or the path of a report, got {type_name(given)}; "
+        "pass release.report"
+    )
 
 
 def _reason_holds(report: Report) -> bool:
@@ -263,9 +302,10 @@ def _short(key: str, value: object) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
 
 
-def describe_privacy(report: Mapping[str, Any]) -> str:
-    """Return the guarantee in the usual notation."""
-    return notation(report["request"]["privacy"])
+def describe_guarantee(report: Report) -> str:
+    """Return the guarantee in the usual notation, or that there is none."""
+    asked = notation(report["request"]["privacy"])
+    return asked if report.has_guarantee else f"NOT PRIVATE: no guarantee (asked for {asked})"
 
 
 def notation(privacy: Mapping[str, Any]) -> str:

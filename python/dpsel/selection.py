@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dpsel import _core
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_flag, as_int, type_name
 from dpsel._ingest import open_data
 from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
-from dpsel.mechanisms._greedy import ranked_prior
+from dpsel.mechanisms._greedy import has_guarantee, ranked_prior
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -155,9 +155,10 @@ def select_partitions(
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
+    opened.check(job)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams else opened.restored
-    payment = begin_call(privacy, private=insecure_test_key is None)
+    payment = begin_call(privacy, guaranteed=has_guarantee(chosen), private=insecure_test_key is None)
     release: Release[Any] = Release(opened.select(job), opened.returns, restored)
     payment.report = release.report
     return release
@@ -173,7 +174,7 @@ def partition_request(
     with_weights: object,
 ) -> tuple[str, Mechanism, str | None]:
     """Return the request of a call, its mechanism and, if ``"auto"`` chose that, the reason."""
-    weighed = bool(with_weights)
+    weighed = as_flag("with_weights", with_weights)
     chosen, reason = resolve(mechanism, privacy, max_items_per_user, with_weights=weighed)
     request = request_json(
         privacy,
@@ -198,8 +199,11 @@ def open_columns(data: object, user: object, item: object, file_format: FileForm
         )
     opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
     if opened.has_named_columns and not named:
+        missing = [name for name, given in (("user", user), ("item", item)) if given is None]
+        written = ", ".join(f"{name}='...'" for name in missing)
         raise InvalidParameterError(
-            "user and item must name columns of the table, got none; write user='...', item='...'"
+            f"user and item must name columns of the table, got no {' and no '.join(missing)}; "
+            f"write {written}"
         )
     return opened
 

@@ -18,7 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from dpsel import _core, top_k_mechanisms
-from dpsel._arguments import as_count, as_int, type_name
+from dpsel._arguments import as_count, as_flag, as_int, type_name
+from dpsel._ingest._libraries import library_of
 from dpsel._payment import begin_call
 from dpsel._request import checked_privacy
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
@@ -165,6 +166,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         public_table=labels,
     )
     opened = open_columns(data, user, item, file_format)
+    opened.check(job)
     payment = begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
     )
@@ -199,8 +201,8 @@ def top_k_from_counts(
     Args:
         counts: Whole numbers between -2^62 and 2^62: a numpy, Arrow, polars or pandas array in one
             dimension, a list, or a mapping (such as a ``Counter``) of items to counts.
-        labels: The item of each count, distinct and of one sortable type; by default the positions, or the
-            keys of a mapping.
+        labels: The item of each count, distinct and of one sortable type: the public list. By default the
+            positions, or the keys of a mapping. The index of a pandas Series is no such list by itself.
         k: Number of items.
         privacy: The guarantee.
         mechanism: How to pick; ``"auto"`` decides by the other arguments alone.
@@ -233,9 +235,9 @@ def top_k_from_counts(
     privacy = checked_privacy(privacy)
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
     counts, labels = _labelled(counts, labels)
-    finds = getattr(mechanism, "finds_domain", False)
+    ordered, finds = as_flag("ordered", ordered), getattr(mechanism, "finds_domain", False)
     chosen, reason = top_k_mechanisms.resolve(
-        mechanism, privacy, known=not finds, ordered=bool(ordered), bounded=bound is not None
+        mechanism, privacy, known=not finds, ordered=ordered, bounded=bound is not None
     )
     if chosen.name == "discover":
         raise InvalidParameterError(
@@ -293,8 +295,9 @@ def row_request(
             "answer that names them but not the others would tell which they are"
         )
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    ordered = as_flag("ordered", ordered)
     chosen, reason = top_k_mechanisms.resolve(
-        mechanism, privacy, known=domain is not None, ordered=bool(ordered), bounded=bound is not None
+        mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
     request = top_k_request(
         k,
@@ -393,7 +396,17 @@ def _labelled(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, Sequence[
         raise _no_vector(counts)
     if len(getattr(counts, "shape", (1,))) != 1:
         raise _no_vector(counts)
+    if labels is None and library_of(counts) == "pandas" and not _is_numbered(getattr(counts, "index", None)):
+        raise SchemaError(
+            "counts is a pandas Series, whose index would be lost: the answer would name positions; "
+            "pass counts.to_dict() if all of its index is public, or labels= the public list"
+        )
     return counts, labels
+
+
+def _is_numbered(index: Any) -> bool:
+    """Whether an index only counts: then its labels are the positions."""
+    return index is None or list(index) == list(range(len(index)))
 
 
 def _numbers(counts: Any) -> Any:

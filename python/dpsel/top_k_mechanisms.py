@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from dpsel._arguments import as_number, at_least_one, type_name
+from dpsel._arguments import as_flag, as_number, at_least_one, type_name
 from dpsel.cost import of_json
 from dpsel.exceptions import InvalidParameterError
 
@@ -225,7 +225,7 @@ class Discover:
     def __post_init__(self) -> None:
         """Check the types."""
         object.__setattr__(self, "share", as_number("share", self.share))
-        object.__setattr__(self, "ordered", bool(self.ordered))
+        object.__setattr__(self, "ordered", as_flag("ordered", self.ordered))
 
 
 TopKMechanism: TypeAlias = (
@@ -282,7 +282,7 @@ def resolve(
         if not ordered and mechanism.ordered:
             raise InvalidParameterError(
                 f"ordered=False asks for a set, but {type(mechanism).__name__} makes a sequence; "
-                "use JointSet, or leave ordered out"
+                "use JointSet, or leave ordered= out"
             )
         return mechanism, None
     if not _is_auto(mechanism):
@@ -293,7 +293,7 @@ def resolve(
     return (
         _choose_known(privacy, ordered=ordered)
         if known
-        else _choose_unknown(ordered=ordered, bounded=bounded)
+        else _choose_unknown(privacy, ordered=ordered, bounded=bounded)
     )
 
 
@@ -319,7 +319,12 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
-def _choose_unknown(*, ordered: bool, bounded: bool) -> tuple[TopKMechanism, str]:
+def _choose_unknown(privacy: Privacy, *, ordered: bool, bounded: bool) -> tuple[TopKMechanism, str]:
+    if privacy.kind == "pure_dp":
+        raise InvalidParameterError(
+            "without domain= the items are secret, which needs a delta; "
+            "use privacy=ApproxDP(epsilon=..., delta=...), or give domain= a public list"
+        )
     if bounded:
         return Discover(ordered=ordered), "auto: nobody named the items and users are bounded"
     if not ordered:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpsel import _core, top_k_mechanisms
-from dpsel._arguments import as_int, at_least_one, several
+from dpsel._arguments import as_flag, as_int, at_least_one, several
 from dpsel._request import checked_privacy
 from dpsel._tables import html_table, text_table
+from dpsel.exceptions import InvalidParameterError
 from dpsel.top_k import top_k_request
 
 if TYPE_CHECKING:
@@ -73,8 +74,13 @@ def plan_top_k(
     privacy = checked_privacy(privacy)
     number = at_least_one("items", items)
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    ordered = as_flag("ordered", ordered)
     rows = []
     for each in several(k):
+        if at_least_one("k", each) > number:
+            raise InvalidParameterError(
+                f"k must be at most items, got k = {each} of {number}; items= is the number in the domain"
+            )
         for mechanism in several(mechanisms):
             chosen, _ = top_k_mechanisms.resolve(
                 mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None

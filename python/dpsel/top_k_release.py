@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
 from dpsel.release import converted
-from dpsel.report import Report, describe_mechanism, describe_privacy, notation
+from dpsel.report import Report, describe_guarantee, describe_mechanism, notation
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TopKRelease(Generic[ItemsT]):
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         lines = [
             f"{stamp}{items} picked by {describe_mechanism(self.report)}",
-            f"guarantee: {describe_privacy(self.report)} for {_relation(request)}",
+            f"guarantee: {describe_guarantee(self.report)} for {_relation(request)}",
         ]
         cost = self.report.cost
         if cost.counts is not None:
@@ -135,7 +135,7 @@ class TopKRelease(Generic[ItemsT]):
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        what = f"{describe_mechanism(self.report)}, {describe_privacy(self.report)}"
+        what = f"{describe_mechanism(self.report)}, {describe_guarantee(self.report)}"
         return f"<dpsel.TopKRelease: {len(self):,} items, {what}{stamp}>"
 
     def __getstate__(self) -> tuple[Any, ...]:

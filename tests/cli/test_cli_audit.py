@@ -49,6 +49,7 @@ def test_the_limit_and_the_budget_are_honoured(dpsel_run):
         (("sips", "--callable", "a:b"), "either mechanisms or --callable"),
         (("--callable", "json:dumps"), "--callable needs what the function claims"),
         (("--callable", "json", *CLAIM), "MODULE:FUNCTION"),
+        (("--callable", "math:sqrt", *CLAIM), "the function to audit raised TypeError; it is called with"),
         (("--callable", "no_such_module:f", *CLAIM), "cannot import"),
         (("--callable", "json:no_such_name", *CLAIM), "cannot import"),
         (("--callable", "json:__name__", *CLAIM), "is no function"),

@@ -55,6 +55,7 @@ def test_csv_json_and_plot_hold_every_run(compare, tmp_path):
         (("--rho", "1", "--delta", "1e-6", "--mechanism", "count-laplace"), "Laplace"),
         (("--epsilon", "1", "--delta", "1e-6", "--plot", "curves.txt"), "--plot"),
         (("--epsilon", "1", "--delta", "1e-6", "--repeats", "0"), "--repeats"),
+        (("--epsilon", "1", "--delta", "1e-6", "--fraction"), "--fraction is for --plot"),
     ],
 )
 def test_what_does_not_apply_is_refused(compare, options, words):

@@ -32,6 +32,15 @@ def test_the_first_help_lists_commands_and_exit_codes(dpsel_run):
     assert all(f" {code.value} " in flat for code in ExitCode)
 
 
+def test_the_command_alone_prints_its_help_in_lines(dpsel_run):
+    run = dpsel_run()
+    assert run.code in {0, 2}
+    lines = (run.out + run.err).splitlines()
+    assert lines[0].startswith("Usage: dpsel ")
+    assert any(line.lstrip().startswith("top-k ") for line in lines)
+    assert "error" not in lines[0]
+
+
 def test_select_teaches_how_to_choose(dpsel_run):
     text = dpsel_run("select", "--help").out
     assert "Choosing the parameters" in text

@@ -78,6 +78,31 @@ def test_messages_speak_of_options(dpsel_run, folder, name):
         assert argument not in run.error
 
 
+WRONG_FLAGS = {
+    "weights without noise": (
+        "select",
+        *COLUMNS,
+        *BUDGET,
+        *("--with-weights", "--mechanism", "weighted-gaussian", "--release", "curve"),
+    ),
+    "weights of a column": ("select", "--user", "user", "--item", "weight", *BUDGET, "--with-weights"),
+    "a sequence unordered": (
+        *("top-k", *COLUMNS, "--epsilon", "1", "--k", "1", "--domain", "rows.csv"),
+        *("--unordered", "--mechanism", "joint"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FLAGS)
+def test_no_advice_is_the_mistake_itself(dpsel_run, name):
+    command, *more = WRONG_FLAGS[name]
+    flag = "--unordered" if "--unordered" in more else "--with-weights"
+    run = dpsel_run(command, "rows.csv", *more)
+    assert run.code == ExitCode.USAGE
+    assert f"leave {flag} out" in run.error
+    assert f"set {flag}" not in run.error
+
+
 def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folder):
     (folder / "user=5").mkdir()
     (folder / "user=5" / "memory_limit.csv").write_text("user,file_format\n1,2\n")
@@ -94,3 +119,61 @@ def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folde
     assert _in_options("user must be x; set user= to raise memory_limit", options) == (
         "--user must be x; set --user to raise --memory-limit"
     )
+
+
+OVERWRITING = {
+    "pattern": ("logs/*.csv", ("-o", "logs/a.csv")),
+    "deep pattern": ("**/a.csv", ("-o", "logs/a.csv")),
+    "pattern of a link": ("logs/l*.csv", ("-o", "logs/a.csv")),
+    "hidden file": ("logs/*.csv", ("-o", "logs/.hidden.csv")),
+    "home": ("~/rows.csv", ("-o", "rows.csv")),
+    "pattern at home": ("~/r*.csv", ("--report", "rows.csv")),
+}
+
+
+@pytest.mark.parametrize("command", [SELECT, TOP_K], ids=lambda command: command[0])
+@pytest.mark.parametrize("name", OVERWRITING)
+def test_no_input_is_overwritten_however_it_is_named(dpsel_run, folder, rows, monkeypatch, command, name):
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    (folder / "logs").mkdir()
+    for place in ("logs/a.csv", "logs/.hidden.csv"):
+        (folder / place).write_bytes(rows.read_bytes())
+    (folder / "logs" / "link.csv").symlink_to("a.csv")
+    before = {path: path.read_bytes() for path in folder.rglob("*.csv")}
+    source, target = OVERWRITING[name]
+    run = dpsel_run(*command, source, *target)
+    assert run.code == ExitCode.USAGE
+    assert "would overwrite an input file" in run.error
+    assert {path: path.read_bytes() for path in folder.rglob("*.csv")} == before
+
+
+def test_a_comparison_overwrites_no_input(dpsel_run, rows):
+    before = rows.read_bytes()
+    budget = ("--epsilon", "1", "--delta", "1e-6", "--max-items-per-user", "5")
+    run = dpsel_run("compare", "r*.csv", "--public-data", *COLUMNS, *budget, "-o", "rows.csv")
+    assert run.code == ExitCode.USAGE
+    assert "would overwrite an input file" in run.error
+    assert rows.read_bytes() == before
+
+
+@pytest.mark.parametrize("target", ["-o", "--report"])
+@pytest.mark.parametrize("table", ["--domain", "--prior"])
+def test_no_public_table_is_overwritten(dpsel_run, folder, table, target):
+    (folder / "list.csv").write_text("item,count\nkiwi,2\n")
+    command = TOP_K if table == "--domain" else (*SELECT, "--mechanism", "unit-greedy")
+    run = dpsel_run(*command, "rows.csv", table, "./list.csv", target, "list.csv")
+    assert run.code == ExitCode.USAGE
+    assert f"would overwrite the file of {table}" in run.error
+    assert (folder / "list.csv").read_text() == "item,count\nkiwi,2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("kiwi,2\nplum,1\n", "must be a header"), ("item,count\nkiwi,2\nkiwi,1\n", "more than once")],
+)
+def test_a_prior_loses_no_item(dpsel_run, folder, text, words):
+    (folder / "prior.csv").write_text(text)
+    run = dpsel_run(*SELECT, "rows.csv", "--mechanism", "unit-greedy", "--prior", "prior.csv")
+    assert run.code == ExitCode.USAGE
+    assert words in run.error

@@ -198,6 +198,7 @@ REFUSED = {
     "output is report by another name": (("-o", "x.csv", "--report", "./x.csv"), "same file"),
     "output is input": (("-o", "rows.csv"), "overwrite an input"),
     "report is input": (("--report", "rows.csv"), "overwrite an input"),
+    "report on standard output": (("--report", "-"), "--report needs the name of a file"),
     "bar and silence": (("--progress", "--quiet"), "exclude"),
     "unknown option": (("--colour",), "--colour"),
 }

@@ -61,7 +61,26 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--k", "2", "--epsilon", "1"), "LimitDomain finds items"),
+        (("--k", "2", "--epsilon", "1"), "which needs --delta; give --delta or --domain"),
+        (
+            ("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--counts-epsilon", "-1"),
+            "--counts-epsilon must",
+        ),
+        (
+            (
+                "--k",
+                "2",
+                "--epsilon",
+                "1",
+                "--domain",
+                "menu.txt",
+                "--counts-rho",
+                "1",
+                "--counts-delta",
+                "2",
+            ),
+            "--counts-delta must",
+        ),
         (("--k", "2"), "either --epsilon or --rho"),
         (("--k", "2", "--rho", "1"), "--rho needs --delta"),
         (("--k", "2", "--epsilon", "1", "--counts-rho", "1"), "--counts-rho needs --counts-delta"),

@@ -286,9 +286,10 @@ def test_columns_that_are_not_there():
 
 @pytest.mark.parametrize("name", ["pyarrow", "polars", "pandas", "duckdb", "stream"])
 def test_tables_need_names(name):
-    for arguments in ({"user": None}, {"item": None}):
-        with pytest.raises(InvalidParameterError, match="user and item must name columns of the table"):
-            select(FRAMES[name](), **arguments)
+    for missing in ("user", "item"):
+        message = f"user and item must name columns of the table, got no {missing}; write {missing}='...'$"
+        with pytest.raises(InvalidParameterError, match=message):
+            select(FRAMES[name](), **{missing: None})
 
 
 def test_files_that_are_not_there(tmp_path):

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import dpsel
 from dpsel.cost import exp_up
-from dpsel.exceptions import BudgetExceededError, InvalidParameterError
+from dpsel.exceptions import BudgetExceededError, InvalidParameterError, MissingFileError, SchemaError
 
 ROWS = [(user, drink) for user in range(400) for drink in ("tea", "milk")]
 DOMAIN = ["tea", "milk", "gin"]
 PURE = dpsel.PureDP(epsilon=1.0)
+APPROX = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 
 
 def top_k(privacy, **arguments):
@@ -198,7 +199,7 @@ def test_one_payment_is_for_one_call():
     )
     dpsel.plan(privacy=paid, max_items_per_user=1)
     dpsel.select_partitions(ROWS, privacy=paid, max_items_per_user=1)
-    with pytest.raises(BudgetExceededError, match="spent for one call and that was made; spend again"):
+    with pytest.raises(BudgetExceededError, match="one was begun with them, even if it failed; spend"):
         dpsel.select_partitions(ROWS, privacy=paid, max_items_per_user=1)
 
 
@@ -207,6 +208,48 @@ def test_a_call_with_wrong_arguments_uses_nothing_up():
     with pytest.raises(InvalidParameterError, match="k must be"):
         dpsel.select_top_k(ROWS, k=0, privacy=paid, domain=DOMAIN)
     assert len(top_k(paid)) == 2
+
+
+def test_a_wrong_name_uses_nothing_up(tmp_path):
+    pl, pd, pa = (
+        pytest.importorskip(name, reason="an optional library") for name in ("polars", "pandas", "pyarrow")
+    )
+    duckdb = pytest.importorskip("duckdb", reason="an optional library")
+    columns = {
+        "user": [user for user, _ in ROWS],
+        "item": [item for _, item in ROWS],
+        "more": [0] * len(ROWS),
+    }
+    frame, arrow = pl.DataFrame(columns), pa.table(columns)
+    paths = [tmp_path / f"rows.{kind}" for kind in ("parquet", "csv", "arrow")]
+    frame.write_parquet(paths[0])
+    frame.write_csv(paths[1])
+    frame.write_ipc(paths[2])
+    sources = [frame, frame.lazy(), pd.DataFrame(columns), arrow, duckdb.sql("select * from arrow"), *paths]
+    for source in sources:
+        paid = dpsel.Budget(PURE).spend(PURE)
+        for wrong in ({"user": "usr", "item": "item"}, {"user": "user", "item": "itm"}):
+            with pytest.raises(SchemaError, match=r"no(ne named|.*column) '(usr|itm)'"):
+                dpsel.select_top_k(source, **wrong, k=2, privacy=paid, domain=DOMAIN)
+        with pytest.raises(MissingFileError):
+            dpsel.select_top_k(
+                tmp_path / "absent.csv", user="user", item="item", k=2, privacy=paid, domain=DOMAIN
+            )
+        release = dpsel.select_top_k(source, user="user", item="item", k=2, privacy=paid, domain=DOMAIN)
+        assert len(release) == 2
+    loose = dpsel.Budget(APPROX).spend(APPROX)
+    with pytest.raises(SchemaError, match="no column 'usr'"):
+        dpsel.select_partitions(frame, user="usr", item="item", privacy=loose, max_items_per_user=1)
+    dpsel.select_partitions(frame, user="user", item="item", privacy=loose, max_items_per_user=1)
+
+
+def test_a_user_in_the_index_of_pandas_is_found():
+    pd = pytest.importorskip("pandas", reason="an optional library")
+    frame = pd.DataFrame(ROWS, columns=["user", "item"])
+    paid = dpsel.Budget(PURE).spend(PURE)
+    indexed = frame.set_index("user")
+    release = dpsel.select_top_k(indexed, user="user", item="item", k=2, privacy=paid, domain=DOMAIN)
+    assert len(release) == 2
 
 
 def test_a_payment_is_no_part_of_the_parameters():

@@ -133,3 +133,33 @@ def test_every_exception_is_a_dpsel_error_and_a_builtin():
         assert cls.__doc__
         if not name.endswith("Warning"):
             assert issubclass(cls, dpsel.DpselError)
+
+
+@pytest.mark.parametrize("flag", ["no", 0, None, 1.0])
+def test_flags_are_bools(flag):
+    with pytest.raises(InvalidParameterError, match="^with_weights must be True or False"):
+        dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=1, with_weights=flag)
+    with pytest.raises(InvalidParameterError, match="^with_weights must be True or False"):
+        dpsel.plan(privacy=PRIVACY, max_items_per_user=1, with_weights=flag)
+    options = {"k": 1, "privacy": PRIVACY, "ordered": flag}
+    for call in (
+        lambda: dpsel.select_top_k(ROWS, domain=["a"], **options),
+        lambda: dpsel.top_k_from_counts([1], **options),
+        lambda: dpsel.plan_top_k(items=5, **options),
+        lambda: dpsel.Discover(ordered=flag),
+    ):
+        with pytest.raises(InvalidParameterError, match="^ordered must be True or False"):
+            call()
+
+
+def test_a_plan_of_more_items_than_there_are():
+    with pytest.raises(InvalidParameterError, match="k must be at most items, got k = 10 of 5"):
+        dpsel.plan_top_k(privacy=PRIVACY, k=[5, 10], items=5)
+
+
+def test_without_a_list_a_top_k_needs_a_delta():
+    for more in ({}, {"max_items_per_user": 3}):
+        with pytest.raises(
+            InvalidParameterError, match="the items are secret, which needs a delta; use privacy="
+        ):
+            dpsel.select_top_k(ROWS, k=1, privacy=dpsel.PureDP(epsilon=1.0), **more)

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import dpsel
-from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -45,6 +45,25 @@ def test_without_a_test_key_the_release_is_not_stamped():
     assert "NOT PRIVATE" not in str(release)
     assert "insecure" not in repr(release)
     assert not release.report.is_insecure
+
+
+def test_a_release_without_a_guarantee_claims_and_books_none():
+    with pytest.warns(dpsel.exceptions.DpselWarning, match="no guarantee"):
+        mechanism = dpsel.GreedyFrequency(calibration="published")
+    options = {"max_items_per_user": 3, "mechanism": mechanism}
+    release = dpsel.select_partitions(ROWS, privacy=PRIVACY, **options)
+    refusal = "NOT PRIVATE: no guarantee (asked for (epsilon = 1, delta = 1e-06)-DP)"
+    assert str(release).splitlines()[1] == f"{refusal}, 3 items per user at most"
+    assert "guarantee: " not in str(release)
+    texts = (repr(release), repr(release.report), release._repr_html_())
+    assert all(refusal in text for text in texts)
+    assert not release.report.has_guarantee
+    with pytest.raises(InvalidParameterError, match="no budget covers it"):
+        _ = release.report.cost
+    budget = dpsel.Budget(PRIVACY)
+    with pytest.raises(InvalidParameterError, match="no budget covers"):
+        dpsel.select_partitions(ROWS, privacy=budget.spend(PRIVACY), **options)
+    assert budget.spent[0].report is None
 
 
 def test_repr_and_html(release):
@@ -155,6 +174,14 @@ def test_auto_goes_by_public_parameters(limit, arguments, name):
     assert report["chosen"].startswith("auto: ")
     with_noise = arguments.get("with_weights") or arguments.get("privacy", PRIVACY) != PRIVACY
     assert mechanism.get("release", "noise") == ("noise" if with_noise or name != "sips" else "curve")
+
+
+def test_check_takes_a_release(release):
+    assert dpsel.check(release) == dpsel.check(release.report)
+    top = dpsel.top_k_from_counts([900, 1], k=1, privacy=dpsel.PureDP(epsilon=1.0))
+    assert dpsel.check(top).ok
+    with pytest.raises(InvalidParameterError, match=r"pass release\.report"):
+        dpsel.check(release.report["request"])
 
 
 def test_check_says_whether_a_report_holds(tmp_path):

@@ -247,6 +247,16 @@ def test_what_is_no_vector_of_counts_is_refused(counts) -> None:
         counted(counts)
 
 
+def test_the_index_of_a_series_is_not_lost() -> None:
+    drinks = pd.Series({"tea": 900, "gin": 20, "milk": 700})
+    for lost in (drinks, pd.Series([900, 20, 700], index=[2, 1, 0]), pd.Series([1, 900, 800])[1:]):
+        with pytest.raises(SchemaError, match=r"pass counts\.to_dict\(\)"):
+            counted(lost)
+    assert counted(drinks.to_dict()).items == ["tea", "milk"]
+    assert counted(drinks, labels=["tea", "gin", "milk"]).items == ["tea", "milk"]
+    assert counted(pd.Series([900, 20, 700], index=[0, 1, 2])).items == [0, 2]
+
+
 def test_a_mapping_is_labels_and_counts() -> None:
     drinks = Counter({"tea": 900, "gin": 20, "milk": 700, "ink": 0})
     assert counted(drinks).items == ["tea", "milk"]

@@ -32,6 +32,8 @@ class Opened:
     count: Callable[[_core.Job], list[tuple[int, int]]]
     top_k: Callable[[_core.Job], _core.Release]
     returns: str
+    check: Callable[[_core.Job], None]
+    """Refuses, without a row, missing columns and files: a wrong name must cost no budget."""
     has_named_columns: bool = True
     restored: Restored | None = None
 
@@ -57,6 +59,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
             lambda job: _core.count_files(paths, file_format, quoted, job),
             lambda job: _core.top_k_files(paths, file_format, quoted, job),
             "table",
+            lambda job: _core.check_files(paths, file_format, quoted, job),
         )
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
@@ -86,6 +89,7 @@ def _open_frames(adapted: _frames.Adapted) -> Opened:
         lambda job: _core.count_batches(frames, job),
         lambda job: _core.top_k_batches(frames, job),
         adapted.returns,
+        _names_check(adapted.names),
         restored=adapted.restored,
     )
 
@@ -97,8 +101,14 @@ def _open_stream(adapted: _frames.Adapted) -> Opened:
         lambda job: _core.count_stream(stream, job, found),
         lambda job: _core.top_k_stream(stream, job, found),
         adapted.returns,
+        _names_check(adapted.names),
         restored=adapted.restored,
     )
+
+
+def _names_check(names: list[str] | None) -> Callable[[_core.Job], None]:
+    """Return the check of a table with these columns; nothing is known of other producers before they run."""
+    return lambda job: None if names is None else _core.check_names(names, job)
 
 
 def _open_pairs(data: object) -> Opened:
@@ -117,6 +127,7 @@ def _open_pairs(data: object) -> Opened:
         lambda job: _core.count_pairs(data, job),
         lambda job: _core.top_k_pairs(data, job),
         "list",
+        _names_check(None),
         has_named_columns=False,
     )
 

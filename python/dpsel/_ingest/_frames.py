@@ -33,6 +33,8 @@ class Adapted:
     found: list[str] = field(default_factory=list)
     """Columns without a declared type."""
     restored: Restored | None = None
+    names: list[str] | None = None
+    """The columns, where the library tells them without reading rows."""
 
 
 class _Capsule:
@@ -59,8 +61,8 @@ def _no_table(library: str, data: object, fix: str) -> SchemaError:
 def _polars(data: Any, columns: list[str]) -> Adapted | None:
     kind = type(data).__name__
     if kind == "LazyFrame":
-        batches, restored = _polars_batches(data, columns)
-        return Adapted(batches, "polars", in_batches=True, restored=restored)
+        batches, restored, names = _polars_batches(data, columns)
+        return Adapted(batches, "polars", in_batches=True, restored=restored, names=names)
     if kind == "Series" and not hasattr(data, "columns"):
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
@@ -68,7 +70,10 @@ def _polars(data: Any, columns: list[str]) -> Adapted | None:
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
     return Adapted(
-        _polars_readable(narrow, narrow.schema), "polars", restored=_polars_types(data.schema, columns)
+        _polars_readable(narrow, narrow.schema),
+        "polars",
+        restored=_polars_types(data.schema, columns),
+        names=list(narrow.columns),
     )
 
 
@@ -98,7 +103,7 @@ def _polars_types(schema: Any, columns: list[str]) -> Restored:
     return Restored("polars", tuple(lost))
 
 
-def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Restored]:
+def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Restored, list[str]]:
     schema = lazy.collect_schema()
     restored = _polars_types(schema, columns)
     if _narrows(columns, schema.names()):
@@ -111,7 +116,7 @@ def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Resto
             "this version of polars cannot stream a LazyFrame; pass data.collect(), or update polars"
         )
     # The empty frame first: a query without rows yields no batch, and then the types would be unknown.
-    return chain([schema.to_frame()], batches_of(lazy)), restored
+    return chain([schema.to_frame()], batches_of(lazy)), restored, list(schema.names())
 
 
 def _pandas(data: Any, columns: list[str]) -> Adapted | None:
@@ -136,7 +141,7 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
     restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
     try:
         stream = _objects.as_arrow(data, columns, found) if found else _Capsule(data.__arrow_c_stream__())
-        return Adapted(stream, "pandas", found=found, restored=restored)
+        return Adapted(stream, "pandas", found=found, restored=restored, names=_pandas_names(data))
     except DpselError:
         raise
     except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
@@ -146,6 +151,15 @@ def _pandas(data: Any, columns: list[str]) -> Adapted | None:
         "pandas cannot export these columns to Arrow, most often because a column mixes types or has "
         "integers beyond 64 bits; give each column one type, for example with astype('string')"
     )
+
+
+def _pandas_names(data: Any) -> list[str]:
+    """Return the names of the columns in Arrow, where an index that is no plain range is one, too."""
+    import pandas as pd
+
+    levels = () if isinstance(data.index, pd.RangeIndex) else enumerate(data.index.names)
+    named = [f"__index_level_{at}__" if name is None else str(name) for at, name in levels]
+    return [*map(str, data.columns), *named]
 
 
 def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
@@ -180,10 +194,12 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
     if hasattr(data, "scanner"):
         names = columns if _narrows(columns, data.schema.names) else None
         reader = data.scanner(columns=names).to_reader()
-        return Adapted(reader, "pyarrow", restored=_pyarrow_types(data.schema, columns))
+        restored = _pyarrow_types(data.schema, columns)
+        return Adapted(reader, "pyarrow", restored=restored, names=list(data.schema.names))
     if hasattr(data, "to_reader") and hasattr(data, "projected_schema"):
         restored = _pyarrow_types(data.projected_schema, columns)
-        return Adapted(data.to_reader(), "pyarrow", restored=restored)
+        names = list(data.projected_schema.names)
+        return Adapted(data.to_reader(), "pyarrow", restored=restored, names=names)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise _no_table("pyarrow", data, "pass what its read() gives, or the path of the file")
     if not hasattr(data, "schema"):
@@ -192,7 +208,8 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
         )
     if hasattr(data, "select") and _narrows(columns, data.schema.names):
         data = data.select(columns)
-    return Adapted(data, "pyarrow", restored=_pyarrow_types(data.schema, columns))
+    restored = _pyarrow_types(data.schema, columns)
+    return Adapted(data, "pyarrow", restored=restored, names=list(data.schema.names))
 
 
 def _pyarrow_types(schema: Any, columns: list[str]) -> Restored:
@@ -223,7 +240,8 @@ def _duckdb(data: Any, columns: list[str]) -> Adapted | None:
         raise SchemaError("a DuckDB connection or statement is not a table; pass con.sql('select ...')")
     if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
-    return Adapted(_duckdb_stream(data), "pyarrow" if find_spec("pyarrow") else "table")
+    kind = "pyarrow" if find_spec("pyarrow") else "table"
+    return Adapted(_duckdb_stream(data), kind, names=list(data.columns))
 
 
 def _duckdb_stream(relation: Any) -> Any:

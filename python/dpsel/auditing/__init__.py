@@ -110,7 +110,7 @@ def audit_callable(
         One finding.
 
     Raises:
-        InvalidParameterError: If a parameter is out of range.
+        InvalidParameterError: If a parameter is out of range, or the function raises.
 
     Examples:
         >>> import dpsel

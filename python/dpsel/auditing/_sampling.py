@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpsel import _core
 from dpsel._strength import spoken_for
 from dpsel.auditing._events import Samples
+from dpsel.exceptions import InvalidParameterError
 from dpsel.selection import select_partitions
 from dpsel.top_k import select_top_k, top_k_request
 
@@ -109,13 +110,22 @@ class CallableSampler:
         for _ in range(calls):
             masks = [0] * self.copies
             with spoken_for():
-                items = list(self.function(list(rows)))
+                items = self._call(rows)
             for item in items:
                 known = isinstance(item, int) and 0 <= item < width * self.copies
                 # What was not in the table at all is an outcome, too.
                 masks[item // width if known else 0] |= 1 << (item % width if known else width)
             found.update(masks)
         return found
+
+    def _call(self, rows: list[tuple[int, int]]) -> list[Any]:
+        try:
+            return list(self.function(list(rows)))
+        except Exception as error:
+            raise InvalidParameterError(
+                f"the function to audit raised {type(error).__name__}; it is called with a list of pairs "
+                "(user, item) of whole numbers and has to return the released items"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ with the data, a file or memory; 4 `check` found a report that does not hold, or
 _USAGE = (exceptions.InvalidParameterError, exceptions.CalibrationError, exceptions.BudgetExceededError)
 _INTERNAL = (exceptions.EntropyError, exceptions.InternalError)
 
+#: What `dpsel` alone ends with: its text is the help. Older versions of click print that and exit with 0.
+_HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
 
 def exit_code(error: BaseException) -> ExitCode:
     """Return the exit code of an exception that ended a command."""
@@ -66,6 +69,9 @@ def report_error(error: BaseException, options: Mapping[str, str] | None = None)
     is printed only on demand, with ``DPSEL_DEBUG=1``.
     """
     code = exit_code(error)
+    if isinstance(error, _HELP):
+        click.echo(str(error.format_message()), err=True)
+        return code
     if os.environ.get("DPSEL_DEBUG") == "1":
         traceback.print_exception(error, file=sys.stderr)
     click.echo(f"error: {_one_line(error, options or {})}", err=True)

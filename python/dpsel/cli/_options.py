@@ -113,26 +113,47 @@ class HexKey(click.ParamType[bytes]):
         return key
 
 
-class FrequencyTable(click.ParamType[dict[str, float]]):
+class Frequencies(dict[str, float]):
+    """Public frequencies, and the file that they were read from."""
+
+    path: str
+
+
+class FrequencyTable(click.ParamType[Frequencies]):
     """A CSV file of public frequencies: a header line, then item and number in each row."""
 
     name = "file"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[str, float]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Frequencies:
         """Read the file."""
-        if isinstance(value, dict):
+        if isinstance(value, Frequencies):
             return value
         try:
             with Path(value).open(encoding="utf-8-sig", newline="") as file:
                 rows = csv.reader(file)
-                next(rows, None)
-                return {item: float(number) for item, number in rows}
+                header = next(rows, [])
+                pairs = [(item, float(number)) for item, number in rows]
         except OSError as error:
             self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
         except (ValueError, csv.Error):
             self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
+        if any(_is_number(name) for name in header[1:]):
+            self.fail(
+                f"{value} has a number in line 1, which must be a header such as item,count", param, ctx
+            )
+        table = Frequencies(pairs)
+        if len(table) < len(pairs):
+            self.fail(f"{value} has an item more than once; keep one line for each", param, ctx)
+        table.path = value
+        return table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def column_options(command: F) -> F:

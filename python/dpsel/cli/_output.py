@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -14,7 +15,7 @@ import click
 from dpsel.exceptions import FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
 
 STDOUT = "-"
@@ -80,17 +81,47 @@ def print_file(extension: str, write: Callable[[Path], object]) -> None:
         sys.stdout.flush()
 
 
-def refuse_same_file(targets: dict[str, Path], inputs: Iterable[str]) -> None:
-    """Refuse to write two results to one file, or a result over an input."""
+def refuse_report_on_stdout(report: Path | None) -> None:
+    """Refuse ``--report -``: the items may go to standard output, and nobody wants a file called ``-``."""
+    if report is not None and str(report) == STDOUT:
+        message = "--report needs the name of a file, got -; standard output is for the items"
+        raise click.UsageError(message)
+
+
+def refuse_same_file(
+    targets: Mapping[str, str | os.PathLike[str] | None],
+    inputs: Iterable[str],
+    tables: Mapping[str, str | os.PathLike[str] | None] | None = None,
+) -> None:
+    """Refuse to write two results to one file, or a result over anything that is read.
+
+    Args:
+        targets: The file of each option that writes one; ``None`` where there is none.
+        inputs: Paths and patterns, as the core takes them.
+        tables: The file of each option that names a public one.
+    """
     seen: dict[str, str] = {}
     for name, path in targets.items():
+        if path is None:
+            continue
         real = os.path.realpath(path)
         if real in seen:
             message = f"{name} and {seen[real]} name the same file"
             raise click.UsageError(message)
         seen[real] = name
-    for source in inputs:
-        real = os.path.realpath(source)
-        if real in seen:
-            message = f"{seen[real]} would overwrite an input file"
+    for name, path in (tables or {}).items():
+        if path is not None and (writer := seen.get(os.path.realpath(path))):
+            message = f"{writer} would overwrite the file of {name}"
             raise click.UsageError(message)
+    for file in (file for source in inputs for file in _named_by(source)):
+        if writer := seen.get(os.path.realpath(file)):
+            message = f"{writer} would overwrite an input file"
+            raise click.UsageError(message)
+
+
+def _named_by(source: str) -> list[str]:
+    """Return the files that a path or pattern names, as ``_ingest`` and the core's ``files/expand.rs`` do."""
+    path = os.path.expanduser(source)  # noqa: PTH111 - a pattern is not a Path
+    if os.path.lexists(path):
+        return [path]
+    return [path, *glob.glob(path, recursive=True, include_hidden=True)]  # noqa: PTH207 - patterns of texts

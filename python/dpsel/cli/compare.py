@@ -80,8 +80,10 @@ def command(
     if plot and plot.suffix not in PLOT_EXTENSIONS:
         message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
         raise click.UsageError(message)
-    named = {"--output": output, "--plot": plot}
-    refuse_same_file({name: path for name, path in named.items() if path}, paths)
+    if fraction and not plot:
+        message = "--fraction is for --plot; the table has fractions anyway"
+        raise click.UsageError(message)
+    refuse_same_file({"--output": output, "--plot": plot}, paths)
     arguments = _arguments(options)
     with Staged() as staged:
         table_path = staged.add(output) if output else None

@@ -20,7 +20,7 @@ from dpsel.cli._options import (
     privacy_from,
     privacy_options,
 )
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_report_on_stdout, refuse_same_file
 
 INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
 STDOUT_FORMATS = ("csv", "ndjson")
@@ -145,8 +145,11 @@ def command(
 ) -> None:
     """Run ``dpsel select``."""
     target = output_target(output, output_format)
-    named = {"--output": target, "--report": report}
-    refuse_same_file({name: path for name, path in named.items() if path}, paths)
+    refuse_report_on_stdout(report)
+    prior = options["prior"]
+    refuse_same_file(
+        {"--output": target, "--report": report}, paths, {"--prior": None if prior is None else prior.path}
+    )
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     shown = _progress.wanted(progress=progress, quiet=quiet)
     with ExitStack() as stack:

@@ -13,8 +13,9 @@ import dpsel
 from dpsel import top_k_mechanisms
 from dpsel.cli import _progress
 from dpsel.cli._options import ByteSize, HexKey, column_options, inputs_from, privacy_options
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_report_on_stdout, refuse_same_file
 from dpsel.cli.select import INPUT_FORMATS, STDOUT_FORMATS, output_target
+from dpsel.exceptions import InvalidParameterError
 
 BY_NAME = {mechanism.name.replace("_", "-"): type(mechanism) for mechanism in top_k_mechanisms.every()}
 AUTO = "auto"
@@ -114,8 +115,8 @@ def command(
 ) -> None:
     """Run ``dpsel top-k``."""
     target = output_target(output, output_format)
-    named = {"--output": target, "--report": report}
-    refuse_same_file({name: path for name, path in named.items() if path}, paths)
+    refuse_report_on_stdout(report)
+    refuse_same_file({"--output": target, "--report": report}, paths, {"--domain": options["domain"]})
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     shown = _progress.wanted(progress=progress, quiet=quiet)
     with ExitStack() as stack:
@@ -144,15 +145,20 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
             "--domain lists the values of one column; with several --item give a file to the Python function"
         )
         raise click.UsageError(message)
+    privacy = privacy_of(options["epsilon"], options["rho"], options["delta"])
+    counts = counts_of(**{name: options[f"counts_{name}"] for name in ("epsilon", "rho", "delta")})
+    if domain is None and isinstance(privacy, dpsel.PureDP):
+        message = "without --domain the items are secret, which needs --delta; give --delta or --domain"
+        raise click.UsageError(message)
     return {
         "user": options["user"],
         "item": items[0] if len(items) == 1 else list(items),
         "k": options["k"],
-        "privacy": privacy_of(options["epsilon"], options["rho"], options["delta"]),
+        "privacy": privacy,
         "mechanism": _mechanism(name, unordered=options["unordered"]),
         "domain": None if domain is None else _lines(domain),
         "ordered": not options["unordered"],
-        "counts": counts_of(**{name: options[f"counts_{name}"] for name in ("epsilon", "rho", "delta")}),
+        "counts": counts,
         "max_items_per_user": options["max_items_per_user"],
         "neighbours": options["neighbours"].replace("-", "_"),
         "file_format": options["file_format"],
@@ -190,7 +196,12 @@ def counts_of(
     if rho is not None and delta is None:
         message = "--counts-rho needs --counts-delta; 1e-30 is as good as none"
         raise click.UsageError(message)
-    return privacy_of(epsilon, rho, delta)
+    try:
+        return privacy_of(epsilon, rho, delta)
+    except InvalidParameterError as error:
+        # The classes do not know that they stand for counts.
+        message = re.sub(r"^(epsilon|rho|delta)(?= must )", r"--counts-\1", str(error))
+        raise click.UsageError(message) from None
 
 
 def privacy_of(

@@ -131,6 +131,11 @@ def _frequencies(prior: Any) -> dict[Any, float] | None:
     return frequencies
 
 
+def has_guarantee(mechanism: object) -> bool:
+    """Whether a mechanism guarantees what it is asked for: all but the published calibration do."""
+    return not isinstance(mechanism, GreedyFrequency) or mechanism.calibration == "curve"
+
+
 def ranked_prior(mechanism: object) -> list[tuple[int, Any]] | None:
     """Return (rank, item) of a mechanism with public frequencies, the most frequent items first."""
     if not isinstance(mechanism, GreedyFrequency | UnitGreedy) or mechanism.prior is None:

@@ -91,14 +91,14 @@ impl Request {
                 what: format!(
                     "with_weights=True adds a column '{WEIGHT_COLUMN}', but item= names a column of that name too"
                 ),
-                fix: "rename the item column, or set with_weights=False",
+                fix: "rename the item column, or leave with_weights out",
             });
         }
         if self.with_weights && !self.mechanism.has_noisy_weights() {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
                     .into(),
-                fix: "set with_weights=False, or use a mechanism with noise (release=\"noise\")",
+                fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
             });
         }
         Ok(self)
@@ -145,7 +145,7 @@ impl Request {
         if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
             return Err(Error::Calibration {
                 what: format!("publishing noisy weights for {reserve:e} of delta"),
-                fix: "set with_weights=False, raise delta or epsilon, or lower max_items_per_user",
+                fix: "leave with_weights out, raise delta or epsilon, or lower max_items_per_user",
             });
         }
         Ok(calibration)

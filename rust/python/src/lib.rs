@@ -51,8 +51,8 @@ mod _core {
     use super::sealing::{ClusterPacked, ClusterSealed, ClusterShare};
     #[pymodule_export]
     use super::selection::{
-        count_batches, count_files, count_pairs, count_stream, select_batches, select_files, select_pairs,
-        select_stream,
+        check_files, check_names, count_batches, count_files, count_pairs, count_stream, select_batches,
+        select_files, select_pairs, select_stream,
     };
     #[pymodule_export]
     use super::topk::{

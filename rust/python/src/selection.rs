@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use dpsel_core::control::Control;
-use dpsel_core::ingest::{FileFormat, Source};
+use dpsel_core::ingest::{self, FileFormat, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::{Error, pipeline, release};
 use pyo3::prelude::*;
 
-use crate::error::to_python;
+use crate::error::{guarded, to_python};
 use crate::export::Release;
 use crate::job::{Asked, Job, Work};
 use crate::link;
@@ -52,6 +52,27 @@ pub(crate) fn select_files(
     job: &Job,
 ) -> PyResult<Release> {
     published(run_files(py, paths, file_format, quoted, job, select)?, job)
+}
+
+/// Check, without a row, that a table with columns of these names has those of the job.
+#[pyfunction]
+pub(crate) fn check_names(names: Vec<String>, job: &Job) -> PyResult<()> {
+    let columns = job.columns()?;
+    guarded(|| ingest::check_names(names, columns))
+}
+
+/// Check, without a row, that paths name files and the first of them has the columns of the job.
+#[pyfunction]
+#[pyo3(signature = (paths, file_format, quoted, job))]
+pub(crate) fn check_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    file_format: Option<&str>,
+    quoted: bool,
+    job: &Job,
+) -> PyResult<()> {
+    let (source, columns, control) = (named(paths, file_format, quoted)?, job.columns()?, job.control());
+    py.detach(move || guarded(|| ingest::check_files(&source, columns, &control)))
 }
 
 /// Count in one object with `__arrow_c_stream__` or `__arrow_c_array__`.
@@ -116,9 +137,13 @@ pub(crate) fn run_files<T: Send + 'static>(
     job: &Job,
     work: Work<T>,
 ) -> PyResult<T> {
-    let format = file_format.map(format_by_name).transpose()?;
-    let source = if quoted { Source::Files(paths, format) } else { Source::Listed(paths, format) };
+    let source = named(paths, file_format, quoted)?;
     job.start(source, &job.control(), work)?.finish(py, job)
+}
+
+fn named(paths: Vec<PathBuf>, file_format: Option<&str>, quoted: bool) -> PyResult<Source> {
+    let format = file_format.map(format_by_name).transpose()?;
+    Ok(if quoted { Source::Files(paths, format) } else { Source::Listed(paths, format) })
 }
 
 fn format_by_name(name: &str) -> PyResult<FileFormat> {

@@ -23,7 +23,7 @@ mod utf8;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Field, Schema};
 
 pub use files::STANDARD_INPUT_NAME;
 pub use prior::Prior;
@@ -101,6 +101,29 @@ impl Preference<'_> {
 /// As [`read`], for missing columns and types that are not supported.
 pub fn check_schema(schema: &Schema, columns: &Columns) -> Result<()> {
     item_schema(schema, columns).map(drop)
+}
+
+/// Check that a table with columns of these names has the needed ones, each once.
+///
+/// # Errors
+/// [`crate::Error::Schema`], as [`read`].
+pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
+    let fields: Vec<_> = names.into_iter().map(|name| Field::new(name, DataType::Null, true)).collect();
+    plan::Positions::find(&Schema::new(fields), columns, stream::NAME).map(drop)
+}
+
+/// Check what takes no row of files: whether they are there, and whether the first of them has the columns. What is read
+/// once is left alone, and so are the columns of NDJSON, which only its rows tell.
+///
+/// # Errors
+/// As [`read`]; for a source that is no file [`crate::Error::Internal`].
+pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<()> {
+    let named = match source {
+        Source::Files(paths, format) => files::Named { paths, format: *format, quoted: true },
+        Source::Listed(paths, format) => files::Named { paths, format: *format, quoted: false },
+        Source::Stream(_) | Source::Found(..) => return Err(crate::Error::Internal("a stream is no file")),
+    };
+    named.check(columns, control)
 }
 
 /// The types of the released items of such a table.

@@ -112,7 +112,7 @@ impl Plan {
 }
 
 impl Positions {
-    fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
+    pub(super) fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
         let user = position(schema, Role::User, &columns.user, source)?;
         let item = |name: &String| position(schema, Role::Item, name, source);
         let items = columns.items.iter().map(item).collect::<Result<_>>()?;

@@ -145,7 +145,7 @@ impl TopKRequest {
             (false, Domain::Unknown) => Err(Error::Incompatible {
                 what: "this mechanism picks from a public list of items; the items of the data are secret"
                     .into(),
-                fix: "give domain=[...], or use LimitDomain or Discover",
+                fix: "give domain=, or use LimitDomain or Discover",
             }),
             (false, Domain::Sized { items }) if u64::from(self.k) > items => {
                 Err(too_few(self.k, items, "the domain"))

@@ -50,6 +50,24 @@ pub(super) struct Named<'a> {
 }
 
 impl Named<'_> {
+    /// Check what takes no row.
+    ///
+    /// # Errors
+    /// As [`Files::open`], for paths and for the columns of the first file.
+    pub(super) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
+        let Some((input, format)) = self.expand(control)?.into_iter().next() else { return Ok(()) };
+        if input.on_disk()?.is_none() {
+            return Ok(());
+        }
+        let path = input.name().to_owned();
+        reason::guarded(&path, || match format {
+            FileFormat::Parquet => parquet::open(input, columns, control).map(drop),
+            FileFormat::Csv => csv::open(input, columns).map(drop),
+            FileFormat::Ipc => ipc::open(input, columns, control).map(drop),
+            FileFormat::NdJson => Ok(()),
+        })
+    }
+
     fn expand(&self, control: &Control) -> Result<expand::Found> {
         let (mut found, mut seen) = (Vec::new(), expand::Seen::default());
         for (place, path) in (1..).zip(self.paths) {
