@@ -85,7 +85,7 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
         (("--k", "2", "--rho", "1"), "--rho needs --delta"),
         (("--k", "2", "--epsilon", "1", "--counts-rho", "1"), "--counts-rho needs --counts-delta"),
         (("--k", "2", "--epsilon", "1", "--counts-delta", "1e-9"), "either --counts-epsilon or --counts-rho"),
-        (("--k", "9", "--epsilon", "1", "--domain", "menu.txt"), "k must be at most"),
+        (("--k", "9", "--epsilon", "1", "--domain", "menu.txt"), "k = 9, but the list has"),
         (
             ("--k", "2", "--epsilon", "1", "--domain", "menu.txt", "--mechanism", "joint", "--unordered"),
             "JointSet",

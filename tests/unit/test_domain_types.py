@@ -122,7 +122,7 @@ REFUSED = [
         ZONED,
         pa.timestamp("s", "Europe/Oslo"),
         "2024-01-31T12:00:00Z",
-        "as text with the offset of the column's zone, like 2024-01-31T12:00:00Z in UTC",
+        "has an item at position 0 .* which has timestamps with a time zone",
     ),
     (DAY, pa.date32(), "31.01.2024", "has an item at position 0 .* which has dates"),
     (DAY, pa.date32(), NOON, "has timestamps without a time zone .* the data has dates"),
@@ -136,6 +136,16 @@ REFUSED = [
 def test_what_would_be_guessed_is_refused_with_the_fix(item, kind, listed, message) -> None:
     with pytest.raises(SchemaError, match=f"^domain= {message}.*; give the items of domain= as "):
         top(table(item, kind), [listed])
+
+
+def test_a_text_without_the_offset_of_the_column_is_told_what_is_missing() -> None:
+    """It was told to be like the text that was refused."""
+    zoned = table(ZONED, pa.timestamp("s", "Europe/Oslo"))
+    with pytest.raises(
+        SchemaError, match="or as text with the offset of the column's zone, like .*Z in UTC$"
+    ):
+        top(zoned, ["2024-01-31T12:00:00Z"])
+    assert top(zoned, ["2024-01-31T13:00:00+01:00"]).items["item"].to_pylist() == [ZONED]
 
 
 def test_it_is_refused_before_the_rows_are_read() -> None:
