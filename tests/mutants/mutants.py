@@ -1094,14 +1094,14 @@ MUTANTS = [
     Mutant(
         "adding or removing a user counts once for swaps",
         "python/dpsel/cost.py",
-        "    if have == want:",
-        '    if have == want or want == "swap":',
+        '    if have == want or (have, want) == ("any", "add_remove"):',
+        '    if have == want or want == "swap" or have == "any":',
         (COST,),
     ),
     Mutant(
         "a guarantee for swaps is taken for one of adding or removing",
         "python/dpsel/cost.py",
-        'if (have, want) != ("add_remove", "swap"):',
+        'if (have, want) not in {("add_remove", "swap"), ("any", "swap")}:',
         "if have == want:",
         (COST,),
     ),

@@ -271,7 +271,7 @@ def test_a_shallow_copy_shares_the_payment():
     other = copy.copy(paid)
     assert other == PURE
     assert top_k(other).report == budget.spent[0].report
-    with pytest.raises(BudgetExceededError, match="spent for one call and that was made; spend again"):
+    with pytest.raises(BudgetExceededError, match="one was begun with them, even if it failed; spend again"):
         top_k(paid)
 
 
