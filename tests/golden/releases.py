@@ -206,9 +206,11 @@ def _from_counts(counts: object, mechanism: Any, options: dict) -> Callable[[int
 def digest(release: dpsel.Release | dpsel.TopKRelease) -> str:
     """Digest items in their order, weights or counts, and Arrow types; the report is left out."""
     try:
-        form = canonical_table(release.to_table().to_arrow())
+        table = release.to_table()
     except TypeError:  # counts came in, so the items are Python values
         form = [[canonical(item) for item in release.items], release.counts]
+    else:
+        form = canonical_table(table.to_arrow())
     return hashlib.blake2b(json.dumps(form).encode(), digest_size=16).hexdigest()
 
 

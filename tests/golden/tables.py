@@ -57,7 +57,6 @@ TYPES: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
     "int64": (pa.int64(), lambda rank: rank * 2**57 - 2**62),
     "uint8": (pa.uint8(), lambda rank: 255 - rank),
     "text": (pa.string(), lambda rank: "é" * (rank * 5)),
-    "large_text": (pa.large_string(), lambda rank: f"{rank}" * 60),
     "binary": (pa.binary(), lambda rank: b"\xff\x00" + bytes(range(rank))),
     "date": (pa.date32(), lambda rank: dt.date(1969, 12, 20) + dt.timedelta(days=rank)),
     "timestamp": (
@@ -105,11 +104,21 @@ def _composite() -> Data:
 
 
 def _groups() -> Data:
-    """Pairs of a user and a list of items, whose types are found."""
+    """Pairs of a user and a list of items, without declared types."""
     held: dict[int, list[str]] = {}
     for user, rank in ROWS:
         held.setdefault(user, []).append(f"item {rank}")
     return Data("groups", lambda: iter(held.items()), {}, tuple(f"item {rank}" for rank in range(40)))
+
+
+def _lists() -> Data:
+    """A table with a row for each user, which has a list of items."""
+    held: dict[int, list[int]] = {}
+    for user, rank in ROWS:
+        held.setdefault(user, []).append(1000 - rank)
+    lists = pa.array(list(held.values()), pa.list_(pa.int16()))
+    table = pa.table({"user": [f"user {user}" for user in held], "item": lists})
+    return Data("lists", lambda: table, COLUMNS, tuple(range(1000, 960, -1)), is_about_types=True)
 
 
 def _demo(kind: str, users: int, items: str, **shape: Any) -> Data:
@@ -131,6 +140,7 @@ def every() -> list[Data]:
         _demo("zeta", 200, "int"),
         _composite(),
         _groups(),
+        _lists(),
         *(_typed(kind) for kind in TYPES),
     ]
 
