@@ -15,20 +15,8 @@ CORE = ROOT / "rust" / "core" / "src"
 UNIT_TESTS = {"testing", "tests"}
 
 #: A stage may use the stages to its left, and those that stand beside all of them.
-STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "release"]
-BESIDE = {
-    "error",
-    "random",
-    "rounding",
-    "widths",
-    "accounting",
-    "control",
-    "request",
-    "mechanisms",
-    "memory",
-    "panics",
-    "parallel",
-}
+STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "rounds", "release"]
+BESIDE = {"error", "random", "numeric", "accounting", "runtime"}
 
 
 def shipped_code(path: Path) -> str:
@@ -70,18 +58,14 @@ def test_weighting_does_not_know_noise() -> None:
     assert not found & {"noise", "threshold", "mechanisms"}
 
 
-def test_only_one_file_of_top_k_knows_the_stages() -> None:
-    for path in files("topk"):
-        # A report has the stamp of its key, whose type stands in `release`.
-        allowed = (
-            set(STAGES) if path.name == "rows.rs" else {"release"} if path.name == "report.rs" else set()
-        )
+def test_the_draws_of_top_k_do_not_know_the_stages() -> None:
+    for path in files("top_k"):
         if is_shipped(path):
-            assert uses(path) <= allowed | BESIDE | {"topk"}, path
+            assert uses(path) <= BESIDE | {"top_k", "mechanisms", "rounds"}, path
 
 
-def test_random_and_rounding_know_nothing_of_the_stages() -> None:
-    for module in ("random", "rounding"):
+def test_random_and_numeric_know_nothing_of_the_stages() -> None:
+    for module in ("random", "numeric"):
         found = {name for path in files(module) for name in uses(path)}
         assert not found & set(STAGES)
 
@@ -158,7 +142,7 @@ def test_no_arm_for_the_rest_grants_something() -> None:
 
 def test_what_a_mechanism_can_do_has_no_default_that_grants_something() -> None:
     """Every mechanism says it itself; two answers are "no" unless it does, and that refuses a call."""
-    traits = {"mechanisms/mod.rs": "Mechanism", "topk/mechanisms/mod.rs": "TopKMechanism"}
+    traits = {"mechanisms/mod.rs": "Mechanism", "top_k/mechanisms/mod.rs": "TopKMechanism"}
     for file, name in traits.items():
         body = (CORE / file).read_text().split(f"pub trait {name} {{")[1].split("\n}\n")[0]
         assert "fn calibrate" in body

@@ -3,8 +3,8 @@
 use arbitrary::{Arbitrary, Unstructured};
 use dpsel_core::Error;
 use dpsel_core::accounting::Privacy;
-use dpsel_core::mechanisms::Round;
-use dpsel_core::request::Request;
+use dpsel_core::rounds::Round;
+use dpsel_core::task::Request;
 use dpsel_core::threshold::curve::{Curve, CurveKind, CurveSpec};
 use dpsel_core::weighting::UNIT;
 

@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 
 use arrow_array::RecordBatch;
 use dpsel_core::Error;
-use dpsel_core::control::Control;
 use dpsel_core::ingest::{FileFormat, Source};
-use dpsel_core::pipeline::select_partitions;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{OutputFormat, write_table_to};
-use dpsel_core::request::Request;
+use dpsel_core::runtime::Control;
+use dpsel_core::task::{Request, select_partitions};
 
 /// Part of every value in the corpus (`corpus.py`), so that an error that quotes one is seen.
 const MARK: &str = "zxqv";

@@ -1,8 +1,7 @@
 //! Any text as a report: `check` says that it holds, how it differs, or that it is none.
 
 use dpsel_core::Error;
-use dpsel_core::release::Report;
-use dpsel_core::topk::TopKReport;
+use dpsel_core::task::{Report, TopKReport};
 
 pub(crate) fn checked(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -48,12 +48,12 @@ def _files(folder: str) -> set[str]:
 
 def test_every_mechanism_has_one() -> None:
     planted = {mutant.file for mutant in MUTANTS}
-    mechanisms = _files("rust/core/src/mechanisms") | _files("rust/core/src/topk/mechanisms")
+    mechanisms = _files("rust/core/src/mechanisms") | _files("rust/core/src/top_k/mechanisms")
     assert len(mechanisms) == 22
     assert mechanisms <= planted
 
 
-STAGES = "ingest contributions bounding weighting noise threshold release accounting random topk cluster"
+STAGES = "ingest contributions bounding weighting noise threshold release accounting random top_k exchange rounds task numeric runtime"
 
 
 @pytest.mark.parametrize("stage", STAGES.split())

@@ -4,8 +4,7 @@
 use divan::black_box;
 use divan::counter::ItemsCount;
 use dpsel_bench::Stream;
-use dpsel_core::noise::{Noise, NoisyThreshold};
-use dpsel_core::threshold::Threshold;
+use dpsel_core::noise::{Noise, NoisyThreshold, Threshold};
 use dpsel_core::weighting::UNIT;
 
 const ITEMS: usize = 1 << 14;

@@ -3,7 +3,7 @@
 
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, TABLES, THREADS, Table, USERS, control, key, request};
-use dpsel_core::pipeline::select_partitions;
+use dpsel_core::task::select_partitions;
 
 fn main() {
     divan::main();

@@ -4,10 +4,10 @@
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
-use dpsel_core::mechanisms::{
-    Calibration, MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian,
-};
-use dpsel_core::threshold::{Noisy, Rule, Threshold, select_rounds};
+use dpsel_core::mechanisms::{MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian};
+use dpsel_core::noise::Threshold;
+use dpsel_core::rounds::{Calibration, Rule, select_rounds};
+use dpsel_core::threshold::Noisy;
 
 fn main() {
     divan::main();

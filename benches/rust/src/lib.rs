@@ -10,11 +10,11 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, String
 use arrow_schema::ArrowError;
 use dpsel_core::accounting::{L0Bound, Privacy};
 use dpsel_core::contributions::Contributions;
-use dpsel_core::control::Control;
-use dpsel_core::ingest::{self, Preference, Source};
+use dpsel_core::ingest::{self, Columns, Preference, Source};
 use dpsel_core::mechanisms::{MechanismSpec, Sips};
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::request::{Columns, Request};
+use dpsel_core::runtime::Control;
+use dpsel_core::task::Request;
 
 /// Rows per record batch.
 const BATCH: usize = 1 << 16;

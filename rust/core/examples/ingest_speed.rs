@@ -8,10 +8,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use dpsel_core::control::Control;
+use dpsel_core::ingest::Columns;
 use dpsel_core::ingest::{Preference, Source, read};
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::request::Columns;
+use dpsel_core::runtime::Control;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 

@@ -23,26 +23,22 @@
 
 pub mod accounting;
 pub mod bounding;
-pub mod cluster;
 pub mod contributions;
-pub mod control;
 pub mod error;
+pub mod exchange;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod ingest;
 pub mod mechanisms;
-mod memory;
 pub mod noise;
-pub mod panics;
-mod parallel;
-pub mod pipeline;
+pub mod numeric;
 pub mod random;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod release;
-pub mod request;
-pub mod rounding;
+pub mod rounds;
+pub mod runtime;
+pub mod task;
 pub mod threshold;
-pub mod topk;
+pub mod top_k;
 pub mod weighting;
-mod widths;
 
 pub use error::{Error, Result};

@@ -1,7 +1,7 @@
 //! The law of the noise through the public names: enumeration over words, and invariants.
 
+use dpsel_core::noise::Threshold;
 use dpsel_core::noise::{Noise, NoisyThreshold};
-use dpsel_core::threshold::Threshold;
 use dpsel_core::weighting::UNIT;
 use proptest::prelude::*;
 

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
-use dpsel_core::panics::caught;
-use dpsel_core::pipeline::select_partitions;
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::request::Request;
+use dpsel_core::runtime::Control;
+use dpsel_core::runtime::panics::caught;
+use dpsel_core::task::Request;
+use dpsel_core::task::select_partitions;
 
 /// One batch, large enough for several threads, and then a panic.
 struct Panicking {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, composed, conversion};
+use dpsel_core::ingest::Columns;
 use dpsel_core::mechanisms::{
-    Calibration, FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian,
-    ReleaseStep, Sips, Steered,
+    FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, ReleaseStep, Sips,
+    Steered,
 };
-use dpsel_core::release::Report;
-use dpsel_core::request::{Columns, Request};
-use dpsel_core::topk::TopKReport;
+use dpsel_core::rounds::Calibration;
+use dpsel_core::task::{Report, Request, TopKReport};
 use dpsel_core::{Error, Result};
 use pyo3::prelude::*;
 

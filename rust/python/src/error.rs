@@ -4,8 +4,8 @@ use std::path::Path;
 
 use dpsel_core::Error;
 use dpsel_core::ingest::STANDARD_INPUT_NAME;
-use dpsel_core::panics::caught;
-use dpsel_core::request::Request;
+use dpsel_core::runtime::panics::caught;
+use dpsel_core::task::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult, Python};
 

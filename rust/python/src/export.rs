@@ -9,7 +9,7 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, FieldRef};
 use dpsel_core::Error;
-use dpsel_core::{release, topk};
+use dpsel_core::{release, task};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 use pyo3_arrow::error::PyArrowResult;
@@ -26,13 +26,13 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    pub(crate) fn new(release: release::Release) -> PyResult<Self> {
+    pub(crate) fn new(release: task::Release) -> PyResult<Self> {
         let report_json = release.report.to_json().map_err(to_python)?;
         Ok(Self { items: release.items, report_json })
     }
 
     /// The items and the report of a top-k.
-    pub(crate) fn of_top_k(release: topk::TopKRelease) -> PyResult<Self> {
+    pub(crate) fn of_top_k(release: task::TopKRelease) -> PyResult<Self> {
         let report_json = release.report.to_json().map_err(to_python)?;
         Ok(Self { items: release.items, report_json })
     }

@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dpsel_core::Error;
-use dpsel_core::control::Control;
-use dpsel_core::ingest::{Prior, PublicList, Source};
-use dpsel_core::panics::caught;
+use dpsel_core::ingest::{Columns, Prior, PublicList, Source};
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::request::{Columns, Request};
-use dpsel_core::topk::TopKRequest;
+use dpsel_core::runtime::Control;
+use dpsel_core::runtime::panics::caught;
+use dpsel_core::task::{Request, TopKRequest};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, internal, parse_request, to_python};
 use crate::link::Producer;
 use crate::pairs::Pairs;
-use crate::topk::read_list;
+use crate::top_k::read_list;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);

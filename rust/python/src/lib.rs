@@ -1,8 +1,8 @@
 //! `dpsel._core`: the Rust core as a Python module. Translation only; the mathematics is in `dpsel-core`.
 
 mod accounting;
-mod cluster;
 mod error;
+mod exchange;
 mod export;
 mod foreign;
 mod job;
@@ -16,7 +16,7 @@ mod plan;
 mod producers;
 mod sealing;
 mod selection;
-mod topk;
+mod top_k;
 mod values;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
@@ -36,7 +36,7 @@ mod _core {
         validate_greedy_frequency, validate_policy, validate_privacy, validate_sips, validate_steered,
     };
     #[pymodule_export]
-    use super::cluster::{
+    use super::exchange::{
         ClusterDraw, ClusterPlan, ClusterSelection, ClusterTask, ClusterTopK, validate_cluster,
     };
     #[pymodule_export]
@@ -55,7 +55,7 @@ mod _core {
         select_files, select_pairs, select_stream,
     };
     #[pymodule_export]
-    use super::topk::{
+    use super::top_k::{
         calibrate_top_k, joint_by_matrix, top_k_batches, top_k_counts, top_k_files, top_k_loss, top_k_pairs,
         top_k_stream,
     };

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::control::Control;
 use dpsel_core::ingest::Source;
+use dpsel_core::runtime::Control;
 use pyo3::prelude::*;
 
 use crate::job::{Job, TICK, Work};

@@ -1,7 +1,8 @@
 //! What a plan needs beyond calibrations: keep probabilities and numbers of users. No data.
 
 use dpsel_core::Error;
-use dpsel_core::mechanisms::{Calibration, outlook};
+use dpsel_core::mechanisms::forecast;
+use dpsel_core::rounds::Calibration;
 use dpsel_core::threshold::curve::{Curve, CurveSpec};
 use pyo3::prelude::*;
 
@@ -16,7 +17,7 @@ pub(crate) fn keep_probabilities(
     users: Vec<u64>,
 ) -> PyResult<Vec<f64>> {
     let calibration: Calibration = calibration_of(request_json)?;
-    let keep = |users| outlook::keep_probability(&calibration, users, items_per_user);
+    let keep = |users| forecast::keep_probability(&calibration, users, items_per_user);
     guarded(|| Ok(users.into_iter().map(keep).collect()))
 }
 
@@ -28,7 +29,7 @@ pub(crate) fn users_needed(
     probabilities: Vec<f64>,
 ) -> PyResult<Vec<Option<u64>>> {
     let calibration: Calibration = calibration_of(request_json)?;
-    let needed = |probability| outlook::users_needed(&calibration, items_per_user, probability);
+    let needed = |probability| forecast::users_needed(&calibration, items_per_user, probability);
     guarded(|| Ok(probabilities.into_iter().map(needed).collect()))
 }
 

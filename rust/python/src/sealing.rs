@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 
 use dpsel_core::Error;
-use dpsel_core::cluster::{Packed, Plan};
+use dpsel_core::exchange::{Packed, Plan};
 use dpsel_core::random::{Secret, Share, WrappedKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use pyo3_arrow::PyRecordBatch;
 
-use crate::cluster::{ClusterPlan, batches};
 use crate::error::{guarded, internal, to_python};
+use crate::exchange::{ClusterPlan, batches};
 
 /// Packed values on the driver: nothing shows them, and they are wiped when they are no longer needed.
 #[pyclass(frozen, module = "dpsel._core")]

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use dpsel_core::control::Control;
 use dpsel_core::ingest::{self, FileFormat, Source};
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::{Error, pipeline, release};
+use dpsel_core::runtime::Control;
+use dpsel_core::{Error, task};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};
@@ -116,15 +116,15 @@ fn select(
     asked: &Asked,
     key: &ReleaseKey,
     control: &Control,
-) -> Result<release::Release, Error> {
-    pipeline::select_partitions(source, asked.selection()?, key, control)
+) -> Result<task::Release, Error> {
+    task::select_partitions(source, asked.selection()?, key, control)
 }
 
 fn count(source: Source, asked: &Asked, key: &ReleaseKey, control: &Control) -> Result<UsersPerItem, Error> {
-    pipeline::users_per_item(source, asked.selection()?, key, control)
+    task::users_per_item(source, asked.selection()?, key, control)
 }
 
-fn published(mut release: release::Release, job: &Job) -> PyResult<Release> {
+fn published(mut release: task::Release, job: &Job) -> PyResult<Release> {
     release.report.chosen = job.chosen();
     Release::new(release)
 }

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Privacy;
-use crate::rounding::{Interval, add_up, div_down, sub_down};
+use crate::numeric::{Interval, add_up, div_down, sub_down};
 use crate::{Error, Result};
 
 /// A limit and what was spent of it.

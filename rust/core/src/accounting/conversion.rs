@@ -11,7 +11,7 @@
 use serde::Serialize;
 
 use super::{Privacy, RELEASE_SLACK, minimise};
-use crate::rounding::Interval;
+use crate::numeric::Interval;
 use crate::{Error, Result};
 
 /// Attempts to find an epsilon at which the cost of finite precision is covered.

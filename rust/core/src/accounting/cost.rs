@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Privacy;
 use crate::Result;
-use crate::rounding::Interval;
+use crate::numeric::Interval;
 
 /// The privacy cost of one call, as its report states it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,7 +9,7 @@
 use std::f64::consts::PI;
 
 use super::root;
-use crate::rounding::{Interval, div_up, normal_tail};
+use crate::numeric::{Interval, div_up, normal_tail};
 use crate::{Error, Result};
 
 /// dG(epsilon, mu), the hockey-stick divergence of order e^epsilon between N(mu, 1) and N(0, 1).

@@ -1,7 +1,7 @@
 //! What the finite precision of release decisions costs.
 
 use super::Privacy;
-use crate::rounding::{Interval, add_up, mul_up, sub_down};
+use crate::numeric::{Interval, add_up, mul_up, sub_down};
 use crate::{Error, Result};
 
 /// The most by which the probability of one release decision may differ from the exact one: 2^-127, the contract of

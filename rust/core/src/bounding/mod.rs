@@ -6,9 +6,8 @@ use std::ops::Range;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
-use crate::control::{Control, REMOVING, TALLIED, Tally};
-use crate::parallel;
 use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, settle_ties, sort_first, with_code};
+use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use super::interner::{Interner, Scratch};
 use super::shard::Records;
 use super::sharding::Sharding;
 use super::{Contributions, ItemCode, ItemOrder, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
-use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::Digest;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 const READING: &str = "reading the rows";

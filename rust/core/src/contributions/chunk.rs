@@ -4,7 +4,7 @@
 //! grouping a part later (`grouping`) stays in the cache, even when users come in random order.
 
 use super::{ItemCode, UserCode};
-use crate::memory::{Array, Growing};
+use crate::runtime::memory::{Array, Growing};
 
 /// Bits of a user's code that name its part.
 const PART_BITS: u32 = 8;

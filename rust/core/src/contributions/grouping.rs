@@ -11,11 +11,10 @@ use super::order::{Arrangement, ItemOrder};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use super::{Contributions, Vocabulary};
-use crate::control::{Control, Tally};
-use crate::memory::Array;
-use crate::parallel;
+use crate::numeric::widths::clipped;
 use crate::random::Digest;
-use crate::widths::clipped;
+use crate::runtime::memory::Array;
+use crate::runtime::{Control, Tally, parallel};
 use crate::{Error, Result};
 
 /// The users, divided into the parts of the chunks.

@@ -1,6 +1,6 @@
 //! Item keys as they came in, kept once per distinct item so that released items can be returned.
 
-use crate::memory::Growing;
+use crate::runtime::memory::Growing;
 
 /// How item keys are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use crate::random::Digest;
 use shard::Shard;
 use sharding::Sharding;
 
-use crate::memory::Array;
+use crate::runtime::memory::Array;
 
 /// Dense code of an item. Which item gets which code depends on timing; nothing released depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -7,8 +7,8 @@ use std::hint::black_box;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::memory::{Element, Growing, Room};
 use crate::random::Digest;
+use crate::runtime::memory::{Element, Growing, Room};
 use crate::{Error, Result};
 
 /// Keys looked up together, so that their cache misses overlap.

@@ -3,9 +3,9 @@
 use arrow_schema::DataType;
 
 use super::{Contributions, ContributionsBuilder, ItemOrder, KeyLayout, KeyStore, Payload};
-use crate::control::Control;
 use crate::ingest::ItemSchema;
 use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
+use crate::runtime::Control;
 
 struct Items<'a>(&'a [u64]);
 

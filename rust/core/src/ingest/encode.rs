@@ -12,8 +12,8 @@ use super::plan::{Plan, element_type};
 use super::text::push_ngrams;
 use super::users::UserEncoder;
 use crate::contributions::{Code, ItemCode, Payload, UserCode, Worker};
+use crate::ingest::NGrams;
 use crate::random::{Digest, KeyKind, Purpose, ReleaseKey};
-use crate::request::NGrams;
 use crate::{Error, Result};
 
 /// Rows encoded at a time: few enough for the second-level cache, enough that each shard of the interner is locked

@@ -5,9 +5,9 @@
 //! numbered from zero or one; small ones have a table of their own, indexed by the integer.
 
 use crate::contributions::Code;
-use crate::memory::Array;
+use crate::numeric::widths::index;
 use crate::random::{Block, KeyKind};
-use crate::widths::index;
+use crate::runtime::memory::Array;
 
 /// Places: two tables (one of users, one of items) leave room for a batch in the second-level cache.
 const PLACES: usize = 1 << 12;

@@ -8,6 +8,7 @@ mod files;
 mod found;
 mod frequent;
 mod lists;
+mod names;
 mod plan;
 mod pool;
 mod prior;
@@ -26,6 +27,7 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
 pub use files::STANDARD_INPUT_NAME;
+pub use names::{Columns, NGrams};
 pub use prior::Prior;
 pub(crate) use public::Given;
 pub use public::PublicList;
@@ -33,9 +35,8 @@ pub use schema::{ItemSchema, sorted};
 
 use crate::Result;
 use crate::contributions::{Contributions, ContributionsBuilder, ItemOrder};
-use crate::control::Control;
 use crate::random::ReleaseKey;
-use crate::request::Columns;
+use crate::runtime::Control;
 
 /// Where the rows come from.
 pub enum Source {

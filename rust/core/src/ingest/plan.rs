@@ -4,8 +4,8 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::ItemSchema;
 use super::columns::{key_kind, value_type};
+use crate::ingest::{Columns, NGrams};
 use crate::random::KeyKind;
-use crate::request::{Columns, NGrams};
 use crate::{Error, Result};
 
 /// The name of the Arrow extension type of pandas periods.

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::encode::{Chunk, Encoder, Sink};
-use crate::control::Control;
-use crate::panics::caught;
+use crate::runtime::Control;
+use crate::runtime::panics::caught;
 use crate::{Error, Result};
 
 /// Something that yields chunks: a stream, a file or a part of a file.

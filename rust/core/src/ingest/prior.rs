@@ -9,8 +9,8 @@ use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Plan;
 use super::public::{Target, cast};
 use crate::contributions::{Code, ItemCode, Payload, Side, UserCode};
+use crate::ingest::Columns;
 use crate::random::{Digest, ReleaseKey};
-use crate::request::Columns;
 use crate::{Error, Result};
 
 /// The table's name in errors.

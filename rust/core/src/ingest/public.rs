@@ -19,8 +19,8 @@ use super::Source;
 use super::columns::key_kind;
 use super::plan::Plan;
 use super::schema::with_rows;
+use crate::ingest::Columns;
 use crate::random::KeyKind;
-use crate::request::Columns;
 use crate::{Error, Result};
 
 /// The items that a top-k may pick: batches with the columns of the data, in which users mean nothing.

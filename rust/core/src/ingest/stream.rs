@@ -8,7 +8,7 @@ use super::encode::{Chunk, Encoder, Sink};
 use super::plan::Positions;
 use super::pool::{self, Task};
 use super::utf8::TextCheck;
-use crate::control::Control;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Streams of fewer rows are read without starting threads.

@@ -15,8 +15,8 @@ use super::plan::Plan;
 use super::*;
 use crate::Error;
 use crate::contributions::{Code, ItemCode, KeyStore, Payload, Side, UserCode};
+use crate::ingest::NGrams;
 use crate::random::Digest;
-use crate::request::NGrams;
 
 /// Remembers every (user digest, item digest) and the key of every digest.
 struct Recorder {

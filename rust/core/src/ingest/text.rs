@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::columns::{ByteColumn, Packed};
-use crate::request::NGrams;
+use crate::ingest::NGrams;
 use crate::{Error, Result};
 
 /// Append the n-grams of every text of a column; `counts` gets their number per text.

@@ -7,14 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::{mul_up, sqrt_up};
+use crate::numeric::{mul_up, sqrt_up};
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Counts of users with Gaussian noise.

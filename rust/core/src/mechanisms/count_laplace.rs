@@ -7,14 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::div_up;
+use crate::numeric::div_up;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Counts of users with Laplace noise.

@@ -2,12 +2,11 @@
 //!
 //! Theorem and proof: `docs/algorithms/accounting.md`, section 10.
 
-use super::{Calibration, Round};
 use crate::accounting::L0Bound;
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, add_up, mul_up, sqrt_up};
+use crate::numeric::{Interval, add_up, mul_up, sqrt_up};
+use crate::rounds::{Calibration, Cap, Publish, Round, Scoring};
 use crate::threshold::calibration::{noise_tail, novel_items_within};
-use crate::threshold::{Cap, Evidence, Publish};
 use crate::weighting::Weighting;
 
 /// A release that is, with probability at least 1 - `delta`, a Gaussian mechanism.
@@ -81,8 +80,8 @@ fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
     (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
 }
 
-fn of_evidence(rounds: &[&Evidence], publish: &Publish) -> Option<GaussianPart> {
-    let distance = |round: &&Evidence| match round.noise {
+fn of_evidence(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
+    let distance = |round: &&Scoring| match round.noise {
         Noise::Gaussian { sigma } => Some((Interval::ONE / Interval::point(sigma)).hi()),
         Noise::Laplace { .. } => None,
     };

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{cutoff, validate as validate_policy};
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Calibration, FillingOrder, Guarantee, Mechanism, Round};
-use crate::accounting::{L0Bound, Privacy};
+use super::{FillingOrder, Mechanism};
+use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, div_up, mul_up};
+use crate::numeric::{Interval, div_up, mul_up};
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::{Greedy, UNIT, Weighting};
 use crate::{Error, Result};
 

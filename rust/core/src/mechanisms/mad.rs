@@ -6,12 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::policy::{curve_cutoff, validate};
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::Rule;
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{CurveSpec, l2_continuous_curve};
 use crate::weighting::{self, Weighting};
 

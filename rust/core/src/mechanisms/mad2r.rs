@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, within_reserve, without_reserve,
 };
-use super::{Calibration, Guarantee, Mad, Mechanism, Round};
+use super::{Mad, Mechanism};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
+use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::Noise;
-use crate::rounding::{Interval, add_up};
+use crate::numeric::widths::clipped;
+use crate::numeric::{Interval, add_up};
+use crate::rounds::{Calibration, Round, Rule, Screening};
 use crate::threshold::curve::look_and_curve;
-use crate::threshold::{Look, Rule};
 use crate::weighting::{self, UNIT, Weighting};
-use crate::widths::clipped;
 
 /// The part of the divergence that the look takes.
 const LOOK: f64 = 0.2;
@@ -45,11 +45,11 @@ impl Mad2R {
 
 /// What the look says about items: hopeless below 0, all chances from the course on, and no more weight than the aim. No guarantee rests on it.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn look(sigma: f64, half: u64) -> Look {
+fn look(sigma: f64, half: u64) -> Screening {
     let course = (COURSE * sigma * UNIT as f64).round() as i64;
     // No weight is larger, and no guarantee rests on the aim.
     let aim = clipped(half);
-    Look { noise: Noise::Gaussian { sigma }, abandon: 0, course, aim }
+    Screening { noise: Noise::Gaussian { sigma }, abandon: 0, course, aim }
 }
 
 impl Mechanism for Mad2R {
@@ -63,7 +63,7 @@ impl Mechanism for Mad2R {
         let (sigma, curve) = look_and_curve(epsilon, without_reserve(delta), LOOK, weighting::Mad::NORM)?;
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
         within_reserve(value_slack(sigma, bound), factor, delta)?;
-        let first = Round { weighting: Weighting::EqualL2, rule: Rule::Look(look(sigma, curve.half)) };
+        let first = Round { weighting: Weighting::EqualL2, rule: Rule::Screening(look(sigma, curve.half)) };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
         Ok(Calibration { rounds: vec![first, second] })
     }

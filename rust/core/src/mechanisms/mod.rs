@@ -5,13 +5,13 @@
 
 mod count_gaussian;
 mod count_laplace;
+pub mod forecast;
 mod gaussian_part;
 mod greedy;
 mod greedy_frequency;
 mod mad;
 mod mad2r;
 mod one_item;
-pub mod outlook;
 mod policy;
 mod policy_gaussian;
 mod policy_laplace;
@@ -41,9 +41,8 @@ pub use weighted_gaussian::WeightedGaussian;
 pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::{Evidence, Publish, Rule};
-use crate::weighting::{UNIT, Weighting};
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::rounds::Calibration;
 
 /// What every mechanism can do without data: turn a budget into numbers.
 pub trait Mechanism {
@@ -62,78 +61,6 @@ pub trait Mechanism {
     fn guarantee(&self) -> Guarantee;
 }
 
-/// The rounds of a calibrated mechanism. No data went into it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// One entry per round, in order.
-    pub rounds: Vec<Round>,
-}
-
-impl Calibration {
-    /// The rounds and the publication, if all rounds gather evidence and the last one publishes.
-    pub(crate) fn evidence(&self) -> Option<(Vec<&Evidence>, &Publish)> {
-        let rounds = self.rounds.iter().map(|round| round.rule.evidence()).collect::<Option<Vec<_>>>()?;
-        let publish = rounds.last()?.publish.as_ref()?;
-        Some((rounds, publish))
-    }
-
-    /// How these numbers differ from the `expected` ones, one sentence per parameter.
-    #[must_use]
-    pub fn differences(&self, expected: &Self) -> Vec<String> {
-        let (got, want) = (self.rounds.len(), expected.rounds.len());
-        if got != want {
-            return vec![format!("{got} rounds instead of {want}")];
-        }
-        let pairs = self.rounds.iter().zip(&expected.rounds).enumerate();
-        pairs.flat_map(|(index, (got, want))| got.differences(want, index + 1)).collect()
-    }
-}
-
-/// Noisy weights of a reactive weighting are published in steps of 2^-20 from the threshold on.
-const STEP: u64 = UNIT >> 20;
-
-impl Round {
-    /// A noisy weight as it is published.
-    ///
-    /// The law of noise is exact up to 2^-128 for each value that is told apart. Where one user can move the weights of all
-    /// items that has to stay small for all of them together, so fewer values are told apart.
-    pub(crate) fn published(&self, noisy: i64) -> i64 {
-        let Some(rule) = self.rule.noisy().filter(|_| self.weighting.is_reactive()) else { return noisy };
-        // A step divides 2^64, so that what is beyond the last one comes out right where the difference wraps.
-        let beyond = noisy.wrapping_sub(rule.threshold.units()).rem_euclid(STEP.cast_signed());
-        noisy.saturating_sub(beyond)
-    }
-
-    /// How many values of the noise published weights tell apart, for each unit of weight.
-    pub(crate) fn values_per_unit(&self) -> f64 {
-        (if self.weighting.is_reactive() { UNIT / STEP } else { UNIT }) as f64
-    }
-
-    fn differences(&self, want: &Self, number: usize) -> Vec<String> {
-        let mut found = Vec::new();
-        if self.weighting != want.weighting {
-            found.push(format!(
-                "round {number}: weighting {:?} instead of {:?}",
-                self.weighting, want.weighting
-            ));
-        }
-        found.extend(
-            self.rule.differences(&want.rule).into_iter().map(|what| format!("round {number}: {what}")),
-        );
-        found
-    }
-}
-
-/// One round: weigh, then release what the rule says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Round {
-    /// How a user's items are weighed.
-    pub weighting: Weighting,
-    /// Which weights are released.
-    #[serde(flatten)]
-    pub rule: Rule,
-}
-
 /// How a mechanism on weights of L1 or L2 norm 1 decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -143,19 +70,6 @@ pub enum ReleaseStep {
     Noise,
     /// A release curve: more items, no noisy weights.
     Curve,
-}
-
-/// What a mechanism promises and where the proof is (law 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Guarantee {
-    /// The theorem in one sentence.
-    pub statement: &'static str,
-    /// Always "add or remove one user" today.
-    pub neighbours: &'static str,
-    /// Paper and theorem.
-    pub source: &'static str,
-    /// The page with the proof.
-    pub proof: &'static str,
 }
 
 /// A mechanism by name with its parameters, as it stands in requests and reports.

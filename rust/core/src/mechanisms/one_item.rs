@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, Round};
-use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::Rule;
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};

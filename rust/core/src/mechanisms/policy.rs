@@ -1,7 +1,7 @@
 //! What the policy mechanisms share: the cutoff and their parameters.
 
 use crate::noise::{Noise, Threshold};
-use crate::rounding::mul_up;
+use crate::numeric::mul_up;
 use crate::threshold::curve::{Curve, CurveSpec};
 use crate::weighting::UNIT;
 use crate::{Error, Result};

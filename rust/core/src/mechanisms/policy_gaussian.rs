@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{curve_cutoff, cutoff, validate};
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use super::{Mechanism, ReleaseStep};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::mul_up;
+use crate::numeric::mul_up;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
 use crate::threshold::curve::l2_continuous_curve;
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::{ALL_ITEMS, PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
 

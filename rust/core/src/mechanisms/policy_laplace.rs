@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::policy::{curve_cutoff, cutoff, validate};
 use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::weighted_laplace::curve_rule;
-use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
+use super::{Mechanism, ReleaseStep};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::div_up;
+use crate::numeric::div_up;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::{ALL_ITEMS, PolicyL1, UNIT, Weighting};
 
 /// Equal raises up to a cutoff, with Laplace noise or a release curve.

@@ -1,7 +1,7 @@
 //! What several mechanisms share: which guarantees they refuse, and the noise of approximate zCDP.
 
 use crate::accounting::{L0Bound, RELEASE_SLACK};
-use crate::rounding::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
+use crate::numeric::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 

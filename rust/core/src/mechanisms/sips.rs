@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::weighted_gaussian::{CURVE_GUARANTEE, curve_rounds};
-use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round, WeightedGaussian};
+use super::{Mechanism, ReleaseStep, WeightedGaussian};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
-use crate::accounting::{L0Bound, Privacy, minimise, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::{Interval, div_up, mul_down, mul_up, sqrt_down};
+use crate::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 use crate::{Error, Result};
 

@@ -7,20 +7,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::requirements::{
     ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
 };
-use super::{Calibration, Guarantee, Mechanism, Round};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
-use crate::accounting::{L0Bound, Privacy, minimise};
+use crate::accounting::{Guarantee, L0Bound, Privacy, minimise};
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, add_up, div_up, mul_down, sqrt_down};
+use crate::numeric::{Interval, add_up, div_up, mul_down, sqrt_down};
+use crate::rounds::{Calibration, Cap, Publish, Round, Rule, SHARES, Scoring};
 use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
-use crate::threshold::{Cap, Evidence, Publish, Rule, SHARES};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 
-/// Evidence over several rounds that steers the users' weights.
+/// Scoring over several rounds that steers the users' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steered {
@@ -42,7 +42,7 @@ const GROWTH: f64 = 1.5;
 const MARGIN: f64 = 2.0;
 /// The cap of a user with all the items that it may have: so many times its equal weight, at most one unit.
 const EQUAL_WEIGHTS: f64 = 7.0;
-/// Evidence and noise stay below this many units of weight, so that everything fits an `i64`.
+/// Scoring and noise stay below this many units of weight, so that everything fits an `i64`.
 const LARGEST: f64 = (1_u64 << 31) as f64;
 
 impl Steered {
@@ -81,7 +81,7 @@ impl Steered {
             let [abandon, course, aim] = steering(publish.threshold.value(), total, fraction(spent));
             let noise = Noise::Gaussian { sigma: *sigma };
             let publish = last.then(|| publish.clone());
-            let rule = Rule::Evidence(Evidence { share: *share, noise, abandon, course, aim, publish });
+            let rule = Rule::Scoring(Scoring { share: *share, noise, abandon, course, aim, publish });
             Round { weighting: Weighting::EqualL2, rule }
         };
         Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect() })
@@ -174,12 +174,12 @@ fn too_noisy() -> Error {
 /// What the finite precision of the noise of all rounds costs.
 fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
     let slack = |round: &Round| match &round.rule {
-        Rule::Evidence(Evidence { noise: Noise::Gaussian { sigma }, .. }) => value_slack(*sigma, bound),
+        Rule::Scoring(Scoring { noise: Noise::Gaussian { sigma }, .. }) => value_slack(*sigma, bound),
         // No round of this mechanism: a release that has one is refused.
-        Rule::Evidence(Evidence { noise: Noise::Laplace { .. }, .. })
+        Rule::Scoring(Scoring { noise: Noise::Laplace { .. }, .. })
         | Rule::Noisy(_)
         | Rule::Curve(_)
-        | Rule::Look(_) => f64::INFINITY,
+        | Rule::Screening(_) => f64::INFINITY,
     };
     calibration.rounds.iter().map(slack).fold(0.0, add_up)
 }
@@ -220,7 +220,7 @@ mod tests {
     use crate::accounting::gaussian::{composed_mu, delta_upper};
     use crate::threshold::calibration::noise_tail;
 
-    fn evidence(calibration: &Calibration) -> (Vec<&Evidence>, &Publish) {
+    fn evidence(calibration: &Calibration) -> (Vec<&Scoring>, &Publish) {
         calibration.evidence().unwrap()
     }
 

@@ -9,10 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Calibration, FillingOrder, Guarantee, Mechanism, Round};
+use super::{FillingOrder, Mechanism};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy};
-use crate::threshold::Rule;
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
 use crate::weighting::{Greedy, UNIT, Weighting};
 

@@ -8,13 +8,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
+use super::{Mechanism, ReleaseStep};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
 use crate::threshold::curve::{l2_curve, l2_curves};
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::Weighting;
 
 /// Weights 1/sqrt(k) with Gaussian noise.

@@ -8,14 +8,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
-use super::{Calibration, Guarantee, Mechanism, ReleaseStep, Round};
+use super::{Mechanism, ReleaseStep};
 use crate::Result;
-use crate::accounting::{L0Bound, Privacy, without_decision_slack};
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
-use crate::rounding::div_up;
+use crate::numeric::div_up;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::curve::{CurveSpec, l1_curve, l1_quantum};
-use crate::threshold::{Noisy, Rule};
 use crate::weighting::{UNIT, Weighting};
 
 /// Weights 1/k with Laplace noise or a release curve.

@@ -2,7 +2,7 @@
 
 use super::law::Law;
 use super::{Noise, Threshold, tail};
-use crate::widths::{clipped, index};
+use crate::numeric::widths::{clipped, index};
 
 /// Few enough for the first-level cache, enough that in the worst bucket one word in fifty is undecided.
 const BUCKETS: usize = 512;

@@ -1,7 +1,7 @@
 //! Upper tails of the continuous noise in `f64`, with certified bounds.
 
 use super::Noise;
-use crate::rounding::{Interval, laplace_tail, normal_tail};
+use crate::numeric::{Interval, laplace_tail, normal_tail};
 use crate::weighting::FRACTION_BITS;
 
 /// 2^-128, the probability of one word.

@@ -21,7 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::words::{decrypt, encrypt};
 use super::{Purpose, ReleaseKey};
-use crate::widths::clipped;
+use crate::numeric::widths::clipped;
 
 /// Most bytes that are encoded as they are; longer values are hashed first.
 const INLINE_BYTES: usize = 75;

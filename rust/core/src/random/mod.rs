@@ -10,7 +10,7 @@ mod sorting;
 mod words;
 mod wrapping;
 
-pub use coins::{Bits, Coins, ItemBits};
+pub use coins::{Coins, ItemBits};
 pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
 pub use key::{Purpose, ReleaseKey};
 pub(crate) use sorting::{code_of, settle_ties, sort_first, with_code};

@@ -1,7 +1,5 @@
-//! The release: freshly built columns of the released items, and the report of what was enforced.
+//! Publication: fresh columns with the released items alone, and files that hold all of them or nothing.
 
-mod report;
-mod sealed;
 mod write;
 
 use std::sync::Arc;
@@ -9,47 +7,38 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
-pub use report::{KeyStamp, Report};
-pub(crate) use report::{checked_commitment, checked_version};
-pub(crate) use sealed::{checked_fields, differences_of, sealed};
 pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 
-pub use crate::request::WEIGHT_COLUMN;
-
 use crate::ingest::sorted;
-use crate::threshold::Selected;
+use crate::rounds::Selected;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
-/// What leaves the crate: the items and the report, nothing else of the data (law 5).
-#[derive(Debug, Clone)]
-pub struct Release {
-    /// The released items, sorted by their own values; with a `weight` column (f64) last if asked for.
-    pub items: RecordBatch,
-    /// Parameters and calibrations; no data.
-    pub report: Report,
+/// Name of the column of noisy weights.
+pub const WEIGHT_COLUMN: &str = "weight";
+
+/// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
+///
+/// A last column holds the noisy weights (f64) if they were asked for.
+pub(crate) fn publish(selected: &Selected, with_weights: bool) -> Result<RecordBatch> {
+    let vocabulary = selected.vocabulary();
+    let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
+    let weights: Vec<i64> = selected.items.iter().map(|&(_, weight)| weight).collect();
+    publish_columns(&vocabulary.schema().decode(keys)?, &weights, with_weights)
 }
 
-impl Release {
-    /// Copy the selected keys, and nothing else, into fresh columns, and sort them by their own values.
-    pub(crate) fn publish(selected: &Selected, report: Report) -> Result<Self> {
-        let vocabulary = selected.vocabulary();
-        let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
-        let units: Vec<i64> = selected.items.iter().map(|&(_, units)| units).collect();
-        Self::sorted(&vocabulary.schema().decode(keys)?, &units, report)
+/// Sorts freshly built columns of items, each with its noisy weight in integer units.
+pub(crate) fn publish_columns(
+    items: &RecordBatch,
+    weights: &[i64],
+    with_weights: bool,
+) -> Result<RecordBatch> {
+    let (items, order) = sorted(items)?;
+    if !with_weights {
+        return Ok(items);
     }
-
-    /// The release of freshly built columns, with the noisy weight of each row in integer units.
-    pub(crate) fn sorted(items: &RecordBatch, units: &[i64], report: Report) -> Result<Self> {
-        let (items, order) = sorted(items)?;
-        let items = if report.request.with_weights {
-            let weights = order.iter().map(|&i| units[i as usize] as f64 / UNIT as f64);
-            with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
-        } else {
-            items
-        };
-        Ok(Self { items, report })
-    }
+    let weights = order.iter().map(|&i| weights[i as usize] as f64 / UNIT as f64);
+    with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))
 }
 
 /// The batch with one more column.

@@ -1,6 +1,6 @@
 //! Released items to files: written aside, flushed to disk, then renamed, so that a path holds all or nothing.
 
-mod aside;
+mod atomic;
 mod encode;
 mod instants;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 
-use aside::{fill, folder_of, replace};
+use atomic::{fill, folder_of, replace};
 use encode::write_format;
 
 use crate::{Error, Result};

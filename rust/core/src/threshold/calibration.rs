@@ -14,7 +14,7 @@ pub use single_round::{calibrate_single_round, single_round_holds};
 
 use crate::accounting::{L0Bound, root};
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, laplace_tail, normal_tail};
+use crate::numeric::{Interval, laplace_tail, normal_tail};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 

@@ -1,20 +1,7 @@
-//! Thresholds: the smallest weight at which releasing an item that one user alone holds stays within delta.
+//! Thresholds and release curves: numbers that keep the release of an item of one user alone within delta.
 
 pub mod calibration;
 pub mod curve;
-mod evidence;
-mod factor;
-mod item_state;
-mod look;
-mod rounds;
-mod rule;
-mod steering;
+mod noisy;
 
-pub use evidence::{Cap, Evidence, Publish, SHARES};
-pub(crate) use item_state::{ItemState, Steering};
-pub use look::Look;
-pub use rounds::{Selected, select_rounds};
-pub(crate) use rule::Decider;
-pub use rule::{Noisy, Rule};
-
-pub use crate::noise::Threshold;
+pub use noisy::Noisy;

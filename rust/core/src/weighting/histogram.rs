@@ -9,10 +9,9 @@ use std::ops::Range;
 use super::Weighting;
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::{Control, Tally, WEIGHING};
-use crate::memory::Array;
-use crate::parallel;
-use crate::widths::clipped;
+use crate::numeric::widths::clipped;
+use crate::runtime::memory::Array;
+use crate::runtime::{Control, Tally, WEIGHING, parallel};
 
 /// Codes below this are summed by each thread for itself: codes grow with first appearance, so the frequent items are
 /// among them, and their contributions need not be put into buckets.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::order::Visits;
 use super::tilted::{FULL_FACTOR, scale, tilted_weight};
 use super::{FRACTION_BITS, UNIT, WeightHistogram};
-use crate::control::WEIGHING;
-use crate::{Result, parallel};
+use crate::Result;
+use crate::runtime::{WEIGHING, parallel};
 
 /// Bits of the fraction that is cut off an item.
 const CUT_BITS: u32 = 50;

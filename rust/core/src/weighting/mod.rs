@@ -21,8 +21,8 @@ pub use tilted::{FULL_FACTOR, TiltedHistogram};
 
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
-use crate::control::Control;
 use crate::random::ReleaseKey;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum

@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::contributions::ItemCode;
-use crate::control::{Control, TALLIED, WEIGHING};
 use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, settle_ties, with_code};
+use crate::runtime::{Control, TALLIED, WEIGHING};
 
 /// The users of one round and the order in which they come.
 #[derive(Clone, Copy)]

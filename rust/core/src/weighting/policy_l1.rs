@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::order::Visits;
 use super::{UNIT, WeightHistogram};
 use crate::Result;
-use crate::widths::index;
+use crate::numeric::widths::index;
 
 /// Equal raises up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -42,9 +42,9 @@ impl PolicyL2 {
     }
 
     /// The norm in units of weight.
-    pub(crate) fn norm(self) -> crate::rounding::Interval {
-        crate::rounding::Interval::integer(self.norm.into())
-            * crate::rounding::Interval::point(1.0 / UNIT as f64)
+    pub(crate) fn norm(self) -> crate::numeric::Interval {
+        crate::numeric::Interval::integer(self.norm.into())
+            * crate::numeric::Interval::point(1.0 / UNIT as f64)
     }
 
     /// At least this much goes to each novel item of a user of at most `k` items, in integer units.

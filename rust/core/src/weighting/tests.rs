@@ -9,8 +9,8 @@ use crate::accounting::L0Bound;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::ItemOrder;
 use crate::contributions::testing::{contributions, item_digest, ordered};
-use crate::control::Control;
 use crate::random::{Digest, ReleaseKey};
+use crate::runtime::Control;
 
 mod mad;
 mod sequential;

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::control::{Control, WEIGHING};
-use crate::parallel;
+use crate::runtime::{Control, WEIGHING, parallel};
 
 /// The factor of an item that gets as much as any; 0 stands for an item that is out of the selection.
 pub const FULL_FACTOR: u16 = 256;

@@ -51,7 +51,7 @@ fn equal_digests_get_equal_codes_and_their_own_record() {
 fn threads_agree_on_codes() {
     let interner = Interner::new(Sharding::for_threads(2), Firsts::default);
     let digests: Vec<_> = (0..5000).map(digest).collect();
-    let all = crate::parallel::map(4, vec![0, 1, 2, 3], |_| {
+    let all = crate::runtime::parallel::map(4, vec![0, 1, 2, 3], |_| {
         let mut codes = Vec::new();
         interner.intern(&digests, &0, &mut Scratch::default(), &mut codes).unwrap();
         codes

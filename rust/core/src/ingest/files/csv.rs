@@ -15,10 +15,10 @@ use super::Opened;
 use super::input::Input;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions, roles};
 use crate::ingest::pool::Task;
-use crate::request::Columns;
 use crate::{Error, Result};
 
 /// Rows decoded at a time.

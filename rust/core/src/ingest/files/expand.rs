@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::input::{Input, STANDARD_INPUT_NAME, is_standard_input};
 use super::reason::{io_failed, unreadable};
-use crate::control::Control;
 use crate::ingest::FileFormat;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Files with their formats, as given or by their names.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::pipe::Pipe;
 use super::reason::io_failed;
 use crate::Result;
-use crate::control::Control;
+use crate::runtime::Control;
 
 /// The path that stands for the standard input.
 const STANDARD_INPUT: &str = "-";

@@ -16,11 +16,11 @@ use arrow_schema::{ArrowError, SchemaRef};
 use super::Opened;
 use super::input::{Held, Input};
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
-use crate::control::Control;
+use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions};
 use crate::ingest::pool::Task;
-use crate::request::Columns;
+use crate::runtime::Control;
 use crate::{Error, Result};
 use messages::Messages;
 

@@ -17,8 +17,8 @@ use super::FileFormat;
 use super::encode::{Encoder, Sink};
 use super::plan::Plan;
 use super::pool::{self, Task};
-use crate::control::Control;
-use crate::request::Columns;
+use crate::ingest::Columns;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Files of fewer bytes in total are read without starting threads.

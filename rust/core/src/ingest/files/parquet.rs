@@ -21,11 +21,11 @@ use parquet::file::reader::ChunkReader;
 use super::Opened;
 use super::input::{Held, Input};
 use super::reason::{guarded, io_failed, unreadable};
-use crate::control::Control;
+use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions};
 use crate::ingest::pool::Task;
-use crate::request::Columns;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Rows decoded at a time.

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::control::Control;
+use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Bytes taken at once. A shorter piece is the last, so the first one shows the first bytes of any format.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use arrow_schema::ArrowError;
 
-use crate::panics::caught;
+use crate::runtime::panics::caught;
 use crate::{Error, Result};
 
 /// A file that cannot be read, with a reason that holds no data.

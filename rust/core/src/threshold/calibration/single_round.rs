@@ -13,7 +13,7 @@ use super::{geometric_middle, noise_tail, novel_items_within, smallest_threshold
 use crate::accounting::L0Bound;
 use crate::accounting::gaussian::{delta_upper, smallest_sigma};
 use crate::noise::{Noise, Threshold};
-use crate::rounding::{Interval, add_down, add_up, mul_up, sqrt_up, sub_down};
+use crate::numeric::{Interval, add_down, add_up, mul_up, sqrt_up, sub_down};
 use crate::weighting::{PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
 

@@ -4,7 +4,7 @@ use super::region::divergence_beside;
 use super::{Curve, CurveKind, CurveSpec};
 use crate::accounting::gaussian::approximate_mu;
 use crate::accounting::{L0Bound, minimise};
-use crate::rounding::{div_up, mul_down, sqrt_up, sub_down};
+use crate::numeric::{div_up, mul_down, sqrt_up, sub_down};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 

@@ -11,8 +11,8 @@ use super::probability::Probability;
 use super::region::{Point, point_for};
 use super::table::Constraint;
 use crate::Result;
-use crate::rounding::{Interval, mul_down};
-use crate::widths::index;
+use crate::numeric::widths::index;
+use crate::numeric::{Interval, mul_down};
 
 /// Changes of up to so many quanta are bounded by the slope.
 pub(super) const LOCAL: usize = 4;

@@ -2,7 +2,7 @@
 
 use super::probability::Probability;
 use super::table::Constraint;
-use crate::rounding::{Interval, mul_down};
+use crate::numeric::{Interval, mul_down};
 
 /// What a change may do: e^(epsilon a) - 1 and delta a, both rounded down.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use super::probability::Probability;
 use super::table::Constraint;
 use crate::accounting::root;
-use crate::rounding::{Interval, mul_down};
+use crate::numeric::{Interval, mul_down};
 
 /// What a change may do.
 #[derive(Debug, Clone, Copy)]

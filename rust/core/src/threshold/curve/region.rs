@@ -6,7 +6,7 @@
 use super::l2::L2;
 use super::probability::Probability;
 use super::table::Constraint;
-use crate::rounding::{Interval, mul_down};
+use crate::numeric::{Interval, mul_down};
 
 /// The parts of delta that are left to the divergence; after them comes the point without divergence.
 const PARTS: [f64; 14] =

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::accounting::L0Bound;
-use crate::rounding::mul_down;
+use crate::numeric::mul_down;
 use crate::weighting::Weighting;
 
 fn l2_rounds(epsilon: f64, delta: f64, items: u64, shares: &[f64]) -> Vec<CurveSpec> {

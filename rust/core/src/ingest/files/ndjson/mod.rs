@@ -10,10 +10,10 @@ use super::Opened;
 use super::input::{Bytewise, Input};
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
 use crate::ingest::plan::{Plan, Positions, Role, list, roles};
 use crate::ingest::pool::Task;
-use crate::request::Columns;
 use crate::{Error, Result};
 
 mod column;

@@ -1,0 +1,16 @@
+//! What a mechanism guarantees, in words.
+
+use serde::Serialize;
+
+/// What a mechanism promises and where the proof is (law 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Guarantee {
+    /// The theorem in one sentence.
+    pub statement: &'static str,
+    /// Always "add or remove one user" today.
+    pub neighbours: &'static str,
+    /// Paper and theorem.
+    pub source: &'static str,
+    /// The page with the proof.
+    pub proof: &'static str,
+}

@@ -1,0 +1,261 @@
+//! What the caller can see and steer of a running job: threads, memory limit, progress, interruption.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::numeric::widths::clipped;
+use crate::{Error, Result};
+
+/// Threads, memory limit and progress of one job. Cloning shares the progress.
+#[derive(Debug, Clone)]
+pub struct Control {
+    threads: NonZeroUsize,
+    memory_limit: Option<u64>,
+    progress: Arc<Progress>,
+}
+
+/// Counters that another thread may read while the job runs.
+///
+/// The job is read first and then goes through phases, each of which counts as much as the reading: its bytes, or its rows
+/// where there are no bytes. How many phases there are is a function of the request. What is shown is the share of bytes,
+/// rows and users that a phase is through with, and the size of the input.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+    /// Bytes or rows that were read.
+    read: AtomicU64,
+    /// What the reading counts, and each phase after it; 0 as long as nobody knows.
+    unit: AtomicU64,
+    phases: AtomicU64,
+    /// Phases that are over, and how much of the next one is, in parts of [`WHOLE`].
+    over: AtomicU64,
+    within: AtomicU64,
+    memory: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+/// The parts in which a phase is counted.
+const WHOLE: u64 = 1_000_000;
+
+impl Progress {
+    /// Work done so far, in the unit of [`Progress::total`]. Never falls, and stays below the total until the job is
+    /// complete.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+    /// Total work if known, else 0. Known from the start for files on a disk, else once they are read.
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+    /// The job has its result: everything is done.
+    pub fn complete(&self) {
+        let total = self.total().max(1);
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(total, Ordering::Relaxed);
+    }
+    /// Ask the job to stop at its next check.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn rise_to(&self, done: u64) {
+        // Otherwise: the total is not known yet, and nothing limits what is done.
+        let most = self.total().checked_sub(1).unwrap_or(u64::MAX);
+        self.done.fetch_max(done.min(most), Ordering::Relaxed);
+    }
+
+    fn set_unit(&self, unit: u64) {
+        let (unit, phases) = (unit.max(1), self.phases.load(Ordering::Relaxed));
+        self.unit.store(unit, Ordering::Relaxed);
+        self.total.store(unit.saturating_mul(phases + 1), Ordering::Relaxed);
+    }
+
+    fn show_phase(&self) {
+        let unit = self.unit.load(Ordering::Relaxed);
+        let (over, within) = (self.over.load(Ordering::Relaxed), self.within.load(Ordering::Relaxed));
+        let part = clipped(u128::from(unit) * u128::from(within.min(WHOLE)) / u128::from(WHOLE));
+        self.rise_to(unit.saturating_mul(over + 1).saturating_add(part));
+    }
+}
+
+impl Control {
+    /// `threads` workers at most; `None` uses every core that is there.
+    #[must_use]
+    pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
+        // Otherwise: the system does not tell how many there are.
+        let threads =
+            threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        Self { threads, memory_limit, progress: Arc::default() }
+    }
+
+    /// Number of worker threads to use.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.get()
+    }
+
+    /// The shared counters.
+    #[must_use]
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Declare how many phases follow the reading. Their number must not depend on the data.
+    pub(crate) fn plan(&self, phases: usize) {
+        self.progress.phases.store(phases as u64, Ordering::Relaxed);
+    }
+
+    /// Declare the bytes that will be read, if they are known.
+    pub(crate) fn set_size(&self, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            self.progress.set_unit(bytes);
+        }
+    }
+
+    /// Record bytes or rows as read and fail if the job was interrupted. Called at batch boundaries.
+    pub(crate) fn advance(&self, work: u64) -> Result<()> {
+        let read = self.progress.read.fetch_add(work, Ordering::Relaxed).saturating_add(work);
+        let unit = self.progress.unit.load(Ordering::Relaxed);
+        self.progress.rise_to(if unit == 0 { read } else { read.min(unit) });
+        self.check()
+    }
+
+    /// Everything is read; the first phase begins. A second reading (of a public list) changes nothing.
+    pub(crate) fn end_reading(&self) {
+        if self.progress.unit.load(Ordering::Relaxed) == 0 {
+            self.progress.set_unit(self.progress.read.load(Ordering::Relaxed));
+        }
+        self.progress.show_phase();
+    }
+
+    /// One phase is over; the next begins.
+    pub(crate) fn end_phase(&self) {
+        self.progress.within.store(0, Ordering::Relaxed);
+        self.progress.over.fetch_add(1, Ordering::Relaxed);
+        self.progress.show_phase();
+    }
+
+    /// Count work on `whole` users, or something else, which is `percent` of the phase.
+    pub(crate) fn tally(&self, percent: u64, whole: usize) -> Tally<'_> {
+        Tally { progress: &self.progress, share: WHOLE / 100 * percent, whole: whole.max(1) as u64 }
+    }
+
+    /// Fail if the job was interrupted.
+    pub fn check(&self) -> Result<()> {
+        if self.progress.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Count `bytes` of newly held memory against the limit.
+    pub fn charge_memory(&self, bytes: u64, stage: &'static str) -> Result<()> {
+        let held = self.progress.memory.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        match self.memory_limit {
+            Some(limit) if held > limit => Err(Error::MemoryLimit { limit, stage }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Give back `bytes` counted before.
+    pub fn release_memory(&self, bytes: u64) {
+        self.progress.memory.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Counts a part of a phase, from any number of threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tally<'a> {
+    progress: &'a Progress,
+    share: u64,
+    whole: u64,
+}
+
+impl Tally<'_> {
+    /// Do a job for each of a range, and record every [`TALLIED`] as done.
+    pub(crate) fn each(&self, range: Range<usize>, mut job: impl FnMut(usize)) {
+        for start in range.clone().step_by(TALLIED) {
+            let end = range.end.min(start + TALLIED);
+            (start..end).for_each(&mut job);
+            self.add(end - start);
+        }
+    }
+
+    /// Record more of the whole as done.
+    pub(crate) fn add(&self, part: usize) {
+        let share = u128::from(self.share) * part as u128 / u128::from(self.whole);
+        self.progress.within.fetch_add(clipped(share), Ordering::Relaxed);
+        self.progress.show_phase();
+    }
+}
+
+/// Things counted at a time: often enough to be seen, seldom enough to cost nothing.
+pub(crate) const TALLIED: usize = 1 << 12;
+/// Phases after the reading and beside the rounds: grouping, bounding, publishing.
+pub(crate) const PHASES: usize = 3;
+/// Per cent of a round that is weighing.
+pub(crate) const WEIGHING: u64 = 70;
+/// Per cent of a round that is taking items out of the users' sets.
+pub(crate) const REMOVING: u64 = 15;
+
+impl Default for Control {
+    fn default() -> Self {
+        Self::new(None, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(control: &Control) -> (u64, u64) {
+        (control.progress().done(), control.progress().total())
+    }
+
+    #[test]
+    fn every_phase_counts_as_much_as_the_reading_and_the_end_is_the_end() {
+        let control = Control::default();
+        control.plan(3);
+        control.set_size(Some(100));
+        control.advance(40).unwrap();
+        assert_eq!(seen(&control), (40, 400));
+        control.advance(1000).unwrap();
+        assert_eq!(seen(&control), (100, 400));
+        control.end_reading();
+        let tally = control.tally(50, 10);
+        tally.add(4);
+        assert_eq!(seen(&control), (120, 400));
+        tally.add(6);
+        assert_eq!(seen(&control), (150, 400));
+        control.end_phase();
+        assert_eq!(seen(&control), (200, 400));
+        control.end_phase();
+        control.end_phase();
+        assert_eq!(seen(&control), (399, 400));
+        control.progress().complete();
+        assert_eq!(seen(&control), (400, 400));
+    }
+
+    #[test]
+    fn without_a_size_the_rows_are_the_unit_once_they_are_read() {
+        let control = Control::default();
+        control.plan(1);
+        control.advance(7).unwrap();
+        assert_eq!(seen(&control), (7, 0));
+        control.end_reading();
+        assert_eq!(seen(&control), (7, 14));
+        control.advance(5).unwrap();
+        control.end_reading();
+        assert_eq!(seen(&control), (7, 14));
+    }
+
+    #[test]
+    fn an_empty_job_ends_at_its_total_too() {
+        let control = Control::default();
+        control.plan(2);
+        control.end_reading();
+        assert_eq!(seen(&control), (1, 3));
+        control.progress().complete();
+        assert_eq!(seen(&control), (3, 3));
+    }
+}

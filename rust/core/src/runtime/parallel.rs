@@ -1,0 +1,86 @@
+//! Running the same work on several threads, without a pool that would outlive the call.
+//!
+//! A pool shared by the process breaks when the process forks, and costs more than a tiny job; scoped
+//! threads have neither problem.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::runtime::{Control, panics};
+
+/// Fewest rows (or items) for which a second thread pays for its start.
+const ROWS_PER_THREAD: usize = 1 << 15;
+
+/// How many threads to use for `work` rows or items.
+pub(crate) fn threads_for(work: usize, control: &Control) -> usize {
+    control.threads().min(work / ROWS_PER_THREAD).max(1)
+}
+
+/// In how many parts to cut work for so many threads: their parts never take equally long, so those that are done
+/// early take more of them.
+pub(crate) fn parts_for(threads: usize) -> usize {
+    if threads > 1 { threads * 8 } else { 1 }
+}
+
+/// Run `job` on every part, on up to `threads` threads (this one among them), and collect the results in order.
+pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = threads.min(parts.len());
+    let parts = Mutex::new(parts.into_iter().enumerate());
+    // Nothing panics while it holds the lock.
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).map(|(at, part)| (at, job(part))).collect::<Vec<_>>();
+    let mut results = std::thread::scope(|scope| {
+        let (work, caught) = (&work, panics::are_caught());
+        let others: Vec<_> =
+            (1..threads).map(|_| scope.spawn(move || panics::rethrown(caught, work))).collect();
+        let mut results = work();
+        for other in others {
+            match other.join() {
+                Ok(others) => results.extend(others),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    });
+    results.sort_unstable_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Cut the places of `sizes` into `parts` ranges of about equal total size; returns the ends.
+pub(crate) fn balanced_ends(sizes: impl ExactSizeIterator<Item = u32> + Clone, parts: usize) -> Vec<usize> {
+    let (len, total) = (sizes.len(), sizes.clone().map(u64::from).sum::<u64>());
+    let mut ends = Vec::with_capacity(parts);
+    let mut sum = 0_u64;
+    for (i, n) in sizes.enumerate() {
+        sum += u64::from(n);
+        if ends.len() + 1 < parts && sum * parts as u64 >= total * (ends.len() as u64 + 1) {
+            ends.push(i + 1);
+        }
+    }
+    ends.resize(parts, len);
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_cover_everything_in_order() {
+        for sizes in [vec![], vec![5], vec![1; 10], vec![100, 0, 0, 1], vec![0, 0, 0, 9]] {
+            for parts in 1..5 {
+                let ends = balanced_ends(sizes.iter().copied(), parts);
+                assert_eq!(ends.len(), parts);
+                assert!(ends.is_sorted());
+                assert_eq!(ends.last(), Some(&sizes.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn map_keeps_the_order() {
+        for threads in 1..4 {
+            assert_eq!(map(threads, vec![3, 1, 2], |x| x * 2), [6, 2, 4]);
+            assert!(map(threads, vec![], |x: u8| x).is_empty());
+        }
+    }
+}
