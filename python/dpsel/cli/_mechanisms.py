@@ -14,7 +14,7 @@ AUTO = "auto"
 
 # A registered mechanism is a mechanism of the command line.
 BY_NAME: dict[str, type[Any]] = {
-    name.replace("_", "-"): cls for name, cls in mechanisms.selection_mechanisms().items()
+    name.replace("_", "-"): cls for name, cls in sorted(mechanisms.selection_mechanisms().items())
 }
 NAMES = tuple(BY_NAME)
 
