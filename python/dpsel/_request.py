@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel import _core
 from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._every import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["calibrate", "checked_privacy", "request_json"]
 
@@ -25,7 +24,7 @@ _ENCODER: Final = json.JSONEncoder(allow_nan=False)
 def request_json(
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: Mechanism,
+    mechanism: SelectionMechanism,
     *,
     user: str = "user",
     items: Sequence[str] = ("item",),
@@ -40,13 +39,13 @@ def request_json(
         "columns": columns,
         "privacy": privacy.to_json(),
         "max_items_per_user": max_items_per_user,
-        "mechanism": to_json(mechanism),
+        "mechanism": mechanism.to_json(),
         "with_weights": with_weights,
     }
     return _ENCODER.encode(request)
 
 
-def calibrate(privacy: Privacy, max_items_per_user: int, mechanism: Mechanism) -> dict[str, Any]:
+def calibrate(privacy: Privacy, max_items_per_user: int, mechanism: SelectionMechanism) -> dict[str, Any]:
     """Return the rounds of a calibrated mechanism."""
     request = request_json(privacy, max_items_per_user, mechanism)
     calibration: dict[str, Any] = json.loads(_core.calibrate(request))

@@ -33,8 +33,8 @@ from dpsel._strength import spoken_for
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import ApproxDP
 from dpsel.exceptions import CalibrationError, InvalidParameterError
+from dpsel.mechanisms import WeightedGaussian, selection_mechanisms
 from dpsel.mechanisms._auto import resolve
-from dpsel.mechanisms._every import every
 from dpsel.selection import columns_of, ngrams_of, open_columns, select_partitions
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import FileFormat, IntoContributions
 
 __all__ = ["Comparison", "compare"]
@@ -60,7 +60,7 @@ def compare(
     item: str | Sequence[str] | None = None,
     privacy: Privacy | Sequence[Privacy],
     max_items_per_user: int | Sequence[int],
-    mechanisms: Mechanism | Sequence[Mechanism] | None = None,
+    mechanisms: SelectionMechanism | Sequence[SelectionMechanism] | None = None,
     public_data: bool = False,
     repeats: int = 1,
     seed: int | None = None,
@@ -258,13 +258,17 @@ def _limit(items: Any) -> int:
     return limit
 
 
-def _mechanisms(named: Any, privacy: Privacy, limit: int) -> list[Mechanism]:
+def _mechanisms(named: Any, privacy: Privacy, limit: int) -> list[SelectionMechanism]:
     if named is not None:
         return [resolve(each, privacy, limit)[0] for each in several(named)]
-    return [each for each in every() if _has_guarantee(each, privacy, limit)]
+    return [
+        each
+        for each in (cls() for cls in selection_mechanisms().values())
+        if _has_guarantee(each, privacy, limit)
+    ]
 
 
-def _has_guarantee(mechanism: Mechanism, privacy: Privacy, limit: int) -> bool:
+def _has_guarantee(mechanism: SelectionMechanism, privacy: Privacy, limit: int) -> bool:
     try:
         calibrate(privacy, limit, mechanism)
     except (CalibrationError, InvalidParameterError):
@@ -276,7 +280,9 @@ def _key(seed: int | None, repeat: int) -> bytes | None:
     return None if seed is None else hashlib.sha256(f"dpsel compare {seed} {repeat}".encode()).digest()
 
 
-def _released(data: Any, run: tuple[Privacy, int, Mechanism], key: bytes | None, **reading: Any) -> int:
+def _released(
+    data: Any, run: tuple[Privacy, int, SelectionMechanism], key: bytes | None, **reading: Any
+) -> int:
     privacy, limit, mechanism = run
     with spoken_for():
         release = select_partitions(
@@ -297,14 +303,14 @@ def _users_per_item(
     columns = columns_of(user, item)
     # Which mechanism and guarantee it names does not matter for counting.
     request = request_json(
-        ApproxDP(epsilon=1.0, delta=1e-6), 1, every()[0],
+        ApproxDP(epsilon=1.0, delta=1e-6), 1, WeightedGaussian(),
         user=columns[0], items=columns[1:], ngrams=ngrams_of(ngrams),
     )  # fmt: skip
     return open_columns(data, user, item, file_format).count(_core.Job(request, threads=threads))
 
 
 def _row(
-    run: tuple[Privacy, int, Mechanism], repeat: int, items: int, available: list[tuple[int, int]]
+    run: tuple[Privacy, int, SelectionMechanism], repeat: int, items: int, available: list[tuple[int, int]]
 ) -> dict[str, Any]:
     privacy, limit, mechanism = run
     bound = None

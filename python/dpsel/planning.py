@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
 
@@ -43,7 +43,10 @@ def plan(
     *,
     privacy: Privacy,
     max_items_per_user: int | Sequence[int],
-    mechanisms: Mechanism | Literal["auto"] | Sequence[Mechanism | Literal["auto"]] | None = None,
+    mechanisms: SelectionMechanism
+    | Literal["auto"]
+    | Sequence[SelectionMechanism | Literal["auto"]]
+    | None = None,
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
@@ -223,7 +226,9 @@ class Plan:
         return head, body
 
 
-def _row(limit: int, mechanism: Mechanism, request: str, held: int, users: list[int]) -> dict[str, Any]:
+def _row(
+    limit: int, mechanism: SelectionMechanism, request: str, held: int, users: list[int]
+) -> dict[str, Any]:
     rounds = [readable(each) for each in json.loads(_core.calibrate(request))["rounds"]]
     probabilities = _core.keep_probabilities(request, held, users)
     needed = _core.users_needed(request, held, list(_KEEP))

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from dpsel import _core, top_k_mechanisms
+from dpsel import _core
 from dpsel._arguments import type_name
 from dpsel.cost import Cost, of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
-from dpsel.mechanisms import _auto
-from dpsel.mechanisms._every import CLASSES
-from dpsel.mechanisms._shared import is_usual
+from dpsel.mechanisms import _auto, _top_k_auto
+from dpsel.mechanisms._base import class_name, is_usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,7 +252,7 @@ def _reason_holds(report: Report) -> bool:
     if "chosen" not in report:
         return True
     request = report["request"]
-    again = top_k_mechanisms.reasons(request) if "k" in request else _auto.reasons(request)
+    again = _top_k_auto.reasons(request) if "k" in request else _auto.reasons(request)
     return (request["mechanism"], report["chosen"]) in again
 
 
@@ -284,16 +283,11 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
 def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as its class would be written."""
     fields = dict(report["request"]["mechanism"])
-    name = _class_name(fields.pop("name"))
+    name = class_name(fields.pop("name"))
     if (order := fields.pop("order", None)) == "prior":
         fields["prior"] = order
     shown = [f"{key}={_short(key, value)}" for key, value in fields.items() if not is_usual(key, value)]
     return f"{name}({', '.join(shown)})"
-
-
-def _class_name(name: str) -> str:
-    known = {cls.name: cls.__name__ for cls in CLASSES}
-    return known.get(name) or "".join(part.capitalize() for part in name.split("_"))
 
 
 def _short(key: str, value: object) -> str:

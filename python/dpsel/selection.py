@@ -11,7 +11,6 @@ from dpsel._payment import begin_call
 from dpsel._request import checked_privacy, request_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._auto import resolve
-from dpsel.mechanisms._greedy import has_guarantee, ranked_prior
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from dpsel._ingest import Opened
     from dpsel.accounting import Privacy
     from dpsel.item_table import ItemTable
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import (
         ArrowArrayExportable,
         ArrowStreamExportable,
@@ -67,7 +66,7 @@ def select_partitions(
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: Mechanism | Literal["auto"] = "auto",
+    mechanism: SelectionMechanism | Literal["auto"] = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
@@ -151,14 +150,14 @@ def select_partitions(
         memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
         progress=progress,
         chosen=reason,
-        public_table=ranked_prior(chosen),
+        public_table=chosen.public_table(),
     )
     # Only now, with every parameter checked, is the data looked at.
     opened = open_columns(data, user, item, file_format)
     opened.check(job)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams else opened.restored
-    payment = begin_call(privacy, guaranteed=has_guarantee(chosen), private=insecure_test_key is None)
+    payment = begin_call(privacy, guaranteed=chosen.has_guarantee, private=insecure_test_key is None)
     release: Release[Any] = Release(opened.select(job), opened.returns, restored)
     payment.report = release.report
     return release
@@ -168,11 +167,11 @@ def partition_request(
     columns: Sequence[str],
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: Mechanism | Literal["auto"],
+    mechanism: SelectionMechanism | Literal["auto"],
     *,
     ngrams: object,
     with_weights: object,
-) -> tuple[str, Mechanism, str | None]:
+) -> tuple[str, SelectionMechanism, str | None]:
     """Return the request of a call, its mechanism and, if ``"auto"`` chose that, the reason."""
     weighed = as_flag("with_weights", with_weights)
     chosen, reason = resolve(mechanism, privacy, max_items_per_user, with_weights=weighed)

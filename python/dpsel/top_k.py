@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
-from dpsel import _core, top_k_mechanisms
+from dpsel import _core
 from dpsel._arguments import as_count, as_flag, as_int, type_name
 from dpsel._ingest._libraries import library_of
 from dpsel._payment import begin_call
@@ -25,6 +25,7 @@ from dpsel._request import checked_privacy
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.item_table import ItemTable
+from dpsel.mechanisms import _top_k_auto
 from dpsel.selection import checked_test_key, columns_of, open_columns
 from dpsel.top_k_release import TopKRelease
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from typing import TypeVar, Unpack
 
     from dpsel.accounting import Privacy
-    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.mechanisms import TopKMechanism
     from dpsel.typing import (
         ArrowArrayExportable,
         ArrowStreamExportable,
@@ -236,7 +237,7 @@ def top_k_from_counts(
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
     counts, labels = _labelled(counts, labels)
     ordered, finds = as_flag("ordered", ordered), getattr(mechanism, "finds_domain", False)
-    chosen, reason = top_k_mechanisms.resolve(
+    chosen, reason = _top_k_auto.resolve(
         mechanism, privacy, known=not finds, ordered=ordered, bounded=bound is not None
     )
     if chosen.name == "discover":
@@ -296,7 +297,7 @@ def row_request(
         )
     bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
     ordered = as_flag("ordered", ordered)
-    chosen, reason = top_k_mechanisms.resolve(
+    chosen, reason = _top_k_auto.resolve(
         mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
     request = top_k_request(
@@ -341,7 +342,7 @@ def top_k_request(
     request = {
         "k": number,
         "privacy": privacy.to_json(),
-        "mechanism": top_k_mechanisms.to_json(mechanism),
+        "mechanism": mechanism.to_json(),
         "neighbours": neighbours,
         "sensitivity": as_count("sensitivity", sensitivity),
         "max_items_per_user": bound,

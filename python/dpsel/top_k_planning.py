@@ -7,19 +7,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from dpsel import _core, top_k_mechanisms
+from dpsel import _core
 from dpsel._arguments import as_flag, as_int, at_least_one, several
 from dpsel._request import checked_privacy
 from dpsel._tables import html_table, text_table
 from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import _top_k_auto
 from dpsel.top_k import top_k_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.mechanisms import TopKMechanism
     from dpsel.top_k import PublishedCounts
-    from dpsel.top_k_mechanisms import TopKMechanism
     from dpsel.typing import NeighboursOfCounts
 
 __all__ = ["TopKPlan", "plan_top_k"]
@@ -82,7 +83,7 @@ def plan_top_k(
                 f"k must be at most items, got k = {each} of {number}; items= is the number in the domain"
             )
         for mechanism in several(mechanisms):
-            chosen, _ = top_k_mechanisms.resolve(
+            chosen, _ = _top_k_auto.resolve(
                 mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None
             )
             request = top_k_request(

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism, TopKMechanism
     from dpsel.top_k import PublishedCounts
-    from dpsel.top_k_mechanisms import TopKMechanism
 
     #: The kind of a release's items; a bare `Release` says nothing about it.
     ItemsT = TypeVarWithDefault("ItemsT", default=Any)
@@ -156,7 +155,7 @@ class SelectOptions(TypedDict, total=False):
     item: str | Sequence[str] | None
     privacy: Required[Privacy]
     max_items_per_user: Required[int]
-    mechanism: Mechanism | Literal["auto"]
+    mechanism: SelectionMechanism | Literal["auto"]
     with_weights: bool
     ngrams: tuple[int, int] | None
     threads: int | None

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
-    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["AuditReport", "Finding", "audit", "audit_callable"]
 
@@ -31,7 +30,7 @@ FALSE_ALARM = 1e-6
 
 
 def audit(
-    *mechanisms: Mechanism | TopKMechanism | str,
+    *mechanisms: SelectionMechanism | TopKMechanism | str,
     privacy: Privacy | None = None,
     max_items_per_user: int | None = None,
     effort: Literal["quick", "thorough"] = "quick",

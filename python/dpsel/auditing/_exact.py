@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpsel.accounting import ApproxDP
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "worst_of_selection"]
 
@@ -49,7 +49,7 @@ class Needed:
     delta: float
 
 
-def worst_of_selection(mechanism: Mechanism, privacy: ApproxDP, bound: int) -> Needed | None:
+def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
     """Return what the worst tables of a family need; ``None`` if the law is not computed.
 
     A user of k items, t of which nobody else has, is added to n users of its other k - t items.
@@ -137,7 +137,7 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
     return delta
 
 
-def cutoff_of(mechanism: Mechanism, privacy: ApproxDP, bound: int) -> float | None:
+def cutoff_of(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> float | None:
     """Return the most weight that a greedy mechanism gives to an item, in units."""
     (first, *_) = json.loads(_core.calibrate(request_json(privacy, bound, mechanism)))["rounds"]
     weighting = first["weighting"]

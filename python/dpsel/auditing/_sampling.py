@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.auditing._neighbours import Neighbours
-    from dpsel.mechanisms import Mechanism
-    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["CallableSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
 
@@ -43,7 +42,7 @@ class SelectSampler:
     copies are independent and each has the law that a gadget alone has.
     """
 
-    mechanism: Mechanism
+    mechanism: SelectionMechanism
     privacy: Privacy
     max_items_per_user: int
     least_copies: int = 300

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.auditing._laws import Law
-    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.mechanisms import TopKMechanism
 
 __all__ = ["K", "count_pairs", "worst_of_top_k"]
 

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from dpsel._arguments import type_name
 from dpsel.cost import of_json
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._additive import (
-    CountGaussian,
-    CountLaplace,
-    OneItem,
-)
-from dpsel.mechanisms._every import CLASSES, Mechanism, to_json
+from dpsel.mechanisms._additive import CountGaussian, CountLaplace
+from dpsel.mechanisms._base import SelectionMechanism, selection_mechanisms
+from dpsel.mechanisms._one_item import OneItem
 from dpsel.mechanisms._rounds import Sips, Steered
 
 if TYPE_CHECKING:
@@ -20,20 +17,21 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    mechanism: Mechanism | Literal["auto"],
+    mechanism: SelectionMechanism | Literal["auto"],
     privacy: Privacy,
     max_items_per_user: int,
     *,
     with_weights: bool = False,
-) -> tuple[Mechanism, str | None]:
+) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
     ``"auto"`` looks at public parameters only.
     """
-    if isinstance(mechanism, CLASSES):
+    known_mechanisms = tuple(selection_mechanisms().values())
+    if isinstance(mechanism, known_mechanisms):
         return mechanism, None
     if not _is_auto(mechanism):
-        known = ", ".join(f"{cls.__name__}()" for cls in CLASSES)
+        known = ", ".join(f"{cls.__name__}()" for cls in known_mechanisms)
         raise InvalidParameterError(
             f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
         )
@@ -45,7 +43,7 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     mechanism, reason = _choose(
         of_json(request["privacy"]), request["max_items_per_user"], with_weights=request["with_weights"]
     )
-    return [(to_json(mechanism), reason)]
+    return [(mechanism.to_json(), reason)]
 
 
 def _is_auto(mechanism: object) -> bool:
@@ -59,7 +57,9 @@ _STEERED_BEFORE_NOISE: Final = 10
 _LEAST_CURVE_EPSILON: Final = 0.1
 
 
-def _choose(privacy: Privacy, max_items_per_user: int, *, with_weights: bool) -> tuple[Mechanism, str]:
+def _choose(
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+) -> tuple[SelectionMechanism, str]:
     from dpsel.accounting import ApproxDP
 
     plain = isinstance(privacy, ApproxDP) and not with_weights
@@ -77,12 +77,12 @@ def _choose(privacy: Privacy, max_items_per_user: int, *, with_weights: bool) ->
     return Sips(release="curve" if curves else "noise"), reason
 
 
-def _best_for_one_item(privacy: Privacy) -> tuple[Mechanism, str]:
+def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
     """With one item per user all weights are 1, so the lowest threshold is best."""
     from dpsel._request import calibrate
 
     # Laplace noise has no zCDP guarantee here.
-    both: tuple[Mechanism, ...] = (CountLaplace(), CountGaussian())
+    both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
     candidates = both[1:] if privacy.kind == "zcdp" else both
     thresholds = [calibrate(privacy, 1, each)["rounds"][0]["threshold"] for each in candidates]
     best = candidates[thresholds.index(min(thresholds))]

@@ -6,18 +6,21 @@ import math
 import warnings
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
-from dpsel.mechanisms._shared import written
+from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+__all__ = ["GreedyFrequency", "UnitGreedy"]
 
-@dataclass(frozen=True, slots=True)
-class GreedyFrequency:
+
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class GreedyFrequency(SelectionMechanism):
     """Let users, one after the other, fill their items one by one up to a cutoff: those they have most first.
 
     Each user has one unit of weight. A user's first item is the one of which it has the most rows, so here
@@ -53,13 +56,17 @@ class GreedyFrequency:
         GreedyFrequency(prior=...)
     """
 
-    name: ClassVar[str] = "greedy_frequency"
+    name = "greedy_frequency"
+    guarantees = ("approx_dp",)
+    sensitivity = "l1"
+    weights = "none"
+
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
     calibration: Literal["curve", "published"] = "curve"
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         from dpsel import _core
 
         object.__setattr__(self, "prior", _frequencies(self.prior))
@@ -78,13 +85,23 @@ class GreedyFrequency:
                 stacklevel=3,
             )
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
+    @property
+    def has_guarantee(self) -> bool:
+        """Whether there is a proof; the published calibration has none."""
+        return self.calibration == "curve"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in requests and reports, without the table of frequencies."""
+        return _with_order(self)
+
+    def public_table(self) -> list[tuple[int, Any]] | None:
+        """Return the public preferences of users as (rank, item), if there are any."""
+        return _ranked(self.prior)
 
 
-@dataclass(frozen=True, slots=True)
-class UnitGreedy:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class UnitGreedy(SelectionMechanism):
     """Let users, one after the other, give one whole unit to their first item that is not yet full.
 
     As :class:`GreedyFrequency`, but only whole units move. So one user changes one item by one unit, and the
@@ -103,16 +120,24 @@ class UnitGreedy:
         UnitGreedy()
     """
 
-    name: ClassVar[str] = "unit_greedy"
+    name = "unit_greedy"
+    guarantees = ("approx_dp",)
+    sensitivity = "one_item"
+    weights = "none"
+
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         object.__setattr__(self, "prior", _frequencies(self.prior))
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in requests and reports, without the table of frequencies."""
+        return _with_order(self)
+
+    def public_table(self) -> list[tuple[int, Any]] | None:
+        """Return the public preferences of users as (rank, item), if there are any."""
+        return _ranked(self.prior)
 
 
 def _frequencies(prior: Any) -> dict[Any, float] | None:
@@ -131,16 +156,18 @@ def _frequencies(prior: Any) -> dict[Any, float] | None:
     return frequencies
 
 
-def has_guarantee(mechanism: object) -> bool:
-    """Whether a mechanism guarantees what it is asked for: all but the published calibration do."""
-    return not isinstance(mechanism, GreedyFrequency) or mechanism.calibration == "curve"
-
-
-def ranked_prior(mechanism: object) -> list[tuple[int, Any]] | None:
-    """Return (rank, item) of a mechanism with public frequencies, the most frequent items first."""
-    if not isinstance(mechanism, GreedyFrequency | UnitGreedy) or mechanism.prior is None:
+def _ranked(prior: Any) -> list[tuple[int, Any]] | None:
+    """Return (rank, item) of public frequencies, the most frequent items first; equal ones share a rank."""
+    if prior is None:
         return None
-    frequencies = dict(mechanism.prior)
+    frequencies = dict(prior)
     ordered = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
     levels = enumerate(list(items) for _, items in groupby(ordered, key=frequencies.__getitem__))
     return [(rank, item) for rank, items in levels for item in items]
+
+
+def _with_order(mechanism: GreedyFrequency | UnitGreedy) -> dict[str, Any]:
+    """Return the mechanism as JSON: the table of frequencies is long, so only its use is stated."""
+    stated = parameters(mechanism)
+    order = "counts" if stated.pop("prior") is None else "prior"
+    return {"name": mechanism.name} | stated | {"order": order}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsel._arguments import as_int
-from dpsel.mechanisms._shared import ReleaseStep, check_alpha, check_release, written
+from dpsel.mechanisms._base import SelectionMechanism, registered
+from dpsel.mechanisms._parameters import ReleaseStep, check_alpha, check_release
+
+__all__ = ["PolicyGaussian", "PolicyLaplace"]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLaplace:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyLaplace(SelectionMechanism):
     """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
 
     An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
@@ -33,22 +36,23 @@ class PolicyLaplace:
         PolicyLaplace(alpha=2.0, passes=1)
     """
 
-    name: ClassVar[str] = "policy_laplace"
+    name = "policy_laplace"
+    guarantees = ("approx_dp",)
+    sensitivity = "l1"
+    weights = "noisy_weight"
+
     alpha: float = 5.0
     passes: int = 1
     release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         _check_policy(self)
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
 
-
-@dataclass(frozen=True, slots=True)
-class PolicyGaussian:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyGaussian(SelectionMechanism):
     """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
 
     Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
@@ -71,18 +75,18 @@ class PolicyGaussian:
         PolicyGaussian(alpha=5.0, passes=1)
     """
 
-    name: ClassVar[str] = "policy_gaussian"
+    name = "policy_gaussian"
+    guarantees = ("approx_dp", "zcdp")
+    sensitivity = "l2_and_slack"
+    weights = "noisy_weight"
+
     alpha: float = 5.0
     passes: int = 1
     release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         _check_policy(self)
-
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsel._arguments import as_int, as_number
-from dpsel.mechanisms._shared import ReleaseStep, check_alpha, check_release, written
+from dpsel.mechanisms._base import SelectionMechanism, registered
+from dpsel.mechanisms._parameters import ReleaseStep, check_release
+
+__all__ = ["Sips", "Steered"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sips:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class Sips(SelectionMechanism):
     """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
 
     So a user's weight moves on to items that still need it. DP-SIPS: Swanberg, Desfontaines and Haney,
@@ -32,13 +35,17 @@ class Sips:
         Sips(rounds=2, ratio=0.5)
     """
 
-    name: ClassVar[str] = "sips"
+    name = "sips"
+    guarantees = ("approx_dp", "zcdp")
+    sensitivity = "l2"
+    weights = "noisy_weight"
+
     rounds: int = 3
     ratio: float | None = None
     release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         from dpsel import _core
 
         object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
@@ -48,44 +55,10 @@ class Sips:
         object.__setattr__(self, "ratio", ratio)
         _core.validate_sips(self.rounds, ratio)
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Mad2R:
-    """Look at noisy weights of all items, then run :class:`Mad` on what they leave.
-
-    The first round takes a fifth of the budget and publishes nothing. After it users leave out items without
-    a chance and give less to items that have more than they need; the second round decides by a release
-    curve. What it costs does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
-    Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
-    (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
-    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` looks more often.
-
-    Args:
-        alpha: As for :class:`Mad`, in the second round.
-
-    Raises:
-        InvalidParameterError: If the argument is no number or outside its range.
-
-    Examples:
-        >>> import dpsel
-        >>> dpsel.Mad2R()
-        Mad2R(alpha=2.0)
-    """
-
-    name: ClassVar[str] = "mad2r"
-    alpha: float = 2.0
-
-    def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
-        check_alpha(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Steered:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class Steered(SelectionMechanism):
     """Look at noisy weights of all items in many rounds and steer every user's weight by them.
 
     Items without a chance are given up, frequent items get no more weight than they need, and what that
@@ -106,11 +79,15 @@ class Steered:
         Steered(rounds=20)
     """
 
-    name: ClassVar[str] = "steered"
+    name = "steered"
+    guarantees = ("approx_dp", "zcdp")
+    sensitivity = "l2"
+    weights = "cumulative_score"
+
     rounds: int = 30
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         from dpsel import _core
 
         object.__setattr__(self, "rounds", as_int("rounds", self.rounds))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
+    from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["select_partitions"]
 
@@ -36,7 +36,7 @@ def select_partitions(
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: Mechanism | Literal["auto"] = "auto",
+    mechanism: SelectionMechanism | Literal["auto"] = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
     routes: int | None = None,

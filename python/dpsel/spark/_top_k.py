@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.mechanisms import TopKMechanism
     from dpsel.top_k import PublishedCounts
-    from dpsel.top_k_mechanisms import TopKMechanism
 
 __all__ = ["select_top_k"]
 
