@@ -102,7 +102,7 @@ impl Report {
         let request = self.request.clone().validate()?;
         let again = request.calibrate_once()?;
         let mut differences = self.calibration.differences(&again);
-        differences.extend(request.mechanism.flaw().map(str::to_owned));
+        differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));
         differences.extend(checked_commitment(&self.key));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::{Mechanism, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
@@ -20,6 +20,10 @@ use crate::{Error, Result};
 pub struct OneItem {}
 
 impl Mechanism for OneItem {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("OneItem")),
@@ -46,6 +50,10 @@ impl Mechanism for OneItem {
             source: "Desfontaines, Voss, Gipson and Mandayam 2022, Theorem 1",
             proof: "docs/algorithms/one_item.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: false, filling_order: None, flaw: None }
     }
 }
 

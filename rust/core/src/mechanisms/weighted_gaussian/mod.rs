@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Mechanism, ReleaseStep};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -59,6 +59,10 @@ pub(super) fn curve_rounds(
 }
 
 impl Mechanism for WeightedGaussian {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         if self.release == ReleaseStep::Curve {
             return curve_rounds("WeightedGaussian", privacy, bound, &[1.0]);
@@ -86,5 +90,9 @@ impl Mechanism for WeightedGaussian {
             source: "Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
             proof: "docs/algorithms/weighted_gaussian.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
     }
 }

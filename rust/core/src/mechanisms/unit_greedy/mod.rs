@@ -8,8 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{FillingOrder, Mechanism};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::{FillingOrder, Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
@@ -26,6 +26,10 @@ pub struct UnitGreedy {
 }
 
 impl Mechanism for UnitGreedy {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("UnitGreedy")),
@@ -47,6 +51,10 @@ impl Mechanism for UnitGreedy {
             source: "Desfontaines, Voss, Gipson and Mandayam 2022, Theorem 1, for one item; the proof for all is on its page",
             proof: "docs/algorithms/unit_greedy.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: false, filling_order: Some(self.order), flaw: None }
     }
 }
 

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
-use super::{Mechanism, ReleaseStep};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
+use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -41,6 +41,10 @@ pub(super) fn curve_rule(mechanism: &str, privacy: Privacy, least: u64, largest:
 }
 
 impl Mechanism for WeightedLaplace {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         if self.release == ReleaseStep::Curve {
             let weighting = Weighting::EqualL1;
@@ -78,5 +82,9 @@ impl Mechanism for WeightedLaplace {
             source: "Gopi et al. 2020",
             proof: "docs/algorithms/weighted_laplace.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
     }
 }

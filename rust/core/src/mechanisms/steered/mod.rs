@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
-use super::requirements::{
+use super::shared::requirements::{
     ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
 };
+use super::{Mechanism, Properties};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{Guarantee, L0Bound, Privacy, minimise};
 use crate::noise::{Noise, Threshold};
@@ -48,14 +48,6 @@ const LARGEST: f64 = (1_u64 << 31) as f64;
 impl Steered {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 256;
-
-    pub(super) fn validate(self) -> Result<()> {
-        if (1..=Self::MAX_ROUNDS).contains(&self.rounds) {
-            return Ok(());
-        }
-        let fix = "30 rounds do well; more take longer and release little more";
-        Err(Error::parameter("rounds", "between 1 and 256", self.rounds, fix))
-    }
 
     /// Equal shares that add up to exactly [`SHARES`].
     #[expect(clippy::cast_possible_truncation, reason = "at most all shares, which have 21 bits")]
@@ -185,6 +177,14 @@ fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
 }
 
 impl Mechanism for Steered {
+    fn validate(&self) -> Result<()> {
+        if (1..=Self::MAX_ROUNDS).contains(&self.rounds) {
+            return Ok(());
+        }
+        let fix = "30 rounds do well; more take longer and release little more";
+        Err(Error::parameter("rounds", "between 1 and 256", self.rounds, fix))
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         let (calibration, factor, delta) = match privacy.validate()? {
@@ -211,6 +211,10 @@ impl Mechanism for Steered {
             source: "this library; composition by Dong, Roth and Su 2022, Gaussian noise by Balle and Wang 2018",
             proof: "docs/algorithms/steered.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: true, filling_order: None, flaw: None }
     }
 }
 

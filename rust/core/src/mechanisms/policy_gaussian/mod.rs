@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{curve_cutoff, cutoff, validate};
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Mechanism, ReleaseStep};
+use super::shared::policy::{curve_cutoff, cutoff, validate};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use super::{Mechanism, Properties, ReleaseStep};
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
 use crate::numeric::mul_up;
@@ -39,10 +39,6 @@ pub struct PolicyGaussian {
 }
 
 impl PolicyGaussian {
-    pub(super) fn validate(&self) -> Result<()> {
-        validate(self.alpha, self.passes)
-    }
-
     /// The round with the least slack that covers the rounding at its own cutoff.
     fn round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
         for doubling in 0..=DOUBLINGS {
@@ -89,6 +85,10 @@ fn single_round(policy: PolicyL2, privacy: Privacy, bound: L0Bound) -> Result<No
 }
 
 impl Mechanism for PolicyGaussian {
+    fn validate(&self) -> Result<()> {
+        validate(self.alpha, self.passes)
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         let privacy = match self.release {
@@ -116,6 +116,10 @@ impl Mechanism for PolicyGaussian {
             source: "Gopi et al. 2020; Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
             proof: "docs/algorithms/policy_gaussian.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
     }
 }
 

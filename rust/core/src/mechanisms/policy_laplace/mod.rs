@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{curve_cutoff, cutoff, validate};
-use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
+use super::shared::policy::{curve_cutoff, cutoff, validate};
+use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::weighted_laplace::curve_rule;
-use super::{Mechanism, ReleaseStep};
+use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -34,10 +34,6 @@ pub struct PolicyLaplace {
 }
 
 impl PolicyLaplace {
-    pub(super) fn validate(&self) -> Result<()> {
-        validate(self.alpha, self.passes)
-    }
-
     fn round(&self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Round> {
         let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
         // What novel items get does not depend on the cutoff.
@@ -59,6 +55,10 @@ impl PolicyLaplace {
 }
 
 impl Mechanism for PolicyLaplace {
+    fn validate(&self) -> Result<()> {
+        validate(self.alpha, self.passes)
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         if self.release == ReleaseStep::Curve {
@@ -91,6 +91,10 @@ impl Mechanism for PolicyLaplace {
             source: "Gopi et al. 2020",
             proof: "docs/algorithms/policy_laplace.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
     }
 }
 

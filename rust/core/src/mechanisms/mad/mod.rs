@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
-use super::policy::{curve_cutoff, validate};
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::policy::{curve_cutoff, validate};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::{Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
@@ -27,10 +27,6 @@ pub struct Mad {
 }
 
 impl Mad {
-    pub(super) fn validate(self) -> Result<()> {
-        validate(self.alpha, 1)
-    }
-
     /// The weighting for the curve that decides.
     pub(super) fn weighting(self, curve: CurveSpec, bound: L0Bound) -> Result<Weighting> {
         let (limit, norm) = (curve_cutoff(curve, self.alpha)?, weighting::Mad::NORM);
@@ -39,6 +35,10 @@ impl Mad {
 }
 
 impl Mechanism for Mad {
+    fn validate(&self) -> Result<()> {
+        validate(self.alpha, 1)
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         let curve = match privacy.validate()? {
@@ -60,5 +60,9 @@ impl Mechanism for Mad {
             source: "after Chen, Cohen-Addad, Epasto and Zadimoghaddam 2025; the proof is complete on its page",
             proof: "docs/algorithms/mad.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: false, filling_order: None, flaw: None }
     }
 }

@@ -17,7 +17,7 @@ const LARGEST_CUTOFF: f64 = (1_u64 << 61) as f64;
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] naming the parameter.
-pub(super) fn validate(alpha: f64, passes: u32) -> Result<()> {
+pub(in crate::mechanisms) fn validate(alpha: f64, passes: u32) -> Result<()> {
     if !(0.0..=MOST_ALPHA).contains(&alpha) {
         let fix =
             "it is how far above the threshold items stop to gain, in scales of the noise; 3 to 5 do well";
@@ -37,7 +37,7 @@ pub(super) fn validate(alpha: f64, passes: u32) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Calibration`] if it does not fit the integer units.
-pub(super) fn curve_cutoff(spec: CurveSpec, alpha: f64) -> Result<u64> {
+pub(in crate::mechanisms) fn curve_cutoff(spec: CurveSpec, alpha: f64) -> Result<u64> {
     let curve = Curve::of(spec.curve, spec.quantum)?;
     let scale = curve.weight_of(27 << 123).saturating_sub(spec.half).max(spec.quantum);
     in_units(spec.half as f64 + mul_up(alpha, scale as f64))
@@ -49,7 +49,7 @@ pub(super) fn curve_cutoff(spec: CurveSpec, alpha: f64) -> Result<u64> {
 ///
 /// # Errors
 /// [`Error::Calibration`] if it does not fit the integer units.
-pub(super) fn cutoff(threshold: Threshold, noise: Noise, alpha: f64) -> Result<u64> {
+pub(in crate::mechanisms) fn cutoff(threshold: Threshold, noise: Noise, alpha: f64) -> Result<u64> {
     let scale = match noise {
         Noise::Gaussian { sigma } => sigma,
         Noise::Laplace { scale } => scale,

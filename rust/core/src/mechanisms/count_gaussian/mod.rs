@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
-use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::{Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -24,6 +24,10 @@ use crate::weighting::Weighting;
 pub struct CountGaussian {}
 
 impl Mechanism for CountGaussian {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         let weighting = Weighting::Count;
         let rule = match without_decision_slack(privacy.validate()?, bound.get().into())? {
@@ -46,5 +50,9 @@ impl Mechanism for CountGaussian {
             source: "Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
             proof: "docs/algorithms/count_gaussian.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: true, filling_order: None, flaw: None }
     }
 }

@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{cutoff, validate as validate_policy};
-use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{FillingOrder, Mechanism};
+use super::shared::policy::{cutoff, validate as validate_policy};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::{FillingOrder, Mechanism, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, div_up, mul_up};
@@ -23,6 +23,10 @@ use crate::{Error, Result};
 const QUANTUM: u64 = UNIT / 16;
 /// `alpha` of the published calibration if none is given.
 const PUBLISHED_ALPHA: f64 = 3.0;
+
+/// What a report of the published calibration says.
+const PUBLISHED_FLAW: &str =
+    "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only";
 
 /// Thresholds stay below this, so that they fit an `i64`.
 const LARGEST_THRESHOLD: f64 = (1_u64 << 61) as f64;
@@ -54,18 +58,6 @@ pub enum GreedyCalibration {
 }
 
 impl GreedyFrequency {
-    pub(super) fn validate(&self) -> Result<()> {
-        match (self.calibration, self.alpha) {
-            (GreedyCalibration::Curve, Some(_)) => Err(Error::Incompatible {
-                what: "alpha belongs to calibration=\"published\"; a release curve has a cutoff of its own"
-                    .into(),
-                fix: "leave alpha out",
-            }),
-            // Otherwise: the default, as documented.
-            (_, alpha) => validate_policy(alpha.unwrap_or(PUBLISHED_ALPHA), 1),
-        }
-    }
-
     fn by_curve(epsilon: f64, delta: f64) -> Result<Round> {
         let curve = l1_curve(epsilon, delta, QUANTUM)?;
         let weighting = Weighting::Greedy(Greedy { cutoff: worthwhile_weight(&curve)? });
@@ -99,6 +91,18 @@ fn too_large() -> Error {
 }
 
 impl Mechanism for GreedyFrequency {
+    fn validate(&self) -> Result<()> {
+        match (self.calibration, self.alpha) {
+            (GreedyCalibration::Curve, Some(_)) => Err(Error::Incompatible {
+                what: "alpha belongs to calibration=\"published\"; a release curve has a cutoff of its own"
+                    .into(),
+                fix: "leave alpha out",
+            }),
+            // Otherwise: the default, as documented.
+            (_, alpha) => validate_policy(alpha.unwrap_or(PUBLISHED_ALPHA), 1),
+        }
+    }
+
     fn calibrate(&self, privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         match privacy.validate()? {
@@ -131,6 +135,15 @@ impl Mechanism for GreedyFrequency {
                 proof: "docs/algorithms/greedy_frequency.md",
             },
         }
+    }
+
+    fn properties(&self) -> Properties {
+        let flaw = match self.calibration {
+            GreedyCalibration::Curve => None,
+            GreedyCalibration::Published => Some(PUBLISHED_FLAW),
+        };
+        let noisy_weights = self.calibration == GreedyCalibration::Published;
+        Properties { noisy_weights, filling_order: Some(self.order), flaw }
     }
 }
 

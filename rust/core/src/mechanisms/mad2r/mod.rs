@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{
+use super::shared::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, within_reserve, without_reserve,
 };
-use super::{Mad, Mechanism};
+use super::{Mad, Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::Noise;
@@ -37,10 +37,6 @@ impl Mad2R {
     fn second(self) -> Mad {
         Mad { alpha: self.alpha }
     }
-
-    pub(super) fn validate(self) -> Result<()> {
-        self.second().validate()
-    }
 }
 
 /// What the look says about items: hopeless below 0, all chances from the course on, and no more weight than the aim. No guarantee rests on it.
@@ -53,6 +49,10 @@ fn look(sigma: f64, half: u64) -> Screening {
 }
 
 impl Mechanism for Mad2R {
+    fn validate(&self) -> Result<()> {
+        self.second().validate()
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         let (epsilon, delta) = match privacy.validate()? {
@@ -77,5 +77,9 @@ impl Mechanism for Mad2R {
             source: "after Chen, Cohen-Addad, Epasto and Zadimoghaddam 2025; the proof is complete on its page",
             proof: "docs/algorithms/mad2r.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: false, filling_order: None, flaw: None }
     }
 }

@@ -8,9 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::weighted_gaussian::{CURVE_GUARANTEE, curve_rounds};
-use super::{Mechanism, ReleaseStep, WeightedGaussian};
+use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};
 use crate::noise::Noise;
@@ -43,18 +43,6 @@ impl Default for Sips {
 impl Sips {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 64;
-
-    pub(super) fn validate(&self) -> Result<()> {
-        if !(1..=Self::MAX_ROUNDS).contains(&self.rounds) {
-            let fix = "3 rounds do well; more than 10 rarely release more";
-            return Err(Error::parameter("rounds", "between 1 and 64", self.rounds, fix));
-        }
-        if !(self.ratio > 0.0 && self.ratio <= 1.0) {
-            let fix = "1/3 gives each round three times the budget of the one before";
-            return Err(Error::parameter("ratio", "above 0 and at most 1", self.ratio, fix));
-        }
-        Ok(())
-    }
 
     /// Each round's share of the budget, r^(I-1-j) / (1 + r + ... + r^(I-1)) rounded down: their sum is at most 1.
     fn shares(&self) -> Vec<f64> {
@@ -114,6 +102,18 @@ fn no_budget(sips: &Sips) -> Error {
 }
 
 impl Mechanism for Sips {
+    fn validate(&self) -> Result<()> {
+        if !(1..=Self::MAX_ROUNDS).contains(&self.rounds) {
+            let fix = "3 rounds do well; more than 10 rarely release more";
+            return Err(Error::parameter("rounds", "between 1 and 64", self.rounds, fix));
+        }
+        if !(self.ratio > 0.0 && self.ratio <= 1.0) {
+            let fix = "1/3 gives each round three times the budget of the one before";
+            return Err(Error::parameter("ratio", "above 0 and at most 1", self.ratio, fix));
+        }
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         if self.release == ReleaseStep::Curve {
@@ -144,6 +144,10 @@ impl Mechanism for Sips {
             source: "Swanberg et al. 2023, Theorem 14; Dong, Roth and Su 2022; Balle and Wang 2018",
             proof: "docs/algorithms/sips.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
     }
 }
 

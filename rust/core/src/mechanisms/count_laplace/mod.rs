@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
-use super::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
+use super::{Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::noise::Noise;
@@ -24,6 +24,10 @@ use crate::weighting::Weighting;
 pub struct CountLaplace {}
 
 impl Mechanism for CountLaplace {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => Err(no_pure_dp("CountLaplace")),
@@ -48,5 +52,9 @@ impl Mechanism for CountLaplace {
             source: "Korolova et al. 2009; Gopi et al. 2020",
             proof: "docs/algorithms/count_laplace.md",
         }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: true, filling_order: None, flaw: None }
     }
 }
