@@ -142,7 +142,7 @@ def test_no_arm_for_the_rest_grants_something() -> None:
 
 def test_what_a_mechanism_can_do_has_no_default_that_grants_something() -> None:
     """Every mechanism says it itself; two answers are "no" unless it does, and that refuses a call."""
-    traits = {"mechanisms/mechanism.rs": "Mechanism", "top_k/mechanisms/mod.rs": "TopKMechanism"}
+    traits = {"mechanisms/mechanism.rs": "Mechanism", "top_k/mechanism.rs": "TopKMechanism"}
     for file, name in traits.items():
         body = (CORE / file).read_text().split(f"pub trait {name} {{")[1].split("\n}\n")[0]
         assert "fn calibrate" in body

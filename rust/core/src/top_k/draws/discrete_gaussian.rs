@@ -6,9 +6,9 @@
 
 use num_bigint::{BigInt, BigUint};
 
-use super::levels::RATES;
-use super::noisy::laplace;
 use crate::numeric::{Bits, Enclosure, Interval, Uniform, exact_parts};
+use crate::top_k::draws::discrete_laplace::laplace;
+use crate::top_k::draws::loss_levels::RATES;
 use crate::{Error, Result};
 
 /// Binary digits of g; m has `DIGITS` more, and the product of both is exact.

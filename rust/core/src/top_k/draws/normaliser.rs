@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 
 use num_bigint::BigUint;
 
-use super::levels::LevelLaw;
 use crate::numeric::Enclosure;
+use crate::top_k::draws::loss_levels::LevelLaw;
 
 /// Integers between which the total mass lies, times 2^-`bits`; they differ by at most a 2^-`narrow`-th of it, or by what
 /// so many bits leave open. No outcome has a loss above `last`.
-pub(super) fn mass(law: &impl LevelLaw, last: u128, bits: u64, narrow: u64) -> (BigUint, BigUint) {
+pub(in crate::top_k) fn mass(law: &impl LevelLaw, last: u128, bits: u64, narrow: u64) -> (BigUint, BigUint) {
     let last = last.max(1);
     let all = Stretch::new(law, bits, (1, law.exact_size(0)), (last, law.exact_size(last)));
     let certain = law.exact_size(0) << bits;
@@ -100,9 +100,8 @@ mod tests {
     use num_traits::ToPrimitive;
 
     use super::*;
-    use crate::top_k::counts::Counts;
     use crate::top_k::joint::{Sequences, joint_horizon};
-    use crate::top_k::ranking::Ranking;
+    use crate::top_k::ranking::{Counts, Ranking};
 
     #[test]
     fn the_mass_is_the_sum_over_all_sequences() {

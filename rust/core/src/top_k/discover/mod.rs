@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Joint, JointSet, Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::accounting::{Guarantee, Privacy};
 use crate::mechanisms::{Mechanism, Sips};
-use crate::numeric::{mul_down, sub_down};
+use crate::numeric::{Interval, mul_down, sub_down};
 use crate::random::ReleaseKey;
-use crate::top_k::counts::Counts;
+use crate::top_k::ranking::Counts;
 use crate::{Error, Result};
 
 /// Selection, then top-k.
@@ -103,6 +103,10 @@ impl TopKMechanism for Discover {
 
     fn finds_domain(&self) -> bool {
         true
+    }
+
+    fn log_answers(&self, _items: u64, _k: u64) -> Option<Interval> {
+        None
     }
 
     fn is_ordered(&self) -> bool {

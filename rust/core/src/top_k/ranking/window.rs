@@ -14,7 +14,7 @@ const KEPT: usize = 1 << 10;
 
 /// A table of the counts from a ceiling downwards.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(in crate::top_k) struct Window {
     ceiling: i64,
     segment: usize,
     columns: usize,
@@ -28,7 +28,7 @@ pub(super) struct Window {
 impl Window {
     /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below. Takes
     /// at most as much memory as the counts, or that of some more than `depth` numbers.
-    pub(super) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
+    pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
         // What is in the last column is known by being left over: the smallest counts, often most of all.
         let tabulated = reach.min(depth + 1);
@@ -46,7 +46,7 @@ impl Window {
     }
 
     /// Item x: how many counts are at least the ceiling less x.
-    pub(super) fn cumulative(&self) -> &[u64] {
+    pub(in crate::top_k) fn cumulative(&self) -> &[u64] {
         &self.cumulative
     }
 
@@ -57,12 +57,12 @@ impl Window {
     }
 
     /// The count at a rank that is not above the ceiling, if it is within the window.
-    pub(super) fn count_at(&self, rank: u64) -> Option<i64> {
+    pub(in crate::top_k) fn count_at(&self, rank: u64) -> Option<i64> {
         self.below(rank).and_then(|below| self.ceiling.checked_sub_unsigned(below as u64))
     }
 
     /// Where that count is: equal ones are in order of position. `counts` are those of the table.
-    pub(super) fn position(&self, counts: &[i64], rank: u64) -> Option<usize> {
+    pub(in crate::top_k) fn position(&self, counts: &[i64], rank: u64) -> Option<usize> {
         let below = self.below(rank)?;
         let before = self.cumulative.get(below.wrapping_sub(1)).copied().unwrap_or_else(|| self.above());
         let mut ordinal = rank.checked_sub(before)?;

@@ -4,14 +4,19 @@
 //! this is the canonical mechanism of Shekelyan and Loukides, "Differentially private top-k selection via canonical
 //! Lipschitz mechanism" (2022). The draw is exact and ours. Page: `docs/algorithms/joint_set.md`.
 
+mod sets;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
+use super::mechanism::{log, picks};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::accounting::Guarantee;
+use crate::numeric::Interval;
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::Counts;
-use crate::top_k::joint_set::{Sets, set_horizon};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::ranking::{Counts, Ranking};
+
+pub(super) use sets::{Sets, set_horizon};
+
 use crate::{Error, Result};
 
 /// The most items of a set: each evaluation of its sizes takes k^2 multiplications.
@@ -50,6 +55,10 @@ impl TopKMechanism for JointSet {
         let ranking = Ranking::new(counts, k, set_horizon(counts.items(), k, calibration.rate));
         let ranks = Sets::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)
+    }
+
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval> {
+        Some((0..k).map(|place| log(items - place) - log(place + 1)).fold(Interval::ZERO, |a, b| a + b))
     }
 
     fn is_ordered(&self) -> bool {

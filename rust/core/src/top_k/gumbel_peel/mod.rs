@@ -5,14 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
+use super::mechanism::{log_picks, picks};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::{Guarantee, Privacy, conversion};
 use crate::numeric::{Interval, div_down, mul_down, sqrt_down};
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::Counts;
-use crate::top_k::peel::{peel, pick_horizon};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::draws::peel::{peel, pick_horizon};
+use crate::top_k::ranking::{Counts, Ranking};
 
 /// Peeling with exponential mechanisms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -61,6 +61,10 @@ impl TopKMechanism for GumbelPeel {
         picks(&ranking, &peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
     }
 
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval> {
+        Some(log_picks(items, k))
+    }
+
     fn is_ordered(&self) -> bool {
         true
     }
@@ -71,7 +75,7 @@ impl TopKMechanism for GumbelPeel {
 }
 
 /// The epsilon of each of `picks` exponential mechanisms that together meet `privacy`, rounded down.
-pub(super) fn per_pick(privacy: Privacy, picks: u32, conversion: Conversion) -> f64 {
+pub(in crate::top_k) fn per_pick(privacy: Privacy, picks: u32, conversion: Conversion) -> f64 {
     let k = f64::from(picks);
     let of_rho = |rho: f64| sqrt_down(div_down(mul_down(8.0, rho), k));
     match privacy {

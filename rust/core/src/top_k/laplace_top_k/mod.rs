@@ -10,10 +10,10 @@ use super::gamma::noisy_pick;
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::Guarantee;
-use crate::numeric::{at_least, div_down};
+use crate::numeric::{Interval, at_least, div_down};
 use crate::random::ReleaseKey;
-use crate::top_k::counts::Counts;
-use crate::top_k::noisy::{laplace, largest_noisy};
+use crate::top_k::draws::discrete_laplace::{laplace, largest_noisy};
+use crate::top_k::ranking::Counts;
 
 /// Noisy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,6 +55,10 @@ impl TopKMechanism for LaplaceTopK {
     /// Only where the noise covers all counts.
     fn has_free_counts(&self, parameters: &Parameters) -> bool {
         of_all_counts(parameters).is_some_and(|moved| moved <= of_the_picked(parameters))
+    }
+
+    fn log_answers(&self, _items: u64, _k: u64) -> Option<Interval> {
+        None
     }
 
     fn is_ordered(&self) -> bool {

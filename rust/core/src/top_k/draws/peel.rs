@@ -2,38 +2,38 @@
 
 use num_bigint::BigUint;
 
-use super::levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use super::ranking::Ranking;
 use crate::numeric::{Bits, Scaled};
 use crate::random::Coins;
+use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
+use crate::top_k::ranking::Ranking;
 
 /// The items that were picked, by rank.
 #[derive(Debug, Default)]
-pub(super) struct Picked {
+pub(in crate::top_k) struct Picked {
     in_order: Vec<u64>,
     sorted: Vec<u64>,
 }
 
 impl Picked {
     /// Record a pick.
-    pub(super) fn push(&mut self, rank: u64) {
+    pub(in crate::top_k) fn push(&mut self, rank: u64) {
         self.in_order.push(rank);
         let at = self.sorted.partition_point(|picked| *picked < rank);
         self.sorted.insert(at, rank);
     }
 
     /// The picks, in the order in which they were made.
-    pub(super) fn into_ranks(self) -> Vec<u64> {
+    pub(in crate::top_k) fn into_ranks(self) -> Vec<u64> {
         self.in_order
     }
 
     /// How many ranks below `end` are left.
-    pub(super) fn left_below(&self, end: u64) -> u64 {
+    pub(in crate::top_k) fn left_below(&self, end: u64) -> u64 {
         end - self.sorted.partition_point(|picked| *picked < end) as u64
     }
 
     /// The n-th rank that is left.
-    pub(super) fn nth_left(&self, n: u64) -> u64 {
+    pub(in crate::top_k) fn nth_left(&self, n: u64) -> u64 {
         self.sorted.iter().fold(n, |rank, picked| rank + u64::from(*picked <= rank))
     }
 }
@@ -41,7 +41,7 @@ impl Picked {
 /// The exponential mechanism among the items that are left: probability proportional to e^(`rate` count).
 ///
 /// With best the largest count left, the items at level l or above are those of count at least best - l.
-pub(super) struct Pick<'a> {
+pub(in crate::top_k) struct Pick<'a> {
     ranking: &'a Ranking<'a>,
     picked: &'a Picked,
     best: i64,
@@ -51,7 +51,7 @@ pub(super) struct Pick<'a> {
 impl<'a> Pick<'a> {
     /// # Contract
     /// Some item is left.
-    pub(super) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
         Self { ranking, picked, best: ranking.count_at(picked.nth_left(0)), rate }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Pick<'a> {
     }
 
     /// The rank of the item that is picked.
-    pub(super) fn draw(&self, coins: &mut Coins) -> u64 {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u64 {
         let level = Levels::new(self).draw(coins);
         self.picked.nth_left(coins.below_u64(self.left(level)))
     }
@@ -89,17 +89,17 @@ impl LevelLaw for Pick<'_> {
 }
 
 /// How far below the best item picks look.
-pub(super) fn pick_horizon(items: u64, rate: f64) -> u128 {
+pub(in crate::top_k) fn pick_horizon(items: u64, rate: f64) -> u128 {
     bounded_horizon(libm::log(items as f64), rate)
 }
 
 /// `count` - `level`.
-pub(super) fn threshold(count: i64, level: u128) -> i128 {
+pub(in crate::top_k) fn threshold(count: i64, level: u128) -> i128 {
     i128::from(count).saturating_sub_unsigned(level)
 }
 
 /// `picks` draws of the exponential mechanism, each among the items that are left.
-pub(super) fn peel(ranking: &Ranking<'_>, picks: usize, rate: f64, coins: &mut Coins) -> Vec<u64> {
+pub(in crate::top_k) fn peel(ranking: &Ranking<'_>, picks: usize, rate: f64, coins: &mut Coins) -> Vec<u64> {
     let mut picked = Picked::default();
     for _ in 0..picks {
         let rank = Pick::new(ranking, &picked, rate).draw(coins);

@@ -9,17 +9,17 @@ use std::collections::HashSet;
 
 use num_bigint::BigUint;
 
-use super::joint::Sequences;
-use super::levels::{LevelLaw, Levels};
-use super::mass::mass;
 use crate::numeric::{Enclosure, Exponential, Interval, Scaled, forced_slow};
 use crate::random::Coins;
+use crate::top_k::draws::loss_levels::{LevelLaw, Levels};
+use crate::top_k::draws::normaliser::mass;
+use crate::top_k::joint::Sequences;
 
 /// Binary digits of the first exact comparison; a multiple of 64.
 const FIRST: u64 = 64;
 
 /// The ranks of one draw.
-pub(super) fn flip_sequences(sequences: &Sequences<'_>, coins: &mut Coins) -> Vec<u64> {
+pub(in crate::top_k) fn flip_sequences(sequences: &Sequences<'_>, coins: &mut Coins) -> Vec<u64> {
     let levels = Levels::new(sequences);
     let mut out = HashSet::new();
     // Waiting times, times Z.

@@ -17,7 +17,7 @@ type Entry = (Reverse<i64>, usize);
 
 /// The counts by rank.
 #[derive(Debug)]
-pub(super) struct Ranking<'a> {
+pub(in crate::top_k) struct Ranking<'a> {
     counts: Counts<'a>,
     /// The largest counts, descending, with those of unseen items.
     top: Vec<i64>,
@@ -48,7 +48,7 @@ const SHORT: u128 = 8;
 
 impl<'a> Ranking<'a> {
     /// The `keep` largest counts, and the counts less than `horizon` levels below the last of these.
-    pub(super) fn new(counts: Counts<'a>, keep: usize, horizon: u128) -> Self {
+    pub(in crate::top_k) fn new(counts: Counts<'a>, keep: usize, horizon: u128) -> Self {
         let (largest, least) = largest(counts.counts, keep);
         let ceiling = largest.last().map_or(0, |(Reverse(count), _)| *count);
         let (mut top, top_positions): (Vec<i64>, Vec<usize>) =
@@ -69,23 +69,23 @@ impl<'a> Ranking<'a> {
     }
 
     /// Number of items.
-    pub(super) fn items(&self) -> u64 {
+    pub(in crate::top_k) fn items(&self) -> u64 {
         self.counts.items()
     }
 
     /// The difference between the largest count and the smallest.
-    pub(super) fn range(&self) -> u128 {
+    pub(in crate::top_k) fn range(&self) -> u128 {
         let least = if self.counts.unseen > 0 || self.counts.counts.is_empty() { 0 } else { self.least };
         self.top.first().map_or(0, |most| most.abs_diff(least).into())
     }
 
     /// The count at one of the ranks that were kept.
-    pub(super) fn top(&self) -> &[i64] {
+    pub(in crate::top_k) fn top(&self) -> &[i64] {
         &self.top
     }
 
     /// How many items have a count of at least `threshold`.
-    pub(super) fn at_least(&self, threshold: i128) -> u64 {
+    pub(in crate::top_k) fn at_least(&self, threshold: i128) -> u64 {
         let unseen = if threshold <= 0 { self.counts.unseen } else { 0 };
         self.listed_at_least(threshold) + unseen
     }
@@ -94,7 +94,7 @@ impl<'a> Ranking<'a> {
     ///
     /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest counts
     /// serves those above the last of them, and the table nearly all others.
-    pub(super) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
+    pub(in crate::top_k) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
         let table = match &self.near {
             Near::Dense(window) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {
                 window.cumulative()
@@ -142,7 +142,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The count at a rank below the number of items.
-    pub(super) fn count_at(&self, rank: u64) -> i64 {
+    pub(in crate::top_k) fn count_at(&self, rank: u64) -> i64 {
         let index = index(rank);
         if let Some(count) = self.top.get(index) {
             return *count;
@@ -159,7 +159,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// Where the items of these ranks are.
-    pub(super) fn places(&self, ranks: &[u64]) -> Vec<Place> {
+    pub(in crate::top_k) fn places(&self, ranks: &[u64]) -> Vec<Place> {
         match self.counts.digests {
             None => ranks.iter().map(|rank| self.place_by_position(*rank)).collect(),
             Some(digests) => self.places_by_digest(ranks, digests),

@@ -5,12 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, divided};
+use super::mechanism::divided;
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::Guarantee;
+use crate::numeric::Interval;
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::{Counts, Place};
-use crate::top_k::noisy::{Radius, largest_noisy, within};
+use crate::top_k::draws::discrete_laplace::{Radius, largest_noisy, within};
+use crate::top_k::ranking::{Counts, Place};
 
 /// The maximum-norm mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,13 +59,17 @@ impl TopKMechanism for Gamma {
         true
     }
 
+    fn log_answers(&self, _items: u64, _k: u64) -> Option<Interval> {
+        None
+    }
+
     fn is_ordered(&self) -> bool {
         true
     }
 }
 
 /// A listed item with its noisy count, which is cut off at the ends of `i64`.
-pub(super) fn noisy_pick(position: usize, noisy: i128) -> Pick {
+pub(in crate::top_k) fn noisy_pick(position: usize, noisy: i128) -> Pick {
     let end = if noisy < 0 { i64::MIN } else { i64::MAX };
     // Otherwise: as promised above.
     Pick { place: Place::Listed(position), noisy: Some(i64::try_from(noisy).unwrap_or(end)) }

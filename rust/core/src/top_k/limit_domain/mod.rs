@@ -10,9 +10,8 @@ use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::accounting::{Guarantee, Privacy};
 use crate::numeric::{Interval, div_down, mul_up, sub_down};
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::{Counts, Place};
-use crate::top_k::peel::{Pick as Draw, Picked, pick_horizon};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::draws::peel::{Pick as Draw, Picked, pick_horizon};
+use crate::top_k::ranking::{Counts, Place, Ranking};
 use crate::{Error, Result};
 
 /// Top-k without a domain.
@@ -95,6 +94,10 @@ impl TopKMechanism for LimitDomain {
 
     fn finds_domain(&self) -> bool {
         true
+    }
+
+    fn log_answers(&self, _items: u64, _k: u64) -> Option<Interval> {
+        None
     }
 
     fn is_ordered(&self) -> bool {

@@ -8,11 +8,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
 
-use super::peel::{Picked, threshold};
-use super::ranking::Ranking;
 use crate::numeric::widths::index;
 use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
 use crate::random::Coins;
+use crate::top_k::draws::peel::{Picked, threshold};
+use crate::top_k::ranking::Ranking;
 
 /// The items whose coins have a bias between two powers of two, and those that are worse than all of them.
 struct Octave {
@@ -24,7 +24,7 @@ struct Octave {
 }
 
 /// One pick of permute-and-flip among the items that are left.
-pub(super) struct Flip<'a> {
+pub(in crate::top_k) struct Flip<'a> {
     ranking: &'a Ranking<'a>,
     picked: &'a Picked,
     best: i64,
@@ -34,12 +34,12 @@ pub(super) struct Flip<'a> {
 impl<'a> Flip<'a> {
     /// # Contract
     /// Some item is left.
-    pub(super) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
         Self { ranking, picked, best: ranking.count_at(picked.nth_left(0)), rate }
     }
 
     /// The rank of the item that is picked.
-    pub(super) fn draw(&self, coins: &mut Coins) -> u64 {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u64 {
         let octaves = self.octaves();
         let items = self.picked.left_below(self.ranking.items());
         let heads: f64 = octaves
@@ -133,7 +133,7 @@ fn fair_heads(coins: u64, source: &mut Coins) -> u64 {
 }
 
 /// A uniform subset of `wanted` of the numbers below `candidates`, ascending (Floyd's algorithm).
-pub(super) fn subset(candidates: u64, wanted: u64, coins: &mut Coins) -> BTreeSet<u64> {
+pub(in crate::top_k) fn subset(candidates: u64, wanted: u64, coins: &mut Coins) -> BTreeSet<u64> {
     let mut chosen = BTreeSet::new();
     for last in candidates - wanted..candidates {
         let number = coins.below_u64(last + 1);
@@ -145,7 +145,12 @@ pub(super) fn subset(candidates: u64, wanted: u64, coins: &mut Coins) -> BTreeSe
 }
 
 /// `picks` draws of permute-and-flip, each among the items that are left.
-pub(super) fn flip_and_peel(ranking: &Ranking<'_>, picks: usize, rate: f64, coins: &mut Coins) -> Vec<u64> {
+pub(in crate::top_k) fn flip_and_peel(
+    ranking: &Ranking<'_>,
+    picks: usize,
+    rate: f64,
+    coins: &mut Coins,
+) -> Vec<u64> {
     let mut picked = Picked::default();
     for _ in 0..picks {
         let rank = Flip::new(ranking, &picked, rate).draw(coins);

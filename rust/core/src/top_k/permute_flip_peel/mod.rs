@@ -6,15 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
+use super::mechanism::{log_picks, picks};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::Guarantee;
-use crate::numeric::div_down;
+use crate::numeric::{Interval, div_down};
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::Counts;
-use crate::top_k::flip::flip_and_peel;
-use crate::top_k::peel::pick_horizon;
-use crate::top_k::ranking::Ranking;
+use crate::top_k::draws::peel::pick_horizon;
+use crate::top_k::draws::permute_flip::flip_and_peel;
+use crate::top_k::ranking::{Counts, Ranking};
 
 /// Peeling with permute-and-flip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,6 +46,10 @@ impl TopKMechanism for PermuteFlipPeel {
         let rate = calibration.rate;
         let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &flip_and_peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
+    }
+
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval> {
+        Some(log_picks(items, k))
     }
 
     fn is_ordered(&self) -> bool {

@@ -1,37 +1,13 @@
-//! The top-k mechanisms: what each costs and guarantees, and which draw it makes.
-//!
-//! A mechanism is one file here, one dataclass in Python, one page in `docs/algorithms/` and one line in the
-//! conformance test. It plugs in by implementing [`TopKMechanism`] and being named in [`TopKSpec`].
-
-mod discover;
-mod gamma;
-mod gumbel_peel;
-mod joint;
-mod joint_set;
-mod laplace;
-mod limit_domain;
-mod permute_flip_joint;
-mod permute_flip_peel;
+//! What every top-k mechanism answers, and the numbers of a calibrated one.
 
 use serde::{Deserialize, Serialize};
 
-pub use discover::Discover;
-pub use gamma::Gamma;
-pub use gumbel_peel::{Conversion, GumbelPeel};
-pub use joint::Joint;
-pub use joint_set::JointSet;
-pub use laplace::LaplaceTopK;
-pub use limit_domain::LimitDomain;
-pub use permute_flip_joint::PermuteFlipJoint;
-pub use permute_flip_peel::PermuteFlipPeel;
-
-use super::counts::{Counts, Place};
-use super::levels::RATES;
-use super::ranking::Ranking;
 use crate::accounting::{Cost, Guarantee, L0Bound, Privacy};
-use crate::numeric::{at_least, div_down, mul_down, sqrt_down};
+use crate::numeric::{Interval, at_least, div_down, mul_down, sqrt_down};
 use crate::random::ReleaseKey;
 use crate::rounds::Calibration;
+use crate::top_k::draws::loss_levels::RATES;
+use crate::top_k::ranking::{Counts, Place, Ranking};
 use crate::{Error, Result};
 
 /// What every top-k mechanism can do.
@@ -57,6 +33,10 @@ pub trait TopKMechanism {
         calibration: &TopKCalibration,
         key: &ReleaseKey,
     ) -> Vec<Pick>;
+
+    /// The logarithm of the number of outcomes among `items` items: e^-(rate loss) times it bounds the probability that
+    /// an answer of `k` items loses more. `None` if the mechanism has no such bound without data.
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval>;
 
     /// Whether the mechanism finds the items itself. If not, it is refused without a public list.
     fn finds_domain(&self) -> bool {
@@ -127,7 +107,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// By how much the difference of two counts changes at most; proofs are in `docs/algorithms/neighbouring_counts.md`.
-    fn span(&self) -> u64 {
+    pub(super) fn span(&self) -> u64 {
         match self.neighbours {
             Neighbours::AddRemove => self.sensitivity.into(),
             Neighbours::Swap | Neighbours::Any => 2 * u64::from(self.sensitivity),
@@ -135,13 +115,13 @@ impl Parameters {
     }
 
     /// The rate at which `epsilon` is lost when the difference of two counts changes as much as it can.
-    fn per_span(&self, epsilon: f64) -> f64 {
+    pub(super) fn per_span(&self, epsilon: f64) -> f64 {
         divided(epsilon, self.span())
     }
 
     /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer and in the sum of
     /// all; with one item the largest count cancels, and a count enters once.
-    fn joint_rate(&self, epsilon: f64) -> f64 {
+    pub(super) fn joint_rate(&self, epsilon: f64) -> f64 {
         self.per_span(if self.k == 1 { epsilon } else { epsilon / 2.0 })
     }
 
@@ -156,7 +136,7 @@ impl Parameters {
 
     /// Epsilon of a mechanism with pure differential privacy; under zCDP the one that implies it (Bun and Steinke 2016,
     /// Proposition 1.4: epsilon gives rho = epsilon^2 / 2).
-    fn pure_epsilon(&self) -> f64 {
+    pub(super) fn pure_epsilon(&self) -> f64 {
         match self.privacy {
             Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => epsilon,
             Privacy::Zcdp { rho, .. } => sqrt_down(mul_down(2.0, rho)),
@@ -165,7 +145,7 @@ impl Parameters {
 
     /// Epsilon of an exponential mechanism, whose log-likelihood ratios lie in an interval of length epsilon; under zCDP the
     /// one that implies it (Cesar and Rogers 2021, Lemma 3.2: rho = epsilon^2 / 8).
-    fn range_epsilon(&self) -> f64 {
+    pub(super) fn range_epsilon(&self) -> f64 {
         match self.privacy {
             Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => epsilon,
             Privacy::Zcdp { rho, .. } => sqrt_down(mul_down(8.0, rho)),
@@ -272,48 +252,21 @@ pub struct Pick {
 }
 
 /// The items at these ranks.
-fn picks(ranking: &Ranking<'_>, ranks: &[u64]) -> Vec<Pick> {
+pub(super) fn picks(ranking: &Ranking<'_>, ranks: &[u64]) -> Vec<Pick> {
     ranking.places(ranks).into_iter().map(|place| Pick { place, noisy: None }).collect()
 }
 
-/// A mechanism by name with its parameters, as it stands in requests and reports.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum TopKSpec {
-    /// [`Joint`]
-    Joint(Joint),
-    /// [`JointSet`]
-    JointSet(JointSet),
-    /// [`GumbelPeel`]
-    GumbelPeel(GumbelPeel),
-    /// [`PermuteFlipJoint`]
-    PermuteFlipJoint(PermuteFlipJoint),
-    /// [`PermuteFlipPeel`]
-    PermuteFlipPeel(PermuteFlipPeel),
-    /// [`Gamma`]
-    Gamma(Gamma),
-    /// [`LaplaceTopK`]
-    LaplaceTopK(LaplaceTopK),
-    /// [`LimitDomain`]
-    LimitDomain(LimitDomain),
-    /// [`Discover`]
-    Discover(Discover),
+/// ln n, and 0 for n = 0.
+pub(super) fn log(n: u64) -> Interval {
+    Interval::integer(n.max(1).into()).ln()
 }
 
-impl TopKSpec {
-    /// The mechanism behind the name: the one place where top-k mechanisms are listed.
-    #[must_use]
-    pub fn as_mechanism(&self) -> &dyn TopKMechanism {
-        match self {
-            Self::Joint(m) => m,
-            Self::JointSet(m) => m,
-            Self::GumbelPeel(m) => m,
-            Self::PermuteFlipJoint(m) => m,
-            Self::PermuteFlipPeel(m) => m,
-            Self::Gamma(m) => m,
-            Self::LaplaceTopK(m) => m,
-            Self::LimitDomain(m) => m,
-            Self::Discover(m) => m,
-        }
-    }
+/// The logarithm of the number of sequences of `k` of `items` items.
+pub(super) fn log_sequences(items: u64, k: u64) -> Interval {
+    (0..k).map(|place| log(items - place)).fold(Interval::ZERO, |a, b| a + b)
+}
+
+/// The logarithm of the number of picks of all places, each from `items` items.
+pub(super) fn log_picks(items: u64, k: u64) -> Interval {
+    log(items) + log(k)
 }

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 
 use num_bigint::BigUint;
 
-use super::levels::{LevelLaw, Levels, half_life};
 use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform, exact_parts};
 use crate::random::{Coins, Digest, ItemBits, Purpose, ReleaseKey, Words};
+use crate::top_k::draws::loss_levels::{LevelLaw, Levels, half_life};
 
 /// Discrete Laplace noise: the probability of z is proportional to e^-(`rate` |z|).
 ///
@@ -47,13 +47,13 @@ fn geometric_exactly(rate: f64, least: i128, mut uniform: Uniform, bits: &mut im
 /// (2 l + 1)^items e^-(rate l), and then every count gets a uniform number from -R to R.
 ///
 /// Summed over R >= max |z| this gives e^-(rate max |z|) / (1 - e^-rate).
-pub(super) struct Radius {
-    pub(super) items: u64,
-    pub(super) rate: f64,
+pub(in crate::top_k) struct Radius {
+    pub(in crate::top_k) items: u64,
+    pub(in crate::top_k) rate: f64,
 }
 
 impl Radius {
-    pub(super) fn draw(&self, coins: &mut Coins) -> u128 {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u128 {
         Levels::new(self).draw(coins)
     }
 }
@@ -96,7 +96,7 @@ impl LevelLaw for Radius {
 }
 
 /// A uniform integer from -`radius` to `radius`.
-pub(super) fn within(radius: u128, bits: &mut impl Bits) -> i128 {
+pub(in crate::top_k) fn within(radius: u128, bits: &mut impl Bits) -> i128 {
     // The difference of the two numbers, which has 128 bits with its sign: `2 * radius` would not fit otherwise.
     bits.below(2 * radius + 1).wrapping_sub(radius).cast_signed()
 }
@@ -105,7 +105,7 @@ pub(super) fn within(radius: u128, bits: &mut impl Bits) -> i128 {
 ///
 /// Each item's noise comes from its own bits, found by its digest or its position. Of equal noisy counts the one with the
 /// smaller digest or position goes first: that order does not depend on the counts.
-pub(super) fn largest_noisy(
+pub(in crate::top_k) fn largest_noisy(
     counts: &[i64],
     digests: Option<&[Digest]>,
     k: usize,

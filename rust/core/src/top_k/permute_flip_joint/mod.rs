@@ -4,16 +4,21 @@
 //! (`McKenna` and Sheldon 2020, Theorem 1); the loss over sequences is that of `Joint`. The draw is exact and ours.
 //! Page: `docs/algorithms/permute_flip_joint.md`.
 
+mod sequences;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
+use super::mechanism::{log_sequences, picks};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::Guarantee;
+use crate::numeric::Interval;
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::Counts;
-use crate::top_k::flip_joint::flip_sequences;
+use crate::top_k::ranking::{Counts, Ranking};
+
+pub(super) use sequences::flip_sequences;
+
 use crate::top_k::joint::{Sequences, joint_horizon};
-use crate::top_k::ranking::Ranking;
 
 /// Permute-and-flip over sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,6 +49,10 @@ impl TopKMechanism for PermuteFlipJoint {
         let ranking = Ranking::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
         let sequences = Sequences::new(&ranking, calibration.rate);
         picks(&ranking, &flip_sequences(&sequences, &mut Coins::new(key, Purpose::TopK, 0)))
+    }
+
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval> {
+        Some(log_sequences(items, k))
     }
 
     fn is_ordered(&self) -> bool {

@@ -9,34 +9,34 @@
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::flip::subset;
-use super::levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use super::peel::threshold;
-use super::ranking::Ranking;
 use crate::numeric::widths::index;
 use crate::numeric::{Interval, Scaled, Uniform};
 use crate::random::Coins;
+use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
+use crate::top_k::draws::peel::threshold;
+use crate::top_k::draws::permute_flip::subset;
+use crate::top_k::ranking::Ranking;
 
 /// The sets of k items by gap.
-pub(super) struct Sets<'a> {
+pub(in crate::top_k) struct Sets<'a> {
     ranking: &'a Ranking<'a>,
     rate: f64,
 }
 
 impl<'a> Sets<'a> {
     /// Sets of as many items as the ranking keeps.
-    pub(super) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
         Self { ranking, rate }
     }
 
     /// The ranks of the drawn set, ascending.
-    pub(super) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
         let level = Levels::new(self).draw(coins);
         self.uniform(level, coins)
     }
 
     /// The ranks of a uniform set of gap at most `level`, ascending.
-    pub(super) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
+    pub(in crate::top_k) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let first_left_out = self.first_left_out(level, coins);
         // Otherwise: none is left out.
         let mut ranks: Vec<u64> = (0..first_left_out.unwrap_or(self.k())).collect();
@@ -146,7 +146,7 @@ impl LevelLaw for Sets<'_> {
 }
 
 /// How far below the k-th largest count draws look: there are at most d^k / k! sets.
-pub(super) fn set_horizon(items: u64, k: usize, rate: f64) -> u128 {
+pub(in crate::top_k) fn set_horizon(items: u64, k: usize, rate: f64) -> u128 {
     let sets = libm::log(items as f64) * k as f64 - libm::lgamma(k as f64 + 1.0);
     bounded_horizon(sets.max(0.0) + 1.0, rate)
 }

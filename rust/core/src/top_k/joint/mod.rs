@@ -4,15 +4,19 @@
 //! Munoz Medina and Ribero, "A joint exponential mechanism for differentially private top-k", ICML 2022, Theorem 3.4).
 //! The draw is exact and ours. Page: `docs/algorithms/joint.md`.
 
+mod sequences;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism, picks};
+use super::mechanism::{log_sequences, picks};
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::Result;
 use crate::accounting::Guarantee;
+use crate::numeric::Interval;
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::counts::Counts;
-use crate::top_k::joint::{Sequences, joint_horizon};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::ranking::{Counts, Ranking};
+
+pub(super) use sequences::{Sequences, joint_horizon};
 
 /// The exponential mechanism over sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,6 +47,10 @@ impl TopKMechanism for Joint {
         let ranking = Ranking::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
         let ranks = Sequences::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)
+    }
+
+    fn log_answers(&self, items: u64, k: u64) -> Option<Interval> {
+        Some(log_sequences(items, k))
     }
 
     fn is_ordered(&self) -> bool {

@@ -9,25 +9,25 @@ use std::collections::HashMap;
 
 use num_bigint::BigUint;
 
-use super::levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use super::ranking::Ranking;
 use crate::numeric::{Bits, Scaled};
 use crate::random::Coins;
+use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
+use crate::top_k::ranking::Ranking;
 
 /// The sequences of k items by loss.
-pub(super) struct Sequences<'a> {
+pub(in crate::top_k) struct Sequences<'a> {
     ranking: &'a Ranking<'a>,
     rate: f64,
 }
 
 impl<'a> Sequences<'a> {
     /// Sequences of as many items as the ranking keeps.
-    pub(super) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
         Self { ranking, rate }
     }
 
     /// The ranks of the drawn sequence.
-    pub(super) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
         let level = Levels::new(self).draw(coins);
         self.uniform(level, coins)
     }
@@ -36,7 +36,7 @@ impl<'a> Sequences<'a> {
     ///
     /// The items allowed at position i are the first H(c_(i) - level), and this grows with i. So after i swaps the first
     /// i places hold what was drawn and the places up to the limit hold the allowed items that are left.
-    pub(super) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
+    pub(in crate::top_k) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut ranks = Vec::with_capacity(self.ranking.top().len());
         for (place, allowed) in self.allowed(level) {
@@ -54,7 +54,7 @@ impl<'a> Sequences<'a> {
     }
 
     /// By how much the worst place of a sequence falls short.
-    pub(super) fn loss(&self, ranks: &[u64]) -> u128 {
+    pub(in crate::top_k) fn loss(&self, ranks: &[u64]) -> u128 {
         let gap = |(best, rank): (&i64, &u64)| best.saturating_sub(self.ranking.count_at(*rank));
         // Otherwise: no place falls short of anything.
         let loss = self.ranking.top().iter().zip(ranks).map(gap).max().unwrap_or(0);
@@ -62,7 +62,7 @@ impl<'a> Sequences<'a> {
     }
 
     /// The loss of the worst sequence, or more.
-    pub(super) fn largest_loss(&self) -> u128 {
+    pub(in crate::top_k) fn largest_loss(&self) -> u128 {
         self.ranking.range()
     }
 
@@ -100,6 +100,6 @@ impl LevelLaw for Sequences<'_> {
 }
 
 /// How far below the k-th largest count draws look: there are at most d^k sequences.
-pub(super) fn joint_horizon(items: u64, k: usize, rate: f64) -> u128 {
+pub(in crate::top_k) fn joint_horizon(items: u64, k: usize, rate: f64) -> u128 {
     bounded_horizon(libm::log(items as f64) * k as f64, rate)
 }

@@ -17,7 +17,7 @@ use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
 use crate::random::Coins;
 
 /// The sizes M(l) and the rate.
-pub(super) trait LevelLaw {
+pub(in crate::top_k) trait LevelLaw {
     /// The exponent lost at each level.
     fn rate(&self) -> f64;
     /// Bounds of M at a level.
@@ -32,12 +32,12 @@ pub(super) trait LevelLaw {
 }
 
 /// [`LevelLaw::tail`] where M never exceeds `limit`.
-pub(super) fn bounded_tail(limit: Scaled, rate: f64, first: u128) -> (Scaled, u128) {
+pub(in crate::top_k) fn bounded_tail(limit: Scaled, rate: f64, first: u128) -> (Scaled, u128) {
     (limit * Scaled::decay(rate, first), half_life(rate))
 }
 
 /// A horizon beyond which less than 2^-40 of the mass lies if M grows from 1 to at most e^`log_limit`.
-pub(super) fn bounded_horizon(log_limit: f64, rate: f64) -> u128 {
+pub(in crate::top_k) fn bounded_horizon(log_limit: f64, rate: f64) -> u128 {
     const BITS: f64 = 40.0;
     let levels = (log_limit + BITS * LN_2 - libm::log(-libm::expm1(-rate))) / rate;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; saturates")]
@@ -46,7 +46,7 @@ pub(super) fn bounded_horizon(log_limit: f64, rate: f64) -> u128 {
 }
 
 /// The least n (or one more) with e^-(rate n) <= 1/2.
-pub(super) fn half_life(rate: f64) -> u128 {
+pub(in crate::top_k) fn half_life(rate: f64) -> u128 {
     let levels = (Interval::point(LN_2.next_up()) / Interval::point(rate)).hi().ceil();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; saturates")]
     let levels = levels as u128;
@@ -54,7 +54,7 @@ pub(super) fn half_life(rate: f64) -> u128 {
 }
 
 /// The largest rate and the smallest: outside, levels would not be counted exactly or take for ever.
-pub(super) const RATES: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
+pub(in crate::top_k) const RATES: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
 /// A block is cut while its bound exceeds its least mass by more than this power of two,
 const LOOSE: f64 = 4.0;
 /// and while it exceeds the largest block's least mass times this power of two.
@@ -73,7 +73,7 @@ struct Block {
 
 /// The blocks of a law, ready for draws.
 #[derive(Debug)]
-pub(super) struct Levels<'a, L> {
+pub(in crate::top_k) struct Levels<'a, L> {
     law: &'a L,
     blocks: Vec<Block>,
     weights: Vec<u64>,
@@ -83,7 +83,7 @@ pub(super) struct Levels<'a, L> {
 
 impl<'a, L: LevelLaw> Levels<'a, L> {
     /// Cut the levels into blocks.
-    pub(super) fn new(law: &'a L) -> Self {
+    pub(in crate::top_k) fn new(law: &'a L) -> Self {
         let horizon = law.horizon();
         let mut blocks = cut(law, horizon);
         let (bound, cell) = law.tail(horizon + 1);
@@ -103,7 +103,7 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
     ///
     /// # Contract
     /// For uniform coins the level l has probability M(l) e^-(rate l) / sum, exactly.
-    pub(super) fn draw(&self, coins: &mut Coins) -> u128 {
+    pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u128 {
         loop {
             let index = self.block(coins.below(self.total));
             let (level, multiple) =
