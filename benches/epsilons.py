@@ -38,9 +38,9 @@ NO_LIMIT = 10_000
 AUTO = "dpsel, auto"
 
 TITLES = {
-    "imdb": "Words of 50,000 film reviews",
-    "deps_recipes": "Requirements of 30,000 build recipes",
-    "deps_authors": "Requirements by 5,100 recipe authors",
+    "imdb": "Film reviews (50,000)",
+    "deps_recipes": "Build recipes (30,000)",
+    "deps_authors": "Recipe authors (5,100)",
 }
 
 
@@ -179,6 +179,7 @@ def draw(figures: list[dict[str, str]]) -> None:
         ax.set(title=TITLES[data], xlabel="ε  (δ = 1e-5)", xscale="log", ylim=(0, None))
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
+        ax.yaxis.set_major_formatter("{x:,.0f}")
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("items released")
     axes[0].legend(frameon=False, fontsize="small")

@@ -1,4 +1,4 @@
-"""README, SECURITY and the page on trust: each promise names tests that exist, and README's figures are measured."""
+"""README, SECURITY and the page on trust: promises name tests that exist; README shows what was measured."""
 
 from __future__ import annotations
 
