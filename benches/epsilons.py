@@ -1,7 +1,7 @@
 """How many items are released as epsilon grows? The figures and the picture of README.
 
     python -m benches.epsilons FOLDER/imdb.parquet FOLDER/deps_recipes.parquet FOLDER/deps_authors.parquet
-    python -m benches.epsilons            # draws the picture anew from the figures
+    python -m benches.epsilons            # draws the picture and prints the table from the figures
 
 Each Parquet file has the columns `user` and `item`, and perhaps `count`, one row for each user and item.
 The figures go to `docs/images/items_by_epsilon.csv` and the picture to `docs/images/items_by_epsilon.svg`.
@@ -19,10 +19,9 @@ import argparse
 import csv
 import statistics
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from benches import tables
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 FIGURES, PICTURE = FOLDER / "items_by_epsilon.csv", FOLDER / "items_by_epsilon.svg"
@@ -72,8 +71,7 @@ def main() -> None:
             keep(measured(file, epsilon))
     figures = read()
     draw(figures)
-    for line in ratios(figures):
-        print(line)
+    print(table(figures))
 
 
 def measured(file: Path, epsilon: float) -> list[dict[str, str]]:
@@ -141,18 +139,17 @@ def keep(found: list[dict[str, str]]) -> None:
         writer.writerows(rows)
 
 
-def ratios(figures: list[dict[str, str]]) -> Iterable[str]:
-    """Items of `"auto"` over those of the best published mechanism."""
-    for data in TITLES:
-        for epsilon in sorted({float(row["epsilon"]) for row in figures if row["data"] == data}):
-            items = {
-                row["mechanism"]: int(row["items"])
-                for row in figures
-                if row["data"] == data and float(row["epsilon"]) == epsilon
-            }
-            ours = items.pop(AUTO)
-            best = max(items, key=lambda name: items[name])
-            yield f"{data}, epsilon {epsilon:g}: {ours / items[best]:.2f} of {best}"
+def table(figures: list[dict[str, str]]) -> str:
+    """The median figures, and the ratio of `"auto"` to the best published mechanism."""
+    cases: dict[tuple[str, str], dict[str, int]] = {}
+    for row in figures:
+        cases.setdefault((row["data"], row["epsilon"]), {})[row["mechanism"]] = int(row["items"])
+    names = list(next(iter(cases.values())))
+    lines = []
+    for (data, epsilon), items in cases.items():
+        ratio = items[AUTO] / max(items[name] for name in names if name != AUTO)
+        lines.append([data, epsilon, *(f"{items[name]:,}" for name in names), f"{ratio:.2f}"])
+    return tables.markdown(("data", "ε", *names, "auto to the best published"), lines)
 
 
 def draw(figures: list[dict[str, str]]) -> None:
