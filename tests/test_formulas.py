@@ -106,7 +106,8 @@ def shape_faults(text: str) -> list[str]:
     for line in rest.splitlines():
         for formula in INLINE.finditer(line):
             before, after = line[: formula.start()][-1:], line[formula.end() :][:1]
-            if formula[1] != formula[1].strip() or before.isalnum() or after.isalnum():
+            in_row = line.lstrip().startswith("|") and "|" in formula[1]
+            if in_row or formula[1] != formula[1].strip() or before.isalnum() or after.isalnum():
                 found.append(formula[0])
     return found
 
@@ -250,7 +251,7 @@ def test_broken_formulas_are_found(formula) -> None:
     assert faults(formula)
 
 
-@pytest.mark.parametrize("line", ["a $x and b", "$x $ b", "a$x$", "$x$b", "| $a$ | $b |"])
+@pytest.mark.parametrize("line", ["a $x and b", "$x $ b", "a$x$", "$x$b", "| $a$ | $b |", "| $a|b$ |"])
 def test_broken_dollars_are_found(line) -> None:
     assert shape_faults(line)
 
