@@ -58,7 +58,7 @@ def test_links_of_the_index_resolve_and_reach_every_page() -> None:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_page_says_what_a_reader_needs(name) -> None:
-    """Guarantee with neighbours, assumptions, mechanism, theorem, proof, source, rounding, place in the code."""
+    """Guarantee, neighbours, assumptions, mechanism, theorem, proof, source, rounding, place in the code."""
     text = (PAGES / f"{MECHANISMS[name]}.md").read_text(encoding="utf-8")
     guarantee = re.search(r"\*\*Guarantee\.\*\*(.*?)\n\n", text, re.DOTALL)
     assert guarantee
