@@ -16,9 +16,6 @@ INDEX = PAGES / "README.md"
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
 CODE = re.compile(r"`(rust/[^`]+\.rs|python/[^`]+\.py)`")
 
-#: The sections that every page of a mechanism has, in this order; others may stand between them.
-HEADINGS = ["Assumptions", "Notation", "Mechanism", "What finite precision changes", "Where in the code"]
-
 MECHANISMS = {cls.__name__: cls.name for cls in (*CLASSES, *top_k_mechanisms.CLASSES)}
 
 
@@ -54,6 +51,10 @@ def test_links_of_the_index_resolve_and_reach_every_page() -> None:
     reached = links(INDEX.read_text(encoding="utf-8"))
     assert [str(path) for path in reached if not path.exists()] == []
     assert {path.name for path in PAGES.glob("*.md")} - {"README.md"} <= {path.name for path in reached}
+
+
+#: The sections that every page of a mechanism has, in this order; others may stand between them.
+HEADINGS = ["Assumptions", "Notation", "Mechanism", "What finite precision changes", "Where in the code"]
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
