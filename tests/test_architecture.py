@@ -150,6 +150,22 @@ def test_what_a_mechanism_can_do_has_no_default_that_grants_something() -> None:
         assert set(defaults) <= {("finds_domain", "false"), ("has_free_counts", "false")}, name
 
 
+def test_a_mechanism_is_matched_on_in_its_registry_alone() -> None:
+    """Whatever differs between mechanisms is an answer of their types, so a new one touches no other file."""
+    for path in (ROOT / "rust").glob("*/src/**/*.rs"):
+        if is_shipped(path):
+            assert not re.search(r"\b(MechanismSpec|TopKSpec)::[A-Z]", shipped_code(path)), path
+    for file, name in (("mechanisms", "Mechanism"), ("top_k", "TopKMechanism")):
+        registry = (CORE / file / "registry.rs").read_text()
+        listed = re.findall(r'^    "(\w+)" => \w+,$', registry, re.MULTILINE)
+        folders = {
+            path.parent.name
+            for path in (CORE / file).glob("*/mod.rs")
+            if re.search(rf"impl {name} for", path.read_text())
+        }
+        assert set(listed) == folders
+
+
 def test_the_binding_does_not_compute() -> None:
     """Arithmetic on scales, weights or probabilities belongs to the core."""
     for path in (ROOT / "rust" / "python" / "src").rglob("*.rs"):
