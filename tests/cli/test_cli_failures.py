@@ -85,7 +85,7 @@ def test_results_appear_together_or_not_at_all(dpsel_run, folder, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(dpsel.Release, "write", full)
+    monkeypatch.setattr(dpsel.release.ItemTable, "write", full)
     (folder / "report.json").write_text("old")
     run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *RESULTS)
     assert run.code == ExitCode.DATA

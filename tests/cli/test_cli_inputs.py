@@ -83,7 +83,7 @@ WRONG_FLAGS = {
         "select",
         *COLUMNS,
         *BUDGET,
-        *("--with-weights", "--mechanism", "weighted-gaussian", "--release", "curve"),
+        *("--with-weights", "--mechanism", "weighted-gaussian(release=curve)"),
     ),
     "weights of a column": ("select", "--user", "user", "--item", "weight", *BUDGET, "--with-weights"),
     "a sequence unordered": (

@@ -15,6 +15,8 @@ from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
 
 import dpsel
 from dpsel.cli import select
+from dpsel.cli._options import LONGEST_NGRAM
+from dpsel.cli._results import EXTENSIONS
 
 pytestmark = pytest.mark.usefixtures("rows")
 
@@ -43,7 +45,7 @@ def test_ndjson_on_standard_output(dpsel_run):
     assert [json.loads(line) for line in run.out.splitlines()] == [{"item": item} for item in COMMON]
 
 
-@pytest.mark.parametrize("extension", dpsel.release.EXTENSIONS)
+@pytest.mark.parametrize("extension", EXTENSIONS)
 def test_every_extension_can_be_written(dpsel_run, folder, extension):
     run = dpsel_run(*SELECT, "-o", f"items{extension}")
     assert (run.code, run.out) == (0, "")
@@ -54,6 +56,28 @@ def test_every_extension_can_be_written(dpsel_run, folder, extension):
         max_items_per_user=2,
     )
     assert len(again) == len(COMMON)
+
+
+@pytest.mark.parametrize(
+    "name", ["items.csv", "ITEMS.CSV.GZ", "items.parquet", "items", "items.csv.xz", "items.pq.gz"]
+)
+def test_the_command_and_the_writer_accept_the_same_names(dpsel_run, folder, name):
+    release = dpsel.select_partitions(
+        [(n, "tea") for n in range(100)], privacy=dpsel.ApproxDP(epsilon=1, delta=1e-6), max_items_per_user=1
+    )
+    try:
+        release.write(folder / "written" / name)
+    except dpsel.exceptions.FileError as error:
+        is_known = "does not tell a format" not in str(error)
+    assert (dpsel_run(*SELECT, "-o", name).code == 0) == is_known
+
+
+def test_the_longest_ngram_is_that_of_the_library(dpsel_run):
+    rows = [(n, "a b") for n in range(9)]
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-6), "max_items_per_user": 2}
+    dpsel.select_partitions(rows, ngrams=(1, LONGEST_NGRAM), **arguments)
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="ngrams"):
+        dpsel.select_partitions(rows, ngrams=(1, LONGEST_NGRAM + 1), **arguments)
 
 
 def test_parquet_output_reads_back(dpsel_run):
@@ -84,27 +108,9 @@ HONOURED = {
     "delta": (("--delta", "1e-9"), {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-9)}),
     "max_items_per_user": (("--max-items-per-user", "7"), {"max_items_per_user": 7}),
     "mechanism": (("--mechanism", "count-gaussian"), {"mechanism": dpsel.CountGaussian()}),
-    "rounds": (("--mechanism", "sips", "--rounds", "5"), {"mechanism": dpsel.Sips(rounds=5)}),
-    "ratio": (("--mechanism", "sips", "--ratio", "0.5"), {"mechanism": dpsel.Sips(ratio=0.5)}),
-    "release": (
-        ("--mechanism", "weighted-gaussian", "--release", "curve"),
-        {"mechanism": dpsel.WeightedGaussian(release="curve")},
-    ),
-    "alpha": (
-        ("--mechanism", "policy-laplace", "--alpha", "2.5"),
-        {"mechanism": dpsel.PolicyLaplace(alpha=2.5)},
-    ),
-    "passes": (
-        ("--mechanism", "policy-gaussian", "--passes", "2"),
-        {"mechanism": dpsel.PolicyGaussian(passes=2)},
-    ),
     "prior": (
         ("--mechanism", "unit-greedy", "--prior", str(PRIOR)),
         {"mechanism": dpsel.UnitGreedy(prior={"the": 9.5, "a, b": 3})},
-    ),
-    "calibration": (
-        ("--mechanism", "greedy-frequency", "--calibration", "curve"),
-        {"mechanism": dpsel.GreedyFrequency(calibration="curve")},
     ),
     "with_weights": (("--with-weights",), {"with_weights": True}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
@@ -158,24 +164,20 @@ def test_all_paths_reach_the_library(dpsel_run, calls):
 
 REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
-    "rounds of another mechanism": (("--mechanism", "count-laplace", "--rounds", "2"), "belongs to sips"),
-    "release of steered": (("--mechanism", "steered", "--release", "curve"), "belongs to policy-gaussian"),
-    "alpha of sips": (
-        ("--mechanism", "sips", "--alpha", "2"),
-        "belongs to greedy-frequency, mad, mad2r, policy-gaussian",
-    ),
+    "rounds of another mechanism": (("--mechanism", "count-laplace(rounds=2)"), "it has none"),
+    "release of steered": (("--mechanism", "steered(release=curve)"), "its parameters are rounds=30"),
+    "rounds as an option": (("--rounds", "3"), "--mechanism 'sips(rounds=3)'"),
     "prior of sips": (
-        ("--mechanism", "sips", "--prior", os.devnull),
-        "belongs to greedy-frequency, unit-greedy",
+        ("--mechanism", "sips", "--prior", str(PRIOR)),
+        "belongs to --mechanism greedy-frequency or unit-greedy",
     ),
+    "prior of auto": (("--prior", str(PRIOR)), "belongs to --mechanism greedy-frequency or unit-greedy"),
     "prior that is not there": (("--mechanism", "unit-greedy", "--prior", "nowhere.csv"), "cannot read"),
     "prior that is no table": (("--mechanism", "unit-greedy", "--prior", __file__), "not a CSV file"),
-    "calibration of sips": (("--mechanism", "sips", "--calibration", "curve"), "belongs to greedy-frequency"),
-    "bad passes": (("--mechanism", "policy-gaussian", "--passes", "0"), "passes"),
-    "ratio of auto": (("--ratio", "0.5"), "belongs to sips"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),
-    "bad ratio": (("--mechanism", "sips", "--ratio", "2"), "ratio"),
-    "bad rounds": (("--mechanism", "sips", "--rounds", "0"), "rounds"),
+    "bad passes": (("--mechanism", "policy-gaussian(passes=0)"), "passes"),
+    "bad ratio": (("--mechanism", "sips(ratio=2)"), "ratio"),
+    "bad rounds": (("--mechanism", "sips(rounds=0)"), "rounds"),
     "negative epsilon": (("--epsilon", "-1"), "epsilon"),
     "epsilon not a number": (("--epsilon", "nan"), "epsilon"),
     "delta of 1": (("--delta", "1"), "delta"),
@@ -184,6 +186,7 @@ REFUSED = {
     "three lengths": (("--ngrams", "1,2,3"), "--ngrams"),
     "ngrams of nothing": (("--ngrams", "0"), "--ngrams"),
     "ngrams upside down": (("--ngrams", "3,2"), "ngrams"),
+    "ngrams too long": (("--ngrams", "1,300"), "MAX <= 8"),
     "ngrams of two columns": (("--item", "other", "--ngrams", "1"), "ngrams"),
     "one column twice": (("--item", "item"), "item"),
     "user as item": (("--item", "user"), "item"),
@@ -193,6 +196,8 @@ REFUSED = {
     "short key": (("--insecure-test-key", "abcd"), "64 hexadecimal digits"),
     "format of a file": (("-o", "items.csv", "--output-format", "csv"), "--output-format"),
     "unknown extension": (("-o", "items.xyz"), ".parquet"),
+    "packed table": (("-o", "items.parquet.gz"), ".csv.gz"),
+    "remote path": (("s3://bucket/rows.csv",), "s3:// paths are not read"),
     "no extension": (("-o", "items"), ".parquet"),
     "output is report": (("-o", "x.csv", "--report", "x.csv"), "same file"),
     "output is report by another name": (("-o", "x.csv", "--report", "./x.csv"), "same file"),

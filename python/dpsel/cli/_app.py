@@ -13,7 +13,18 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel.cli import audit, check, compare, completion, demo_data, plan, plan_top_k, select, top_k
+from dpsel.cli import (
+    audit,
+    check,
+    compare,
+    completion,
+    demo_data,
+    mechanisms,
+    plan,
+    plan_top_k,
+    select,
+    top_k,
+)
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
@@ -27,6 +38,7 @@ COMMANDS = (
     top_k.command,
     plan.command,
     plan_top_k.command,
+    mechanisms.command,
     compare.command,
     check.command,
     audit.command,

@@ -1,32 +1,243 @@
-"""Mechanisms by their names on the command line, taken from the dataclasses themselves."""
+"""``--mechanism``: the option, its completion, and mechanisms by their names, taken from the registry."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import difflib
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from dpsel import mechanisms
+from dpsel.cli._mechanism_parameters import Parameter, parameters_of, written
+from dpsel.cli._mechanism_syntax import MechanismSyntaxError, parse
+from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import Mechanism, selection_mechanisms, top_k_mechanisms
 
-AUTO = "auto"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-# A registered mechanism is a mechanism of the command line.
-BY_NAME: dict[str, type[Any]] = {
-    name.replace("_", "-"): cls for name, cls in sorted(mechanisms.selection_mechanisms().items())
+AUTO: Final = "auto"
+
+#: What each kind of mechanism is for, as an error says it.
+_KINDS = {
+    "selection": ("selects items", "dpsel select", selection_mechanisms),
+    "top-k": ("picks a top-k", "dpsel top-k", top_k_mechanisms),
 }
-NAMES = tuple(BY_NAME)
 
 
-def mechanism_from(name: str, parameters: dict[str, Any]) -> Any:
-    """Return the mechanism called ``name``; refuse parameters (not ``None``) that it does not have."""
-    given = {key: value for key, value in parameters.items() if value is not None}
-    cls = BY_NAME.get(name)
-    allowed = {field.name for field in dataclasses.fields(cls)} if cls else set()
-    for key in given:
-        if key not in allowed:
-            owners = [n for n, c in BY_NAME.items() if key in {f.name for f in dataclasses.fields(c)}]
-            message = f"--{key} does not apply to --mechanism {name}; it belongs to {', '.join(owners)}"
+def shown_name(cls: type[Mechanism]) -> str:
+    """Return the name of a mechanism as the command line shows it."""
+    return cls.name.replace("_", "-")
+
+
+def mechanisms_of(kind: str) -> dict[str, type[Mechanism]]:
+    """Return the mechanisms of a kind by the names that are shown."""
+    return {shown_name(cls): cls for cls in _KINDS[kind][2]().values()}
+
+
+def every_mechanism() -> dict[str, type[Mechanism]]:
+    """Return all mechanisms by the names that are shown."""
+    return {name: cls for kind in _KINDS for name, cls in mechanisms_of(kind).items()}
+
+
+def spellings(named: Mapping[str, type[Mechanism]]) -> dict[str, type[Mechanism]]:
+    """Return mechanisms by all names that are accepted: ``a-b``, ``a_b`` and ``AB``."""
+    return {spelling: cls for name, cls in named.items() for spelling in (name, cls.name, cls.__name__)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """A mechanism as it was written, or ``auto``, before it is made."""
+
+    cls: type[Mechanism] | None
+    parameters: dict[str, Any]
+
+    def made(self) -> Any:
+        """Return the mechanism, or ``"auto"``; refuse parameters out of range."""
+        if self.cls is None:
+            return AUTO
+        try:
+            return self.cls(**self.parameters)
+        except InvalidParameterError as error:
+            raise click.BadParameter(str(error), param_hint="'--mechanism'") from None
+
+    def with_option(self, option: str, name: str, value: Any) -> Chosen:
+        """Return the mechanism with a parameter that has an option of its own."""
+        if self.cls is None or name not in parameters_of(self.cls):
+            owners = [known for known, cls in every_mechanism().items() if name in parameters_of(cls)]
+            message = (
+                f"{option} belongs to --mechanism {' or '.join(owners)}; name the mechanism, or drop {option}"
+            )
             raise click.UsageError(message)
-    return cls(**given) if cls else AUTO
+        return dataclasses.replace(self, parameters=self.parameters | {name: value})
+
+
+class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only in newer versions of click
+    """``auto``, a name, or a name with parameters in parentheses."""
+
+    name = "mechanism"
+
+    def __init__(self, *kinds: str, auto: bool = True) -> None:
+        """Accept the mechanisms of some kinds."""
+        self.kinds, self.auto = kinds, auto
+
+    @property
+    def named(self) -> dict[str, type[Mechanism]]:
+        """The mechanisms that are accepted, by the names that are shown."""
+        return {name: cls for kind in self.kinds for name, cls in mechanisms_of(kind).items()}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Chosen:
+        """Parse the text."""
+        if isinstance(value, Chosen):
+            return value
+        try:
+            name, parameters = parse(value)
+        except MechanismSyntaxError as error:
+            self.fail(str(error), param, ctx)
+        if self.auto and name == AUTO:
+            if parameters:
+                self.fail("auto has no parameters; name a mechanism to set them", param, ctx)
+            return Chosen(None, {})
+        cls = spellings(self.named).get(name)
+        if cls is None:
+            self._fail_name(name, param, ctx)
+        known = parameters_of(cls)
+        for key, each in parameters.items():
+            if fault := _fault(cls, known, key, each):
+                self.fail(fault, param, ctx)
+        return Chosen(cls, dict(parameters))
+
+    def _fail_name(self, name: str, param: click.Parameter | None, ctx: click.Context | None) -> NoReturn:
+        for kind, (does, command, _) in _KINDS.items():
+            if kind not in self.kinds and name in spellings(mechanisms_of(kind)):
+                self.fail(f"{name} {does}; it belongs to `{command}`", param, ctx)
+        known = spellings(self.named)
+        names = [*([AUTO] if self.auto else []), *self.named]
+        near = difflib.get_close_matches(name, [*names, *known], n=1)
+        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+        self.fail(f"there is no mechanism {name!r}; {hint}", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete names, and after the parenthesis names of parameters and words."""
+        del ctx, param
+        name, parenthesis, inside = incomplete.partition("(")
+        if not parenthesis:
+            return [CompletionItem(text) for text in self._names(incomplete)]
+        cls = spellings(self.named).get(name)
+        if cls is None:
+            return []
+        given, _, last = inside.rpartition(",")
+        start = incomplete[: len(incomplete) - len(last.lstrip())]
+        used = re.findall(r"(\w+)\s*=", given)
+        return [
+            CompletionItem(start + text)
+            for each in written(cls)
+            if each.name not in used
+            for text in _continuations(each)
+            if text.startswith(last.lstrip()) and text != last.lstrip()
+        ]
+
+    def _names(self, incomplete: str) -> list[str]:
+        """Return the names, with a parenthesis beside those that have parameters."""
+        shown = {AUTO: None, **self.named} if self.auto else self.named
+        candidates: Mapping[str, type[Mechanism] | None] = shown
+        if not any(name.startswith(incomplete) for name in shown):
+            candidates = spellings(self.named)
+        found = [(name, cls) for name, cls in candidates.items() if name.startswith(incomplete)]
+        opened = [f"{name}(" for name, cls in found if cls and written(cls)]
+        return [name for name, _ in found] + opened
+
+
+def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: Any) -> str | None:
+    """Return what is wrong with a parameter, if anything is."""
+    parameter, name = known.get(key), shown_name(cls)
+    if parameter is None:
+        list_of = ", ".join(map(str, written(cls)))
+        has = f"its parameters are {list_of}" if list_of else "it has none"
+        return f"{name} has no parameter {key}; {has}"
+    if parameter.is_table:
+        return f"{key} is a table; `dpsel select` reads it from the file of --{key}"
+    if not parameter.accepts(value):
+        return f"{key} of {name} must be {parameter.expected}, got {_shown(value)}"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _continuations(parameter: Parameter) -> list[str]:
+    """Return what completion offers for a parameter: its name, and with that its words."""
+    return [f"{parameter.name}=", *(f"{parameter.name}={word}" for word in parameter.words)]
+
+
+def mechanism_option(kind: str, *, several: bool = False, usual: str = AUTO) -> Callable[[F], F]:
+    """Return ``--mechanism`` of one kind; ``several`` lets it be repeated, under the name ``mechanisms``."""
+    accepted = MechanismType(kind)
+    names = ", ".join(accepted.named)
+    say = "Repeat it to compare several. " if several else ""
+    return click.option(
+        "--mechanism",
+        "mechanisms" if several else "mechanism",
+        multiple=several,
+        type=accepted,
+        default=None if several else AUTO,
+        metavar="MECHANISM",
+        help=f"auto, or one of {names}; parameters in parentheses: "
+        f"'{_example(accepted)}'. {say}`dpsel mechanisms` explains them.  [default: {usual}]",
+    )
+
+
+def _example(accepted: MechanismType) -> str:
+    """Return the first mechanism whose first parameter is a whole number, as it is written."""
+    first = [(name, written(cls)[0]) for name, cls in accepted.named.items() if written(cls)]
+    name, parameter = next((pair for pair in first if pair[1].type is int), first[0])
+    return f"{name}({parameter if parameter.default is not None else f'{parameter.name}=500'})"
+
+
+class MechanismCommand(click.Command):
+    """A command that answers a parameter of a mechanism, given as an option, with the form to write."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; see the class."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if advice := self._advice(error.option_name, given):
+                raise click.UsageError(advice, ctx) from None
+            raise
+
+    def _advice(self, option: str, given: list[str]) -> str | None:
+        """Return the ``--mechanism`` in which an option has become a parameter, if it is one."""
+        (accepted,) = (each.type for each in self.params if isinstance(each.type, MechanismType))
+        values = _values_of(given)
+        chosen = spellings(accepted.named).get(values.get("--mechanism", "").partition("(")[0])
+        for cls in (chosen, *accepted.named.values()):
+            options = {f"--{each.name}": each.name for each in written(cls)} if cls else {}
+            if cls and option in options:
+                inside = ", ".join(
+                    f"{options[name]}={value}" for name, value in values.items() if name in options
+                )
+                form = f"--mechanism '{shown_name(cls)}({inside})'"
+                return f"{option} is a parameter of a mechanism now; use {form}"
+        return None
+
+
+def _values_of(arguments: list[str]) -> dict[str, str]:
+    """Return each long option with its value, or with ``VALUE`` if none can be shown."""
+    found = {}
+    for at, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if not option.startswith("--"):
+            continue
+        follows = value if equals else next(iter(arguments[at + 1 : at + 2]), "")
+        found[option] = follows if re.fullmatch(r"[\w.+/][\w.+/-]*(\(.*)?", follows) else "VALUE"
+    return found

@@ -1,8 +1,7 @@
-"""Option types and options that several commands share."""
+"""Options that several commands share, and the values that are made of them."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,14 +9,22 @@ from typing import Any, TypeVar
 
 import click
 
-import dpsel
+from dpsel.cli._types import ByteSize, Counts, HexKey
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
+INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
+
+#: The most words of an n-gram; the core has the same limit.
+LONGEST_NGRAM = 8
 
 
 class Named:
     """A path as it was given: only a path can stand there, so errors may quote it."""
 
     def __init__(self, path: str) -> None:
-        """Keep the path, to the letter: ``./-`` is a file and ``-`` is the standard input."""
+        """Keep the path unchanged: ``./-`` is a file and ``-`` is the standard input."""
         self._path = path
 
     def __fspath__(self) -> str:
@@ -30,134 +37,23 @@ def inputs_from(paths: Sequence[str], file_format: str | None) -> list[Named]:
     if "-" in paths and file_format is None:
         message = "- is standard input, which has no name to tell the format; pass --format"
         raise click.UsageError(message)
+    remote = next((path for path in paths if _is_remote(path)), None)
+    if remote is not None:
+        scheme = remote.partition("://")[0]
+        message = (
+            f"{scheme}:// paths are not read: dpsel reads local files only; download the file first, "
+            "or pipe it in: curl -s URL | dpsel select - --format csv ..."
+        )
+        raise click.UsageError(message)
     return [Named(path) for path in paths]
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", re.IGNORECASE)
-_KEY_BYTES = 32
-
-
-class ByteSize(click.ParamType[int]):
-    """A number of bytes: ``4GiB``, ``500MB``, ``1073741824``."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse the text."""
-        if isinstance(value, int):
-            return value
-        match = _SIZE.fullmatch(value.strip())
-        scale = (_UNITS | _BINARY).get(match[2].lower()) if match else None
-        size = int(float(match[1]) * scale) if match and scale else 0
-        if size < 1:
-            self.fail(f"{value!r} is not a size such as 4GiB or 500MB", param, ctx)
-        return size
-
-
-class Counts(click.ParamType[tuple[int, ...]]):
-    """Whole numbers above 0, separated by commas: ``1,10,100``."""
-
-    name = "n,n,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Parse the text."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            numbers = tuple(int(part) for part in value.split(","))
-        except ValueError:
-            numbers = (0,)
-        if min(numbers) < 1:
-            self.fail(f"{value!r} is not a list of whole numbers above 0 such as 1,10,100", param, ctx)
-        return numbers
-
-
-class Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers separated by commas: ``0.5,1,2``. Their range is checked where they are used."""
-
-    name = "x,x,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """Parse the text."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers such as 0.5,1,2", param, ctx)
-
-
-class HexKey(click.ParamType[bytes]):
-    """A 256-bit key as 64 hexadecimal digits."""
-
-    name = "hex"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        """Parse the text."""
-        if isinstance(value, bytes):
-            return value
-        try:
-            key = bytes.fromhex(value)
-        except ValueError:
-            key = b""
-        if len(key) != _KEY_BYTES:
-            self.fail("a test key is 64 hexadecimal digits", param, ctx)
-        return key
-
-
-class Frequencies(dict[str, float]):
-    """Public frequencies, and the file that they were read from."""
-
-    path: str
-
-
-class FrequencyTable(click.ParamType[Frequencies]):
-    """A CSV file of public frequencies: a header line, then item and number in each row."""
-
-    name = "file"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Frequencies:
-        """Read the file."""
-        if isinstance(value, Frequencies):
-            return value
-        try:
-            with Path(value).open(encoding="utf-8-sig", newline="") as file:
-                rows = csv.reader(file)
-                header = next(rows, [])
-                pairs = [(item, float(number)) for item, number in rows]
-        except OSError as error:
-            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
-        except (ValueError, csv.Error):
-            self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
-        if any(_is_number(name) for name in header[1:]):
-            self.fail(
-                f"{value} has a number in line 1, which must be a header such as item,count", param, ctx
-            )
-        table = Frequencies(pairs)
-        if len(table) < len(pairs):
-            self.fail(f"{value} has an item more than once; keep one line for each", param, ctx)
-        table.path = value
-        return table
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _is_remote(path: str) -> bool:
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", path) is not None and not Path(path).exists()
 
 
 def column_options(command: F) -> F:
-    """Add ``--user`` and ``--item``, which may be repeated and arrives as ``items``."""
+    """Add ``--user``, and ``--item``, which may be repeated; see :func:`columns_from`."""
     user = click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
     item = click.option(
         "--item",
@@ -170,32 +66,77 @@ def column_options(command: F) -> F:
     return user(item(command))
 
 
-def privacy_options(command: F) -> F:
-    """Add ``--epsilon``, ``--rho`` and ``--delta``; see :func:`privacy_from`."""
-    options = (
-        click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP."),
-        click.option("--rho", type=float, metavar="R", help="zCDP cost, in place of --epsilon."),
-        click.option("--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."),
+def columns_from(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns as keyword arguments."""
+    items: tuple[str, ...] = options["items"]
+    return {"user": options["user"], "item": items[0] if len(items) == 1 else list(items)}
+
+
+format_option = click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(INPUT_FORMATS),
+    help="Format of PATHS, if their names do not tell it; - needs it.",
+)
+
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Use at most N threads.  [default: one for each core]",
+)
+
+ngrams_option = click.option(
+    "--ngrams",
+    type=Counts(),
+    metavar="MIN[,MAX]",
+    help=f"The item column is text; the items are its n-grams of MIN to MAX words, at most {LONGEST_NGRAM}.",
+)
+
+
+def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
+    """Return (fewest, most) words: ``2`` is pairs only, ``1,2`` single words and pairs."""
+    if lengths is None:
+        return None
+    if len(lengths) > 2 or not lengths[0] <= lengths[-1] <= LONGEST_NGRAM:  # noqa: PLR2004 - a pair
+        message = f"--ngrams takes MIN or MIN,MAX with 1 <= MIN <= MAX <= {LONGEST_NGRAM}, such as 1 or 1,2"
+        raise click.UsageError(message)
+    return lengths[0], lengths[-1]
+
+
+def running_options(command: F) -> F:
+    """Add what every command that releases items has: how it reads, how it runs, and a key for tests."""
+    memory = click.option(
+        "--memory-limit", type=ByteSize(), metavar="SIZE", help="Stop with an error above SIZE, such as 4GiB."
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    key = click.option(
+        "--insecure-test-key", type=HexKey(), help="Fixed release key: reproducible, NOT PRIVATE. Tests only."
+    )
+    return format_option(threads_option(memory(key(command))))
 
 
-def privacy_from(
-    epsilon: float | None, rho: float | None, delta: float | None
-) -> dpsel.ApproxDP | dpsel.ZCDP:
-    """Make the privacy parameters of ``--epsilon``, ``--rho`` and ``--delta``; there are no defaults."""
-    if (epsilon is None) == (rho is None):
-        message = "give either --epsilon or --rho: how much privacy to spend is your decision"
+def running_from(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of :func:`running_options` as keyword arguments."""
+    return {name: options[name] for name in ("file_format", "threads", "memory_limit", "insecure_test_key")}
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+plot_option = click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Draw the curves ({', '.join(PLOT_EXTENSIONS)}).",
+)
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a plot whose name does not tell a format that can be drawn."""
+    if plot and plot.suffix not in PLOT_EXTENSIONS:
+        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
         raise click.UsageError(message)
-    if delta is None:
-        message = (
-            "--delta is needed: it bounds the chance that an item of one single user is released; "
-            "choose it far below 1 / number of users"
-        )
-        raise click.UsageError(message)
-    if epsilon is not None:
-        return dpsel.ApproxDP(epsilon=epsilon, delta=delta)
-    assert rho is not None  # noqa: S101 - exactly one is given, checked above
-    return dpsel.ZCDP(rho=rho, delta=delta)
+
+
+def print_result(found: Any, *, as_json: bool) -> None:
+    """Print a plan or a comparison, as a table for a person or as JSON."""
+    click.echo(found.to_json() if as_json else str(found))

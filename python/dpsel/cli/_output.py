@@ -81,13 +81,6 @@ def print_file(extension: str, write: Callable[[Path], object]) -> None:
         sys.stdout.flush()
 
 
-def refuse_report_on_stdout(report: Path | None) -> None:
-    """Refuse ``--report -``: the items may go to standard output, and nobody wants a file called ``-``."""
-    if report is not None and str(report) == STDOUT:
-        message = "--report needs the name of a file, got -; standard output is for the items"
-        raise click.UsageError(message)
-
-
 def refuse_same_file(
     targets: Mapping[str, str | os.PathLike[str] | None],
     inputs: Iterable[str],

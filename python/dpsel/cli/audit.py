@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpsel
+from dpsel.cli._budgets import Privacy, privacy_of
 from dpsel.cli._exit import ExitCode
-from dpsel.cli._output import Staged
+from dpsel.cli._mechanisms import Chosen, MechanismType, shown_name, spellings
+from dpsel.cli._output import STDOUT, Staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,29 +22,52 @@ _EPILOG = """\
 \b
 Examples:
   dpsel audit
-  dpsel audit sips policy-gaussian --thorough --report audit.json
+  dpsel audit sips 'policy-gaussian(passes=2)' --thorough --report audit.json
   dpsel audit --callable mylibrary.keys:select --epsilon 1 --delta 0.02 \\
       --max-items-per-user 3
 
-What the table says: the claimed epsilon and delta, and beside each what was shown to be needed at least.
-Exact laws are computed from the thresholds, curves and rates that releases use; samples give lower bounds
-that are false with a chance of one in a million, for the whole report. A claim that stands is not proved
-by that. Without MECHANISM everything that ships is audited, and a published calibration that is known to
-be wrong, as a control.
+How to read the table: it has the claimed epsilon and delta, and beside each the least value that the audit
+showed to be needed. Exact laws are computed from the thresholds, curves and rates that releases use. Samples
+give lower bounds; the probability that any of them in a report is wrong is one in a million. An audit can
+refute a claim, but not prove it. Without MECHANISM everything that ships is audited, and as a control a
+published calibration that is known to be wrong.
+
+A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
+'sips(rounds=5)'. `dpsel mechanisms` lists them.
 
 A --callable takes a list of (user, item) pairs of whole numbers and returns the released items. Modules
 are also looked for in the current directory. Claim a large delta: samples cannot see a small one.
 """
 
 
+class _Subject(MechanismType):
+    """A mechanism with parameters, or a name, which may stand for several ways to release."""
+
+    def __init__(self) -> None:
+        """Accept all mechanisms that there are."""
+        super().__init__("selection", "top-k", auto=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a name as the audit spells it, or a mechanism."""
+        if not isinstance(value, str) or "(" in value or ")" in value:
+            return super().convert(value, param, ctx)
+        if cls := spellings(self.named).get(value):
+            return shown_name(cls)
+        if value.removesuffix("-curve").removesuffix("-published") in self.named:
+            return value
+        return super().convert(value, param, ctx)
+
+
 @click.command("audit", epilog=_EPILOG, short_help="Try to refute what mechanisms claim.")
-@click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...")
+@click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...", type=_Subject())
 @click.option(
-    "--quick/--thorough", default=True, help="About a minute for everything, or many.  [default: quick]"
+    "--quick/--thorough", default=True, help="One minute for everything, or many.  [default: quick]"
 )
-@click.option("--epsilon", type=float, metavar="E", help="The claim.  [default: one that fits]")
-@click.option("--delta", type=float, metavar="D", help="The claim; without it, pure differential privacy.")
-@click.option("--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="The limit per user.")
+@click.option("--epsilon", type=float, metavar="E", help="The claimed epsilon.  [default: one that fits]")
+@click.option("--delta", type=float, metavar="D", help="The claimed delta; without it the claim is pure.")
+@click.option(
+    "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
+)
 @click.option(
     "--callable",
     "target",
@@ -55,9 +80,14 @@ are also looked for in the current directory. Claim a large delta: samples canno
     metavar="N",
     help="With --callable: disjoint copies of the tables in one call.  [default: 1]",
 )
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the findings as JSON.")
-def command(mechanisms: tuple[str, ...], report: Path | None, *, quick: bool, **options: Any) -> int:
-    """Try to refute what MECHANISMs claim, on neighbouring tables made for it; needs no data.
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="The findings as JSON; with - to standard output, and the table to standard error.",
+)
+def command(mechanisms: tuple[Chosen | str, ...], report: Path | None, *, quick: bool, **options: Any) -> int:
+    """Try to refute what MECHANISMs claim, on neighbouring tables made for this; needs no data.
 
     Exits with 4 if a claim is refuted.
     """
@@ -65,18 +95,20 @@ def command(mechanisms: tuple[str, ...], report: Path | None, *, quick: bool, **
         "privacy": _privacy(options["epsilon"], options["delta"]),
         "effort": "quick" if quick else "thorough",
     }
+    subjects = [each.made() if isinstance(each, Chosen) else each for each in mechanisms]
+    is_printed = report is not None and str(report) == STDOUT
     with Staged() as staged:
-        place = staged.add(report) if report else None
-        found = _run(mechanisms, arguments, options)
+        place = staged.add(report) if report and not is_printed else None
+        found = _run(subjects, arguments, options)
         if place:
             found.save(place)
-    click.echo(str(found))
+    if is_printed:
+        click.echo(found.to_json())
+    click.echo(str(found), err=is_printed)
     return ExitCode.OK if found.ok else ExitCode.CHECK_FAILED
 
 
-def _run(
-    mechanisms: tuple[str, ...], arguments: dict[str, Any], options: dict[str, Any]
-) -> dpsel.AuditReport:
+def _run(mechanisms: list[Any], arguments: dict[str, Any], options: dict[str, Any]) -> dpsel.AuditReport:
     limit, target, copies = options["max_items_per_user"], options["target"], options["copies"]
     if target is None:
         if copies is not None:
@@ -95,20 +127,20 @@ def _run(
     )
 
 
-def _privacy(epsilon: float | None, delta: float | None) -> dpsel.ApproxDP | dpsel.PureDP | None:
-    if epsilon is None:
-        if delta is not None:
-            message = "--delta needs --epsilon"
-            raise click.UsageError(message)
+def _privacy(epsilon: float | None, delta: float | None) -> Privacy | None:
+    if epsilon is None and delta is None:
         return None
-    return dpsel.PureDP(epsilon=epsilon) if delta is None else dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    if epsilon is None:
+        message = "--delta needs --epsilon"
+        raise click.UsageError(message)
+    return privacy_of(epsilon, None, delta)
 
 
 def _function(target: str) -> Callable[[list[tuple[int, int]]], Any]:
     """Import ``module:function``."""
     module, _, name = target.partition(":")
     if not module or not name:
-        message = f"--callable wants MODULE:FUNCTION, got {target}"
+        message = f"--callable must be MODULE:FUNCTION, got {target}"
         raise click.UsageError(message)
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -121,7 +153,7 @@ def _function(target: str) -> Callable[[list[tuple[int, int]]], Any]:
     finally:
         sys.path.pop(0)
     if not callable(function):
-        message = f"{target} is no function"
+        message = f"{target} is not a function"
         raise click.UsageError(message)
     return function  # type: ignore[no-any-return]
 

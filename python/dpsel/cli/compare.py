@@ -8,11 +8,23 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli import _mechanisms
-from dpsel.cli._options import Counts, Named, Numbers, column_options, privacy_from
+from dpsel.cli._budgets import privacy_from
+from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
+from dpsel.cli._options import (
+    check_plot,
+    column_options,
+    columns_from,
+    format_option,
+    inputs_from,
+    json_option,
+    ngrams_from,
+    ngrams_option,
+    plot_option,
+    print_result,
+    threads_option,
+)
 from dpsel.cli._output import Staged, refuse_same_file
-from dpsel.cli.plan import PLOT_EXTENSIONS
-from dpsel.cli.select import INPUT_FORMATS, ngrams_from
+from dpsel.cli._types import Counts, Numbers
 
 _HELP = """\
 Run mechanisms over a grid of budgets and limits on PATHS, which must be PUBLIC OR SYNTHETIC data, and show
@@ -30,12 +42,18 @@ Examples:
       --epsilon 0.5,1,2,4 --delta 1e-6 --max-items-per-user 10,100
   dpsel compare reviews.parquet --user user --item word --public-data \\
       --epsilon 1.765 --delta 4.96e-5 --max-items-per-user 100 \\
-      --mechanism weighted-gaussian --mechanism sips --repeats 3 --seed 1 \\
+      --mechanism weighted-gaussian --mechanism 'sips(rounds=2)' --repeats 3 --seed 1 \\
       -o table.csv --plot curves.png
 """
 
 
-@click.command("compare", help=_HELP, epilog=_EPILOG, short_help="Mechanisms side by side, on public data.")
+@click.command(
+    "compare",
+    cls=MechanismCommand,
+    help=_HELP,
+    epilog=_EPILOG,
+    short_help="Mechanisms side by side, on public data.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @column_options
 @click.option("--public-data", is_flag=True, help="You say that the data is public or synthetic.  [required]")
@@ -43,30 +61,18 @@ Examples:
 @click.option("--rho", type=Numbers(), help="One or several budgets of zCDP, in place of --epsilon.")
 @click.option("--delta", type=float, metavar="D", help="As for `dpsel select`.")
 @click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits.")
-@click.option(
-    "--mechanism",
-    "mechanisms",
-    multiple=True,
-    type=click.Choice((_mechanisms.AUTO, *_mechanisms.NAMES)),
-    help="Repeat it to compare several.  [default: all]",
-)
+@mechanism_option("selection", several=True, usual="all of them")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each.")
 @click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
-@click.option(
-    "--ngrams", type=Counts(), metavar="MIN[,MAX]", help="The item column is text: its n-grams are items."
-)
-@click.option(
-    "--format", "file_format", type=click.Choice(INPUT_FORMATS), help="Format of PATHS, if not by name."
-)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="At most N threads; default all.")
+@ngrams_option
+@format_option
+@threads_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Every run to FILE, as CSV."
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg, .pdf)."
-)
+@plot_option
 @click.option("--fraction", is_flag=True, help="Draw fractions of the upper bound instead of items.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 def command(
     paths: tuple[str, ...],
     output: Path | None,
@@ -77,37 +83,33 @@ def command(
     **options: Any,
 ) -> None:
     """Run ``dpsel compare``."""
-    if plot and plot.suffix not in PLOT_EXTENSIONS:
-        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
-        raise click.UsageError(message)
+    check_plot(plot)
     if fraction and not plot:
         message = "--fraction is for --plot; the table has fractions anyway"
         raise click.UsageError(message)
     refuse_same_file({"--output": output, "--plot": plot}, paths)
-    arguments = _arguments(options)
+    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     with Staged() as staged:
         table_path = staged.add(output) if output else None
         plot_path = staged.add(plot) if plot else None
-        compared = dpsel.compare([Named(path) for path in paths], **arguments)
+        compared = dpsel.compare(inputs, **arguments)
         if table_path:
             compared.write_csv(table_path)
         if plot_path:
             compared.plot(plot_path, fraction=fraction)
-    click.echo(compared.to_json() if as_json else str(compared))
+    print_result(compared, as_json=as_json)
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Turn the options into the keyword arguments of ``dpsel.compare``."""
-    items: tuple[str, ...] = options["items"]
     epsilons, rhos, delta = options["epsilon"], options["rho"], options["delta"]
     budgets = [privacy_from(epsilon, None, delta) for epsilon in epsilons or ()]
     budgets += [privacy_from(None, rho, delta) for rho in rhos or ()]
     return {
-        "user": options["user"],
-        "item": items[0] if len(items) == 1 else list(items),
+        **columns_from(options),
         "privacy": budgets or privacy_from(None, None, delta),
         "max_items_per_user": list(options["max_items_per_user"]),
-        "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in options["mechanisms"]] or None,
+        "mechanisms": [each.made() for each in options["mechanisms"]] or None,
         "public_data": options["public_data"],
         "ngrams": ngrams_from(options["ngrams"]),
         **{name: options[name] for name in ("repeats", "seed", "file_format", "threads")},

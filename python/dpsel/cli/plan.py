@@ -1,48 +1,50 @@
-"""``dpsel plan``: thresholds and keep probabilities, without any data."""
+"""``dpsel plan``: thresholds and release probabilities, without any data."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import dpsel
-from dpsel.cli import _mechanisms
-from dpsel.cli._options import Counts, privacy_from, privacy_options
+from dpsel.cli._budgets import privacy_from, privacy_options
+from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
+from dpsel.cli._options import check_plot, json_option, plot_option, print_result
 from dpsel.cli._output import Staged
+from dpsel.cli._types import Counts
 
-PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EPILOG = """\
 \b
 Examples:
   dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 1,10,100
   dpsel plan --rho 0.1 --delta 1e-6 --max-items-per-user 50,500 \\
-      --mechanism weighted-gaussian --mechanism sips --users 20,50,100
+      --mechanism weighted-gaussian --mechanism 'sips(rounds=2)' --users 20,50,100
   dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 10 --plot keep.png
 
-How to read it: an item is released with the given probability if that many users hold it, each of them
-with as many items as --items-per-user says (as the limit, if it is not given: the worst case).
+How to read it: "users for 95%" is the number of users that an item needs to be released with a probability
+of 95%, if each of these users has as many items as --items-per-user says. Without that option each has as
+many as the limit allows, which is the worst case.
 """
 
 
-@click.command("plan", epilog=_EPILOG, short_help="Thresholds and keep probabilities, without data.")
+@click.command(
+    "plan",
+    cls=MechanismCommand,
+    epilog=_EPILOG,
+    short_help="Thresholds and release probabilities, without data.",
+)
 @privacy_options
 @click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits to compare.")
-@click.option(
-    "--mechanism",
-    "mechanisms",
-    multiple=True,
-    type=click.Choice((_mechanisms.AUTO, *_mechanisms.NAMES)),
-    help="Repeat it to compare several.  [default: auto]",
-)
+@mechanism_option("selection", several=True)
 @click.option(
     "--users",
     type=Counts(),
     default="10,100,1000",
     show_default=True,
-    help="Show the keep probability for these numbers of users.",
+    help="Show the release probability of items with these numbers of users.",
 )
 @click.option(
     "--items-per-user",
@@ -51,40 +53,29 @@ with as many items as --items-per-user says (as the limit, if it is not given: t
     help="Items of each user who holds the item.  [default: the limit]",
 )
 @click.option(
-    "--with-weights", is_flag=True, help="Plan releases with noisy weights: auto may choose another."
+    "--with-weights",
+    is_flag=True,
+    help="Plan releases with noisy weights, for which auto may choose another mechanism.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves (.png, .svg, .pdf)."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(
-    epsilon: float | None,
-    rho: float | None,
-    delta: float | None,
-    mechanisms: tuple[str, ...],
-    plot: Path | None,
-    *,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Show what a budget buys before spending it: threshold, and how many users make an item visible.
+@plot_option
+@json_option
+def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
+    """Show the threshold of a budget, and the number of users that an item needs to be released.
 
     Reads no data, so it costs no privacy.
     """
-    arguments: dict[str, Any] = {
-        "privacy": privacy_from(epsilon, rho, delta),
-        "max_items_per_user": list(options["max_items_per_user"]),
-        "users": list(options["users"]),
-        "with_weights": options["with_weights"],
-        "mechanisms": [_mechanisms.mechanism_from(name, {}) for name in mechanisms or (_mechanisms.AUTO,)],
-    }
-    if options["items_per_user"]:
-        arguments["items_per_user"] = options["items_per_user"]
-    if plot and plot.suffix not in PLOT_EXTENSIONS:
-        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
-        raise click.UsageError(message)
-    planned = dpsel.plan(**arguments)
+    privacy = privacy_from(options["epsilon"], options["rho"], options["delta"])
+    mechanisms = [each.made() for each in options["mechanisms"]]
+    check_plot(plot)
+    planned = dpsel.plan(
+        privacy=privacy,
+        max_items_per_user=list(options["max_items_per_user"]),
+        mechanisms=mechanisms or None,
+        items_per_user=options["items_per_user"],
+        users=list(options["users"]),
+        with_weights=options["with_weights"],
+    )
     with Staged() as staged:
         if plot:
             planned.plot(staged.add(plot))
-    click.echo(planned.to_json() if as_json else str(planned))
+    print_result(planned, as_json=as_json)

@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import Counts, privacy_options
-from dpsel.cli.top_k import AUTO, BY_NAME, counts_of, counts_options, privacy_of
+from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_options
+from dpsel.cli._mechanisms import AUTO, MechanismCommand, mechanism_option
+from dpsel.cli._options import json_option, print_result
+from dpsel.cli._types import Counts
 
 _EPILOG = """\
 \b
@@ -17,71 +19,55 @@ Examples:
   dpsel plan-top-k --epsilon 1 --delta 1e-6 --k 100 --items 100000 \\
       --mechanism joint --mechanism gumbel-peel
 
-How to read it: with the given probability no item returned falls short of the true one at its place by more
-users than the loss.
+How to read it: with the given probability, each returned item has at most that many users fewer than the
+true item at its place. That number is the loss.
 """
 
 
-@click.command("plan-top-k", epilog=_EPILOG, short_help="Bounds of the loss of a top-k, without data.")
+@click.command(
+    "plan-top-k",
+    cls=MechanismCommand,
+    epilog=_EPILOG,
+    short_help="Bounds of the loss of a top-k, without data.",
+)
 @privacy_options
 @click.option("--k", required=True, type=Counts(), help="One or several numbers of items to compare.")
 @click.option("--items", required=True, type=click.IntRange(min=1), metavar="N", help="Items in the domain.")
+@mechanism_option("top-k", several=True)
+@click.option("--unordered", is_flag=True, help="Let auto choose a mechanism for a set without an order.")
 @click.option(
-    "--mechanism",
-    "mechanisms",
-    multiple=True,
-    type=click.Choice((AUTO, *BY_NAME)),
-    help="Repeat it to compare several.  [default: auto]",
+    "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
 )
-@click.option("--unordered", is_flag=True, help="For auto: a set without an order.")
-@click.option("--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Limit per user.")
 @click.option(
     "--neighbours",
     type=click.Choice(("add-remove", "swap", "any")),
     default="add-remove",
     show_default=True,
-    help="Add or remove a user, replace one, or (for counts) any change of each.",
+    help="Add or remove a user, swap one for another, or (for counts) change each count in any direction.",
 )
 @click.option(
     "--sensitivity",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="For counts: the most by which a user changes one.  [default: 1]",
+    help="For counts: the most by which one user changes a count.  [default: 1]",
 )
 @counts_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(  # noqa: PLR0913 - one per option
-    epsilon: float | None,
-    rho: float | None,
-    delta: float | None,
-    mechanisms: tuple[str, ...],
-    *,
-    k: tuple[int, ...],
-    items: int,
-    unordered: bool,
-    max_items_per_user: int | None,
-    neighbours: str,
-    sensitivity: int,
-    counts_epsilon: float | None,
-    counts_rho: float | None,
-    counts_delta: float | None,
-    as_json: bool,
-) -> None:
-    """Show what a budget buys for the items that most users hold.
+@json_option
+def command(*, as_json: bool, **options: Any) -> None:
+    """Show how far a top-k may fall short of the true one for a budget.
 
     Reads no data, so it costs no privacy.
     """
-    chosen: list[Any] = [AUTO if name == AUTO else BY_NAME[name]() for name in mechanisms or (AUTO,)]
     planned = dpsel.plan_top_k(
-        privacy=privacy_of(epsilon, rho, delta),
-        k=list(k),
-        items=items,
-        mechanisms=chosen,
-        ordered=not unordered,
-        max_items_per_user=max_items_per_user,
-        neighbours=neighbours.replace("-", "_"),  # type: ignore[arg-type]
-        sensitivity=sensitivity,
-        counts=counts_of(counts_epsilon, counts_rho, counts_delta),
+        privacy=privacy_of(options["epsilon"], options["rho"], options["delta"]),
+        k=list(options["k"]),
+        items=options["items"],
+        mechanisms=[each.made() for each in options["mechanisms"]] or AUTO,
+        ordered=not options["unordered"],
+        max_items_per_user=options["max_items_per_user"],
+        neighbours=options["neighbours"].replace("-", "_"),
+        sensitivity=options["sensitivity"],
+        counts=counts_from(options),
     )
-    click.echo(planned.to_json() if as_json else str(planned))
+    print_result(planned, as_json=as_json)

@@ -1,0 +1,82 @@
+"""Options that make privacy parameters: how much a call may spend, and on what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import click
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Privacy: TypeAlias = dpsel.PureDP | dpsel.ApproxDP | dpsel.ZCDP
+
+
+def privacy_options(command: F) -> F:
+    """Add ``--epsilon``, ``--rho`` and ``--delta``; see :func:`privacy_from` and :func:`privacy_of`."""
+    epsilon = click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP.")
+    rho = click.option("--rho", type=float, metavar="R", help="Privacy loss of zCDP, instead of --epsilon.")
+    delta = click.option(
+        "--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."
+    )
+    return epsilon(rho(delta(command)))
+
+
+def counts_options(command: F) -> F:
+    """Add ``--counts-epsilon``, ``--counts-rho`` and ``--counts-delta``; see :func:`counts_from`."""
+    epsilon = click.option(
+        "--counts-epsilon",
+        type=float,
+        metavar="E",
+        help="Publish noisy counts; their budget is added to that of the items.",
+    )
+    rho = click.option(
+        "--counts-rho", type=float, metavar="R", help="The same under zCDP, with Gaussian noise."
+    )
+    delta = click.option(
+        "--counts-delta", type=float, metavar="D", help="The delta of --counts-epsilon or --counts-rho."
+    )
+    return epsilon(rho(delta(command)))
+
+
+def privacy_from(epsilon: float | None, rho: float | None, delta: float | None) -> Privacy:
+    """Make the privacy parameters of a call that needs a delta; there are no defaults."""
+    if delta is None and (epsilon is None) != (rho is None):
+        message = (
+            "--delta is needed: it bounds the probability that an item of one single user is released; "
+            "choose it far below 1 / number of users"
+        )
+        raise click.UsageError(message)
+    return privacy_of(epsilon, rho, delta)
+
+
+def privacy_of(
+    epsilon: float | None, rho: float | None, delta: float | None, *, prefix: str = "--"
+) -> Privacy:
+    """Make the privacy parameters of a call; without a delta the guarantee is pure."""
+    if (epsilon is None) == (rho is None):
+        message = f"give either {prefix}epsilon or {prefix}rho: how much privacy to spend is your decision"
+        raise click.UsageError(message)
+    if rho is not None:
+        if delta is None:
+            message = f"{prefix}rho needs {prefix}delta; 1e-30 is small enough to be ignored"
+            raise click.UsageError(message)
+        return dpsel.ZCDP(rho=rho, delta=delta)
+    assert epsilon is not None  # noqa: S101 - exactly one is given, checked above
+    return dpsel.PureDP(epsilon=epsilon) if delta is None else dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+
+
+def counts_from(options: dict[str, Any]) -> Privacy | None:
+    """Make the budget of published counts, if any counts are to be published."""
+    budget = [options[f"counts_{name}"] for name in ("epsilon", "rho", "delta")]
+    if budget == [None, None, None]:
+        return None
+    try:
+        return privacy_of(*budget, prefix="--counts-")
+    except InvalidParameterError as error:
+        # The message names the parameter of the class, which is used for items as well.
+        message = re.sub(r"^(epsilon|rho|delta)(?= must )", r"--counts-\1", str(error))
+        raise click.UsageError(message) from None

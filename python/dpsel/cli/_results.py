@@ -1,0 +1,101 @@
+"""What ``select`` and ``top-k`` do with a release: items and report into files or to standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import dpsel
+from dpsel.cli import _progress
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+
+if TYPE_CHECKING:
+    import os
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+STDOUT_FORMATS = ("csv", "ndjson")
+
+_PACKED = tuple(f"{text}{packed}" for text in (".csv", ".ndjson", ".jsonl") for packed in (".gz", ".zst"))
+#: Ends of the names of files that can be written.
+EXTENSIONS = (*dpsel.release.EXTENSIONS, *_PACKED)
+
+
+def result_options(command: F) -> F:
+    """Add where the items and the report go, and what is shown on the way; see :func:`publish`."""
+    options = (
+        click.option(
+            "-o",
+            "--output",
+            default=STDOUT,
+            metavar="FILE",
+            help="Items to FILE, format by extension; - is standard output.  [default: -]",
+        ),
+        click.option(
+            "--output-format",
+            type=click.Choice(STDOUT_FORMATS),
+            help="Format on standard output.  [default: csv]",
+        ),
+        click.option(
+            "--report", type=click.Path(path_type=Path), metavar="FILE", help="What was enforced, as JSON."
+        ),
+        click.option("--progress", is_flag=True, help="Draw the progress bar even if not on a terminal."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress bar and no summary."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class Results:
+    """Where the results of a command go. Making it refuses what could not be written."""
+
+    def __init__(
+        self,
+        options: dict[str, Any],
+        paths: Iterable[str],
+        tables: Mapping[str, str | os.PathLike[str] | None],
+    ) -> None:
+        """Check the options; ``tables`` has the file of each option that names a public one."""
+        self._target = _target(options["output"], options["output_format"])
+        self._format = options["output_format"] or STDOUT_FORMATS[0]
+        self._report: Path | None = options["report"]
+        if self._report is not None and str(self._report) == STDOUT:
+            message = "--report needs the name of a file, got -; standard output is for the items"
+            raise click.UsageError(message)
+        refuse_same_file({"--output": self._target, "--report": self._report}, paths, tables)
+        self._quiet: bool = options["quiet"]
+        self._shown = _progress.wanted(progress=options["progress"], quiet=self._quiet)
+
+    def publish(self, release: Callable[[_progress.Update | None], Any]) -> None:
+        """Make the release and write it: items and report appear together or not at all."""
+        with Staged() as staged:
+            items_path = staged.add(self._target) if self._target else None
+            report_path = staged.add(self._report) if self._report else None
+            with _progress.bar(shown=self._shown) as update:
+                made = release(update)
+                if report_path:
+                    made.report.save(report_path)
+                if items_path:
+                    made.to_table().write(items_path)
+            if not items_path:
+                print_file(self._format, made.to_table().write)
+        if not self._quiet:
+            click.echo(str(made), err=True)
+
+
+def _target(output: str, output_format: str | None) -> Path | None:
+    """Return the file to write, or ``None`` for standard output; refuse what could not be written."""
+    if output == STDOUT:
+        return None
+    if output_format is not None:
+        message = "--output-format is for standard output; with -o the extension of the file says the format"
+        raise click.UsageError(message)
+    target = Path(output)
+    if not target.name.lower().endswith(EXTENSIONS):
+        message = f"-o needs a file name that ends in one of {', '.join(EXTENSIONS)}, got {output}"
+        raise click.UsageError(message)
+    return target

@@ -1,0 +1,130 @@
+"""Types of option values: sizes, lists of numbers, keys and public tables."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", re.IGNORECASE)
+_KEY_BYTES = 32
+
+
+class ByteSize(click.ParamType[int]):
+    """A number of bytes: ``4GiB``, ``500MB``, ``1073741824``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the text."""
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(value.strip())
+        scale = (_UNITS | _BINARY).get(match[2].lower()) if match else None
+        size = int(float(match[1]) * scale) if match and scale else 0
+        if size < 1:
+            self.fail(f"{value!r} is not a size such as 4GiB or 500MB", param, ctx)
+        return size
+
+
+class Counts(click.ParamType[tuple[int, ...]]):
+    """Whole numbers above 0, separated by commas: ``1,10,100``."""
+
+    name = "n,n,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Parse the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            numbers = (0,)
+        if min(numbers) < 1:
+            self.fail(f"{value!r} is not a list of whole numbers above 0 such as 1,10,100", param, ctx)
+        return numbers
+
+
+class Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers separated by commas: ``0.5,1,2``. Their range is checked where they are used."""
+
+    name = "x,x,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Parse the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers such as 0.5,1,2", param, ctx)
+
+
+class HexKey(click.ParamType[bytes]):
+    """A 256-bit key as 64 hexadecimal digits."""
+
+    name = "hex"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """Parse the text."""
+        if isinstance(value, bytes):
+            return value
+        try:
+            key = bytes.fromhex(value)
+        except ValueError:
+            key = b""
+        if len(key) != _KEY_BYTES:
+            self.fail("a test key is 64 hexadecimal digits", param, ctx)
+        return key
+
+
+class Frequencies(dict[str, float]):
+    """Public frequencies, and the file that they were read from."""
+
+    path: str
+
+
+class FrequencyTable(click.ParamType[Frequencies]):
+    """A CSV file of public frequencies: a header line, then item and number in each row."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Frequencies:
+        """Read the file."""
+        if isinstance(value, Frequencies):
+            return value
+        try:
+            with Path(value).open(encoding="utf-8-sig", newline="") as file:
+                rows = csv.reader(file)
+                header = next(rows, [])
+                pairs = [(item, float(number)) for item, number in rows]
+        except OSError as error:
+            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
+        except (ValueError, csv.Error):
+            self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
+        if any(_is_number(name) for name in header[1:]):
+            self.fail(
+                f"{value} has a number in line 1, which must be a header such as item,count", param, ctx
+            )
+        table = Frequencies(pairs)
+        if len(table) < len(pairs):
+            self.fail(f"{value} has an item more than once; keep one line for each", param, ctx)
+        table.path = value
+        return table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
