@@ -18,6 +18,22 @@ def test_a_mechanism_stands(dpsel_run, folder):
     assert {finding["subject"] for finding in findings} == {"one-item"}
 
 
+def test_a_report_on_standard_output_is_json_alone(dpsel_run, folder):
+    run = dpsel_run("audit", "OneItem", "--quick", "--report", "-")
+    assert run.code == 0
+    findings = json.loads(run.out)["findings"]
+    assert {finding["subject"] for finding in findings} == {"one-item"}
+    assert "every claim stands" in run.err
+    assert list(folder.iterdir()) == []
+
+
+def test_parameters_are_audited(dpsel_run):
+    run = dpsel_run("audit", "greedy-frequency(calibration=published)", "--quick")
+    assert run.code == 4
+    assert "greedy-frequency-published" in run.out
+    assert "warning: no guarantee" in run.err
+
+
 def test_a_refuted_claim_has_its_own_exit_code(dpsel_run):
     run = dpsel_run("audit", "greedy-frequency-published", "--quick")
     assert run.code == 4
@@ -43,7 +59,9 @@ def test_the_limit_and_the_budget_are_honoured(dpsel_run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("siphs",), "nothing of that name"),
+        (("siphs",), "did you mean sips?"),
+        (("sips(rounds=x)",), "rounds of sips must be a whole number"),
+        (("auto",), "no mechanism 'auto'"),
         (("--delta", "0.1"), "--delta needs --epsilon"),
         (("--copies", "3"), "--copies belongs to --callable"),
         (("sips", "--callable", "a:b"), "either mechanisms or --callable"),
@@ -52,7 +70,7 @@ def test_the_limit_and_the_budget_are_honoured(dpsel_run):
         (("--callable", "math:sqrt", *CLAIM), "the function to audit raised TypeError; it is called with"),
         (("--callable", "no_such_module:f", *CLAIM), "cannot import"),
         (("--callable", "json:no_such_name", *CLAIM), "cannot import"),
-        (("--callable", "json:__name__", *CLAIM), "is no function"),
+        (("--callable", "json:__name__", *CLAIM), "is not a function"),
     ],
 )
 def test_wrong_use_is_a_usage_error(dpsel_run, arguments, words):

@@ -128,6 +128,12 @@ def test_what_is_no_report_is_a_data_error(dpsel_run, folder, text):
     assert "secret" not in run.error
 
 
+@pytest.mark.parametrize("text", [b"", b"not json", b"\xff"])
+def test_a_file_that_is_not_json_is_said_to_be_none(dpsel_run, folder, text):
+    (folder / "report.json").write_bytes(text)
+    assert "report.json is not JSON" in dpsel_run("check", "report.json").error
+
+
 def test_a_missing_report_is_a_data_error(dpsel_run):
     assert dpsel_run("check", "report.json").code == 3
 

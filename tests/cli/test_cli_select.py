@@ -72,7 +72,7 @@ def test_the_command_and_the_writer_accept_the_same_names(dpsel_run, folder, nam
     assert (dpsel_run(*SELECT, "-o", name).code == 0) == is_known
 
 
-def test_the_longest_ngram_is_that_of_the_library(dpsel_run):
+def test_the_longest_ngram_is_that_of_the_library():
     rows = [(n, "a b") for n in range(9)]
     arguments = {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-6), "max_items_per_user": 2}
     dpsel.select_partitions(rows, ngrams=(1, LONGEST_NGRAM), **arguments)

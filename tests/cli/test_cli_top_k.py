@@ -150,6 +150,32 @@ def test_lines_of_a_domain_end_with_line_feeds_only(dpsel_run, folder) -> None:
         assert [json.loads(line)["item"] for line in run.out.split("\n") if line] == sorted(items)
 
 
+def test_blanks_around_an_item_of_a_domain_are_pointed_out(dpsel_run, folder, sales) -> None:
+    menu = folder / "blanks.txt"
+    menu.write_text("milk\ntea \n\nale\n")
+    run = dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu)))
+    assert run.code == 0
+    assert "line 2 starts or ends with a blank" in run.err
+    assert "'tea" not in run.err
+
+
+def test_a_domain_of_several_columns_says_what_to_do(dpsel_run, folder, sales) -> None:
+    menu = ("--domain", str(folder / "menu.txt"))
+    run = dpsel_run(*arguments(sales, "--item", "other", "--k", "1", "--epsilon", "1", *menu))
+    assert run.code == 2
+    assert "leave --domain out and give --delta" in run.err
+
+
+def test_unordered_is_a_parameter_of_discover(dpsel_run, folder, sales) -> None:
+    report = folder / "report.json"
+    budget = ("--k", "1", "--epsilon", "9", "--delta", "1e-3", "--max-items-per-user", "3")
+    for more in (("--mechanism", "discover", "--unordered"), ("--mechanism", "discover(ordered=false)")):
+        assert dpsel_run(*arguments(sales, *budget, *more, "--report", str(report))).code == 0
+        assert json.loads(report.read_text())["request"]["mechanism"]["ordered"] is False
+    run = dpsel_run(*arguments(sales, *budget, "--mechanism", "discover(ordered=true)", "--unordered"))
+    assert run.code == 2
+
+
 def test_a_domain_that_is_no_text_is_refused(dpsel_run, folder, sales) -> None:
     menu = folder / "odd.txt"
     menu.write_bytes(b"tea\n\xff\xfe\n")

@@ -6,12 +6,12 @@ import re
 import shlex
 from pathlib import Path
 
-import click
 import pytest
 
 from dpsel import mechanisms
 from dpsel.cli._app import COMMANDS
 from dpsel.cli._exit import ExitCode
+from dpsel.cli._mechanisms import every_mechanism
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -81,15 +81,16 @@ def test_the_command_line_page_names_every_command_and_option(command):
 
 def test_the_command_line_page_names_every_mechanism():
     text = (ROOT / "docs/guide/command-line.md").read_text(encoding="utf-8")
-    choices = [
-        parameter.type.choices
-        for command in COMMANDS
-        for parameter in command.params
-        if "--mechanism" in parameter.opts and isinstance(parameter.type, click.Choice)
+    assert len(every_mechanism()) > 20
+    assert {name for name in every_mechanism() if f"`{name}`" not in text} == set()
+
+
+def test_every_mechanism_has_its_page():
+    """`dpsel mechanisms` names it."""
+    missing = [
+        cls for cls in every_mechanism().values() if not (ROOT / f"docs/algorithms/{cls.name}.md").is_file()
     ]
-    named_mechanisms = {name for names in choices for name in names}
-    assert len(named_mechanisms) > 20
-    assert {name for name in named_mechanisms if f"`{name}`" not in text} == set()
+    assert missing == []
 
 
 def test_readme_names_every_mechanism():
