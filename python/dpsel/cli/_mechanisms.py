@@ -140,8 +140,8 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
             CompletionItem(start + text)
             for each in written(cls)
             if each.name not in used
-            for text in _continuations(each)
-            if text.startswith(last.lstrip()) and text != last.lstrip()
+            for text in _continuations(each, last)
+            if text.startswith(last.lstrip())
         ]
 
     def _names(self, incomplete: str) -> list[str]:
@@ -173,9 +173,11 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _continuations(parameter: Parameter) -> list[str]:
-    """Return what completion offers for a parameter: its name, and with that its words."""
-    return [f"{parameter.name}=", *(f"{parameter.name}={word}" for word in parameter.words)]
+def _continuations(parameter: Parameter, last: str) -> list[str]:
+    """Return what completion offers for a parameter: its name, and after the equals sign its words."""
+    if "=" in last:
+        return [f"{parameter.name}={word}" for word in parameter.words]
+    return [f"{parameter.name}="]
 
 
 def mechanism_option(kind: str, *, several: bool = False, usual: str = AUTO) -> Callable[[F], F]:
