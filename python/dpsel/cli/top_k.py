@@ -86,6 +86,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         )
         raise click.UsageError(message)
     privacy = privacy_of(options["epsilon"], options["rho"], options["delta"])
+    counts = counts_from(options)
     if domain is None and isinstance(privacy, dpsel.PureDP):
         message = "without --domain the items are secret, which needs --delta; give --delta or --domain"
         raise click.UsageError(message)
@@ -96,7 +97,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "mechanism": _mechanism(options["mechanism"], unordered=options["unordered"]),
         "domain": None if domain is None else _lines(domain),
         "ordered": not options["unordered"],
-        "counts": counts_from(options),
+        "counts": counts,
         "max_items_per_user": options["max_items_per_user"],
         "neighbours": options["neighbours"].replace("-", "_"),
         **running_from(options),
