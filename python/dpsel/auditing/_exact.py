@@ -35,7 +35,7 @@ Curve: TypeAlias = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The least epsilon and delta of a law over a family of tables; named are those that need that delta."""
+    """The least epsilon and delta of a law over a family of tables, and the tables that need this delta."""
 
     tables: str
     epsilon: float
@@ -43,7 +43,7 @@ class Needed:
 
 
 def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
-    """Return what the worst tables of a family need; ``None`` if the law is not computed.
+    """Return the epsilon and delta of the worst tables of a family; ``None`` if the law is not computed.
 
     A user of k items, t of which nobody else has, is added to n users of its other k - t items.
     """
