@@ -2,7 +2,6 @@
 //!
 //! The theorems and their proofs are in `docs/algorithms/accounting.md`.
 
-pub mod budget;
 pub mod conversion;
 mod cost;
 pub mod gaussian;
@@ -11,7 +10,6 @@ mod params;
 mod search;
 mod slack;
 
-pub use budget::Budget;
 pub use conversion::Conversion;
 pub use cost::{Cost, composed};
 pub use guarantee::Guarantee;

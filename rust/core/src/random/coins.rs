@@ -3,7 +3,7 @@
 use aes::Aes256;
 use aes::cipher::KeyInit;
 
-use super::words::encrypt;
+use super::cipher::encrypt;
 use super::{Digest, Purpose, ReleaseKey, Words};
 use crate::numeric::Bits;
 

@@ -14,8 +14,8 @@ pub use single_round::{calibrate_single_round, single_round_holds};
 
 use crate::accounting::{L0Bound, root};
 use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, laplace_tail, normal_tail};
-use crate::weighting::{UNIT, Weighting};
+use crate::numeric::{Interval, UNIT, laplace_tail, normal_tail};
+use crate::weighting::Weighting;
 use crate::{Error, Result};
 
 /// Thresholds and weights of one round stay below this many units, so that sums with noise fit an `i64`.

@@ -1,11 +1,12 @@
 //! From (epsilon, delta) to curves.
 
+use super::kind::{CurveKind, CurveSpec};
 use super::region::divergence_beside;
-use super::{Curve, CurveKind, CurveSpec};
+use super::words::Curve;
 use crate::accounting::gaussian::approximate_mu;
 use crate::accounting::{L0Bound, minimise};
-use crate::numeric::{div_up, mul_down, sqrt_up, sub_down};
-use crate::weighting::{UNIT, Weighting};
+use crate::numeric::{UNIT, div_up, mul_down, sqrt_up, sub_down};
+use crate::weighting::Weighting;
 use crate::{Error, Result};
 
 /// The most quanta that one unit of weight is divided into for precision alone.
@@ -261,10 +262,10 @@ fn loss(kind: CurveKind, quantum: u64) -> f64 {
     let Ok(curve) = Curve::new(kind, quantum) else { return f64::INFINITY };
     let released = |at: usize| {
         let x = at as f64;
-        curve.words[at] as f64 / 2_f64.powi(128) / (x * (x + 1.0))
+        curve.words()[at] as f64 / 2_f64.powi(128) / (x * (x + 1.0))
     };
-    let inside: f64 = (1..curve.words.len()).map(released).sum();
-    1.0 / (inside + 1.0 / curve.words.len() as f64)
+    let inside: f64 = (1..curve.words().len()).map(released).sum();
+    1.0 / (inside + 1.0 / curve.words().len() as f64)
 }
 
 /// About the weight at which a release becomes likelier than not.

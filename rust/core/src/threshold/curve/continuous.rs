@@ -5,8 +5,8 @@
 //! and a straight line between entries gives back what was reduced. The slope of the lines is bounded for smaller
 //! changes. And the first line is a parabola, because near the weight 0 a small change has to cost its square.
 
+use super::kind::out_of_range;
 use super::l2::L2;
-use super::out_of_range;
 use super::probability::Probability;
 use super::region::{Point, point_for};
 use super::table::Constraint;
@@ -248,7 +248,7 @@ impl Continuous {
 mod tests {
     use super::super::{region, table};
     use super::*;
-    use crate::weighting::UNIT;
+    use crate::numeric::UNIT;
 
     /// Straight lines mix pairs with an entry and with the one after it: both have to keep to one point.
     #[test]
