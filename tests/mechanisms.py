@@ -18,8 +18,8 @@ class Seen(Enum):
 
     #: In each item's noisy weight, in the round that releases it.
     NOISY = auto()
-    #: In each item's evidence: every round adds its share of the weight, rounded down.
-    EVIDENCE = auto()
+    #: In each item's cumulative score: every round adds its share of the weight, rounded down.
+    SCORE = auto()
     #: In the decisions alone: an item is released iff its word of the key is below the curve's entry.
     DECISIONS = auto()
 
@@ -121,7 +121,7 @@ MECHANISMS = [
     Case("sips", dpsel.Sips(rounds=3, ratio=1 / 3), BOTH, l2, Seen.NOISY),
     Case("sips", dpsel.Sips(rounds=1, ratio=0.5), BOTH, l2, Seen.NOISY, "sips-one-round"),
     Case("sips", dpsel.Sips(rounds=4, ratio=1.0), BOTH, l2, Seen.NOISY, "sips-equal-rounds"),
-    Case("steered", dpsel.Steered(rounds=4), BOTH, l2, Seen.EVIDENCE),
+    Case("steered", dpsel.Steered(rounds=4), BOTH, l2, Seen.SCORE),
 ]
 
 #: Without noise: no scale, no threshold, no noisy weights. Curves have a suite of their own besides.

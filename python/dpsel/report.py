@@ -260,7 +260,7 @@ def _reason_holds(report: Report) -> bool:
 def readable(stage: dict[str, Any]) -> dict[str, Any]:
     """Return a round of a calibration in units of weight.
 
-    A round that only gathers evidence has no threshold; the last one has the scale of all the evidence.
+    A scored round before the last has no threshold; the last one has the scale of the noise in a score.
     """
     if "curve" in stage:
         # Without noise there is no scale, and in place of a threshold stands the weight of even odds.
@@ -271,7 +271,7 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
             "threshold": stage["half"] / UNIT,
         }
     publish = stage.get("publish") or {}
-    noise = publish.get("evidence_noise", stage["noise"])
+    noise = publish.get("score_noise", stage["noise"])
     threshold = publish.get("threshold", stage.get("threshold"))
     return {
         "weighting": stage["weighting"],

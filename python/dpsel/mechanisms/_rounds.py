@@ -55,14 +55,14 @@ class Sips:
 
 @dataclass(frozen=True, slots=True)
 class Mad2R:
-    """Look at noisy weights of all items, then run :class:`Mad` on what they leave.
+    """A screening round with noise on all weights, then :class:`Mad` on the items that pass it.
 
-    The first round takes a fifth of the budget and publishes nothing. After it users leave out items without
-    a chance and give less to items that have more than they need; the second round decides by a release
-    curve. What it costs does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
+    The screening round takes a fifth of the budget and releases nothing. After it users leave out abandoned
+    items and give less to items that have more weight than they need; the second round decides by a release
+    curve. The cost does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
     Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
     (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
-    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` looks more often.
+    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` has more rounds.
 
     Args:
         alpha: As for :class:`Mad`, in the second round.
@@ -86,12 +86,12 @@ class Mad2R:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """Look at noisy weights of all items in many rounds and steer every user's weight by them.
+    """Add up noisy weights of all items over many rounds and steer every user's weight by the scores.
 
-    Items without a chance are given up, frequent items get no more weight than they need, and what that
-    frees goes to the items in between. Only the last round publishes. More rounds release more for the same
-    budget and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should
-    be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
+    Items that hardly can reach the threshold are abandoned, and frequent items get no more weight than they
+    need. The weight that this frees goes to the items in between. Only the last round releases. More rounds
+    release more for the same budget and take longer. Users keep the same ``max_items_per_user`` items
+    throughout, so that limit should be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:

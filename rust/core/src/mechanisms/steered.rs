@@ -124,7 +124,7 @@ fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
     let unit = UNIT.cast_signed();
     let for_units = |items: u32| {
         let bound = L0Bound::new(items.into())?;
-        Ok(smallest_threshold(score_noise, Weighting::Count, bound, delta)?.units().max(unit))
+        Ok(smallest_threshold(score_noise, Weighting::Count, bound, delta)?.steps().max(unit))
     };
     let threshold = for_units(bound.get())? - unit + least_cap(bound);
     let cap = |items: u32| {
@@ -132,7 +132,7 @@ fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
         Ok(Cap { items, weight: weight.unsigned_abs() })
     };
     let caps = sizes(bound).into_iter().map(cap).collect::<Result<_>>()?;
-    Ok(Publish { threshold: Threshold::from_units(threshold), score_noise, caps })
+    Ok(Publish { threshold: Threshold::from_steps(threshold), score_noise, caps })
 }
 
 /// The cap of users with all the items they may have, in integer units.
@@ -241,7 +241,7 @@ mod tests {
     fn novel(publish: &Publish, items: u32) -> f64 {
         let weight = publish.caps.iter().find(|cap| cap.items >= items).unwrap().weight;
         let q =
-            noise_tail(publish.score_noise, i128::from(publish.threshold.units()) - i128::from(weight)).hi();
+            noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - i128::from(weight)).hi();
         -libm::expm1(f64::from(items) * libm::log1p(-q))
     }
 

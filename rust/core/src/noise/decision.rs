@@ -34,7 +34,7 @@ impl NoisyThreshold {
         Self { noise, threshold, law, table: OnceLock::new(), decided: AtomicU32::new(0) }
     }
 
-    /// Whether an item of this weight (integer units) is released.
+    /// Whether an item of this weight (grid steps) is released.
     ///
     /// # Contract
     /// For a uniform `word` this is true with probability P[N >= threshold - weight], up to a certified slack
@@ -51,7 +51,7 @@ impl NoisyThreshold {
         }
     }
 
-    /// weight + N in integer units, N as determined by `word`; at least the threshold iff
+    /// weight + N in grid steps, N as determined by `word`; at least the threshold iff
     /// [`NoisyThreshold::releases`].
     ///
     /// A sum outside of `i64` becomes the nearest `i64`, for which that equivalence still holds for
@@ -87,7 +87,7 @@ impl NoisyThreshold {
 
     /// What the noise has to make up: threshold - weight.
     fn missing(&self, weight: u64) -> i128 {
-        i128::from(self.threshold.units()) - i128::from(weight)
+        i128::from(self.threshold.steps()) - i128::from(weight)
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     fn without_tables(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
         [Noise::Gaussian { sigma: scale }, Noise::Laplace { scale }]
-            .map(|noise| NoisyThreshold::new(noise, Threshold::from_units(threshold)))
+            .map(|noise| NoisyThreshold::new(noise, Threshold::from_steps(threshold)))
     }
 
     /// With their tables, as after many decisions.

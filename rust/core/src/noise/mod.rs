@@ -1,4 +1,4 @@
-//! Additive noise with an exact law: the continuous variable rounded down to whole integer units.
+//! Additive noise with an exact law: the continuous variable rounded down to whole grid steps.
 //!
 //! The noise N of an item is a function of one pseudorandom 128-bit word U: N >= t iff
 //! U < P[N >= t] 2^128. So the decision "weight + N >= T" is a comparison of U with a certified probability,

@@ -6,7 +6,7 @@ use crate::numeric::{Interval, laplace_tail, normal_tail};
 
 /// 2^-128, the probability of one word.
 pub(super) const WORD: f64 = 1.0 / 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
-/// 2^-30, one integer unit.
+/// 2^-30, one grid step.
 const INTEGER_UNIT: f64 = 1.0 / (1_u64 << FRACTION_BITS) as f64;
 /// Q(x) <= exp(-x^2 / 2) / 2 < 2^-130 beyond this many standard deviations.
 const GAUSSIAN_END: f64 = 13.4;
@@ -42,7 +42,7 @@ pub(super) fn is_negligible(noise: Noise, s: u128) -> bool {
     }
 }
 
-/// About the number of integer units beyond which a tail is below 2^-64: the reach of the table, on which
+/// About the number of grid steps beyond which a tail is below 2^-64: the reach of the table, on which
 /// only speed depends.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 pub(super) fn table_reach(noise: Noise) -> i128 {
@@ -77,7 +77,7 @@ fn gaussian_quantile(tail: f64) -> f64 {
     x
 }
 
-/// s integer units in multiples of the scale. May overflow to infinity, which is negligible indeed.
+/// s grid steps in multiples of the scale. May overflow to infinity, which is negligible indeed.
 fn in_scales(s: u128, scale: f64) -> f64 {
     s as f64 * INTEGER_UNIT / scale
 }

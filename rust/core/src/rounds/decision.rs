@@ -78,7 +78,7 @@ impl Decider {
         let Some([earlier @ .., round]) = calibration.rounds.get(..=number as usize) else {
             return Err(Error::Internal("there is no such round"));
         };
-        let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_units(0)));
+        let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
         let kind = match &round.rule {
             Rule::Noisy(Noisy { noise, threshold }) => Kind::Noisy {
                 noise: Box::new(NoisyThreshold::new(*noise, *threshold)),
@@ -161,7 +161,7 @@ impl Decider {
                 let importance = scoring.importance(score, exposure, left);
                 kept_or_abandoned(ItemState { importance, ..state })
             }
-            Some(Publish { threshold, .. }) if score >= threshold.units() => {
+            Some(Publish { threshold, .. }) if score >= threshold.steps() => {
                 Outcome::Released(if self.with_weights { score } else { 0 })
             }
             Some(_) => Outcome::Abandoned,
@@ -198,6 +198,6 @@ fn add_to_score(scoring: &Scoring, state: ItemState, noisy: i64) -> ItemState {
 /// A noisy weight, rounded down to a whole number of steps beyond the threshold.
 fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
     // A step divides 2^64, so the remainder is right even where the difference wraps.
-    let beyond = noisy.wrapping_sub(threshold.units()).rem_euclid(step.cast_signed());
+    let beyond = noisy.wrapping_sub(threshold.steps()).rem_euclid(step.cast_signed());
     noisy.saturating_sub(beyond)
 }

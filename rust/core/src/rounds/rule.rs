@@ -72,7 +72,7 @@ impl Rule {
     pub fn keep_probability(&self, weight: i128) -> f64 {
         match self {
             Self::Noisy(Noisy { noise, threshold }) => {
-                noise_tail(*noise, i128::from(threshold.units()) - weight).middle()
+                noise_tail(*noise, i128::from(threshold.steps()) - weight).middle()
             }
             Self::Curve(spec) => {
                 // No weight is larger, and from the end of the table on all probabilities are the same.
@@ -112,7 +112,7 @@ fn noisy_differences(got: &Noisy, want: &Noisy) -> Vec<String> {
         found.push(format!("noise {:?} instead of {:?}", got.noise, want.noise));
     }
     if got.threshold != want.threshold {
-        let (got, want) = (got.threshold.units(), want.threshold.units());
+        let (got, want) = (got.threshold.steps(), want.threshold.steps());
         found.push(format!("threshold {got} units instead of {want}"));
     }
     found

@@ -82,7 +82,7 @@ impl Scoring {
     /// The probability that an item of this weight in every round is released, in plain arithmetic.
     pub(super) fn keep_probability(&self, weight: i128) -> f64 {
         self.publish.as_ref().map_or(0.0, |publish| {
-            noise_tail(publish.score_noise, i128::from(publish.threshold.units()) - weight).middle()
+            noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - weight).middle()
         })
     }
 
@@ -99,7 +99,7 @@ impl Scoring {
         let steering = |round: &Self| (round.futility_bound, round.expected_path, round.target);
         compare("steering", format!("{:?}", steering(self)), format!("{:?}", steering(want)));
         let threshold =
-            |round: &Self| format!("{:?}", round.publish.as_ref().map(|publish| publish.threshold.units()));
+            |round: &Self| format!("{:?}", round.publish.as_ref().map(|publish| publish.threshold.steps()));
         compare("threshold", threshold(self), threshold(want));
         let caps =
             |round: &Self| round.publish.as_ref().map(|publish| (publish.score_noise, publish.caps.clone()));
@@ -154,7 +154,7 @@ mod tests {
     fn a_user_has_the_cap_of_the_next_larger_size() {
         let caps = [(1, UNIT), (10, 700), (100, 300)].map(|(items, weight)| Cap { items, weight });
         let score_noise = Noise::Gaussian { sigma: 1.0 };
-        let publish = Publish { threshold: Threshold::from_units(5), score_noise, caps: caps.to_vec() };
+        let publish = Publish { threshold: Threshold::from_steps(5), score_noise, caps: caps.to_vec() };
         let found = [0, 1, 2, 10, 11, 100, 101].map(|items| publish.cap(items));
         assert_eq!(found, [UNIT, UNIT, 700, 700, 300, 300, 0]);
     }

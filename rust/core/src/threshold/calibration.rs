@@ -24,7 +24,7 @@ const LARGEST_UNITS: f64 = (1_u64 << 61) as f64;
 /// Ranges looked at before a threshold counts as not certified; more than ten times what any tested request needed.
 const MOST_RANGES: u32 = 20_000;
 
-/// P[N >= `units`] of the noise N, which is X in weight units rounded down to integer units: P[X >= units / 2^30].
+/// P[N >= `units`] of the noise N, which is X in weight units rounded down to grid steps: P[X >= units / 2^30].
 ///
 /// # Contract
 /// Encloses the probability.
@@ -53,7 +53,7 @@ pub fn novel_items_within(
     // 1 - (1 - q)^t <= delta iff t (-ln(1 - q)) <= -ln(1 - delta).
     let allowed = (-(-Interval::point(delta)).ln_1p()).lo();
     let at_most = |t: u32, weight: u64| {
-        let q = noise_tail(noise, i128::from(threshold.units()) - i128::from(weight));
+        let q = noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight));
         (Interval::integer(t.into()) * -(-Interval::point(q.hi())).ln_1p()).hi()
     };
     let certify = |first: u32, last: u32| at_most(last, weighting.weight(first)) <= allowed;
@@ -85,14 +85,14 @@ pub fn novel_items_within(
 /// The condition holds at the result and is not certified one unit lower.
 ///
 /// # Errors
-/// [`Error::Calibration`] if it does not fit the integer units.
+/// [`Error::Calibration`] if it does not fit the grid steps.
 pub fn smallest_threshold(
     noise: Noise,
     weighting: Weighting,
     bound: L0Bound,
     delta: f64,
 ) -> Result<Threshold> {
-    let holds = |units: i64| novel_items_within(noise, weighting, bound, Threshold::from_units(units), delta);
+    let holds = |units: i64| novel_items_within(noise, weighting, bound, Threshold::from_steps(units), delta);
     let guess = approximate_threshold(noise, weighting, bound, delta) * UNIT as f64;
     if !guess.is_finite() || guess.abs() >= LARGEST_UNITS {
         return Err(too_large());
@@ -104,7 +104,7 @@ pub fn smallest_threshold(
         let middle = fails + (good - fails) / 2;
         if holds(middle) { good = middle } else { fails = middle }
     }
-    Ok(Threshold::from_units(good))
+    Ok(Threshold::from_steps(good))
 }
 
 /// Units (fails, holds) around the guess, found by doubling steps.

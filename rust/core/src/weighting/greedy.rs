@@ -14,7 +14,7 @@ use crate::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Greedy {
-    /// The most weight of an item, in integer units; at least one unit of weight.
+    /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
 }
 

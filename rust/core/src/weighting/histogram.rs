@@ -25,7 +25,7 @@ const COUNT_BITS: u32 = u32::BITS - RANGE_BITS;
 /// The most items of a user that fit these bits.
 const MOST: u32 = (1 << COUNT_BITS) - 1;
 
-/// Sum of the weights of each item code, in integer units.
+/// Sum of the weights of each item code, in grid steps.
 ///
 /// The sums have 64 bits in two halves. Most items have few users, so the upper halves are hardly touched, and the lower
 /// ones take half the cache.

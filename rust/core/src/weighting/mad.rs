@@ -24,11 +24,11 @@ const RETURN_BITS: u32 = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// What an item has of the weights that can return beyond this returns, in integer units.
+    /// What an item has of the weights that can return beyond this returns, in grid steps.
     pub limit: u64,
     /// The most items with a full importance of a user whose weights can return.
     pub most: u32,
-    /// The most L2 norm by which adding a user moves the weights, in integer units.
+    /// The most L2 norm by which adding a user moves the weights, in grid steps.
     pub norm: u64,
 }
 
@@ -106,7 +106,7 @@ impl Mad {
     }
 }
 
-/// Weight that was put on an item in integer units, rounded down.
+/// Weight that was put on an item in grid steps, rounded down.
 #[expect(clippy::cast_possible_truncation, reason = "2^32 users put less than 2^31 units on an item")]
 fn in_units(put: u128) -> u64 {
     (put >> (RETURN_BITS - FRACTION_BITS)) as u64

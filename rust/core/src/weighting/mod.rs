@@ -3,6 +3,7 @@
 mod greedy;
 mod histogram;
 mod mad;
+mod norm;
 mod order;
 mod policy_l1;
 mod policy_l2;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
 pub use mad::Mad;
+pub(crate) use norm::L2Norm;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
@@ -50,7 +52,7 @@ pub enum Weighting {
 }
 
 impl Weighting {
-    /// The most that a user gives to each of `k >= 1` items that nobody else holds, in integer units.
+    /// The most that a user gives to each of `k >= 1` items that nobody else holds, in grid steps.
     ///
     /// Without a policy that is the weight of each of its `k` items, rounded down.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::numeric::widths::index;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyL1 {
-    /// The most weight of an item, in integer units; at least one unit of weight.
+    /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
     /// How often each user comes; its budget is divided by that.
     pub passes: u32,

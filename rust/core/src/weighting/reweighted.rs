@@ -16,11 +16,11 @@ pub const FULL_IMPORTANCE: u16 = 256;
 /// Bits behind the point of a user's scale, beyond those of a weight.
 const SCALE_BITS: u32 = 10;
 
-/// Sum of the reweighted weights of each item code, in integer units.
+/// Sum of the reweighted weights of each item code, in grid steps.
 #[derive(Debug)]
 pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
-    /// The most that each user gives to an item, in integer units.
+    /// The most that each user gives to an item, in grid steps.
     caps: Vec<u32>,
 }
 

@@ -93,7 +93,7 @@ pub fn l2_curves(
 /// half of which never get enough.
 const WORTH: f64 = 0.5;
 
-/// The weight up to which an item should be filled where weight is scarce, in integer units: the least one from even odds
+/// The weight up to which an item should be filled where weight is scarce, in grid steps: the least one from even odds
 /// on after which more weight brings less than half of what it brought on average so far.
 ///
 /// # Errors
@@ -110,7 +110,7 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
 }
 
 /// The continuous L2 curve that is (`epsilon`, `delta`)-DP for weights of which a user changes any by an L2 norm of at most `norm`
-/// integer units.
+/// grid steps.
 ///
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
@@ -129,7 +129,7 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
 }
 
 /// The standard deviation of noise on weights of L2 norm at most 1 that everybody may see, and a continuous curve for what
-/// depends on it, which together are (`epsilon`, `delta`)-DP. The noise takes the part `look`, below 1, of the divergence.
+/// depends on it, which together are (`epsilon`, `delta`)-DP. The noise takes the part `screening`, below 1, of the divergence.
 ///
 /// # Contract
 /// As [`l2_curves`]: the divergences, alpha / (2 sigma^2) of the noise and that of the curve, add up to at most what is
@@ -137,9 +137,9 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
 ///
 /// # Errors
 /// As [`l2_continuous_curve`].
-pub fn screening_and_curve(epsilon: f64, delta: f64, look: f64, norm: u64) -> Result<(f64, CurveSpec)> {
-    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, look), norm)?;
-    let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, look))));
+pub fn screening_and_curve(epsilon: f64, delta: f64, screening: f64, norm: u64) -> Result<(f64, CurveSpec)> {
+    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, screening), norm)?;
+    let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, screening))));
     Ok((sigma, curve))
 }
 

@@ -10,10 +10,10 @@ use crate::numeric::UNIT;
 pub struct CurveSpec {
     /// What limits it.
     pub curve: CurveKind,
-    /// The integer units from one entry of the table to the next. Contributions are rounded down to a multiple of them, unless
+    /// The grid steps from one entry of the table to the next. Contributions are rounded down to a multiple of them, unless
     /// the curve is continuous.
     pub quantum: u64,
-    /// The least weight, in integer units, at which a release is at least as likely as not. For people.
+    /// The least weight, in grid steps, at which a release is at least as likely as not. For people.
     pub half: u64,
 }
 
@@ -37,7 +37,7 @@ pub enum CurveKind {
         /// For a change by one unit.
         delta: f64,
     },
-    /// As the L2 curve, for weights of an L2 norm of at most `norm` integer units that are multiples of nothing: a change by
+    /// As the L2 curve, for weights of an L2 norm of at most `norm` grid steps that are multiples of nothing: a change by
     /// a norm costs what there a change by a costs.
     L2Continuous {
         /// The order of the divergence.
@@ -46,7 +46,7 @@ pub enum CurveKind {
         divergence: f64,
         /// For a change by the norm.
         delta: f64,
-        /// The largest change, in integer units.
+        /// The largest change, in grid steps.
         norm: u64,
     },
     /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta), others for each two
@@ -67,13 +67,13 @@ pub enum CurveKind {
         epsilon: f64,
         /// For a change by the norm.
         delta: f64,
-        /// The largest change, in integer units.
+        /// The largest change, in grid steps.
         norm: u64,
     },
 }
 
 impl CurveKind {
-    /// The largest change, in integer units.
+    /// The largest change, in grid steps.
     #[must_use]
     pub fn norm(&self) -> u64 {
         match self {
@@ -93,7 +93,7 @@ impl CurveKind {
 }
 
 impl CurveSpec {
-    /// Contributions are rounded down to a multiple of so many integer units.
+    /// Contributions are rounded down to a multiple of so many grid steps.
     #[must_use]
     pub fn contribution_quantum(&self) -> u64 {
         if self.curve.is_continuous() { 1 } else { self.quantum.max(1) }

@@ -71,7 +71,7 @@ impl Curve {
         Ok(curve)
     }
 
-    /// Whether an item of this weight (integer units) is released.
+    /// Whether an item of this weight (grid steps) is released.
     ///
     /// # Contract
     /// For a uniform `word` this is true with the probability of the curve, exactly. The contributions that make up the weight
