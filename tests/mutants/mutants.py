@@ -61,14 +61,14 @@ MUTANTS = [
     ),
     Mutant(
         "weights rounded up (L1)",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "Self::EqualL1 => UNIT / k,",
         "Self::EqualL1 => UNIT.div_ceil(k),",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "weights rounded up (L2)",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),",
         "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
         (REFERENCE, LAW3),
@@ -89,35 +89,35 @@ MUTANTS = [
     ),
     Mutant(
         "sampling by position instead of priority",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "let first = sort_first(keyed, first);",
         "let first = first.min(keyed.len());",
         (LAW1, REFERENCE),
     ),
     Mutant(
         "bound off by one",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "lens[user].min(self.bound)",
         "lens[user].min(self.bound + 1)",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "largest priorities kept",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "let first = sort_first(keyed, first);",
         "let first = sort_first(keyed, first); keyed[..first].reverse();",
         (REFERENCE,),
     ),
     Mutant(
         "released items stay in the sets",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "to += u32::from(!released.contains(ItemCode(item)));",
         "to += u32::from(!released.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(
         "no re-bounding after a round",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "        *user.ordered = u32::try_from(first).unwrap_or(0);",
         """        *user.len = u32::try_from(first.min(self.bound)).unwrap_or(u32::MAX);
         *user.ordered = *user.len;""",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "a reserve is not ordered again",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "&& (*user.ordered as usize) < self.bound",
         "&& *user.ordered == 0",
         ("cargo:bounding",),
@@ -576,7 +576,7 @@ MUTANTS = [
     ),
     Mutant(
         "preferences ignored by the limit",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "if contributions.in_order { u32::MAX } else { 0 }",
         "0",
         (GREEDY,),
@@ -632,7 +632,7 @@ MUTANTS = [
     ),
     Mutant(
         "curve: contributions rounded up to the quantum",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "| Self::Mad(_) => weight - weight % quantum.max(1),",
         "| Self::Mad(_) => weight.next_multiple_of(quantum.max(1)),",
         (CURVES,),
@@ -1130,9 +1130,9 @@ MUTANTS = [
     ),
     Mutant(
         "counts count as a Gaussian of sensitivity 1",
-        CORE + "mechanisms/gaussian_part.rs",
-        "Weighting::Count => sqrt_up(bound.get().into()),",
-        "Weighting::Count => 1.0,",
+        CORE + "weighting/norm.rs",
+        "Self::Count => sqrt_up(bound.get().into()),",
+        "Self::Count => 1.0,",
         ("cargo:gaussian_part",),
     ),
     Mutant(

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{UNIT, WeightHistogram};
 use crate::Result;
+use crate::numeric::UNIT;
 
 /// Whole fillings up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

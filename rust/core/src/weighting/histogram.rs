@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::Weighting;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::numeric::widths::clipped;
@@ -54,40 +53,13 @@ impl WeightHistogram {
         low.iter().zip(high).map(|(low, high)| u64::from(*high) << u32::BITS | u64::from(*low))
     }
 
-    /// Set to the weights of one round: every user gives its weight to each of its kept items.
+    /// Set to the weights of one round: every user of k kept items gives `weight`(k) to each of them.
     ///
     /// The sums are of integers, so neither the order of users nor the number of threads matters.
     ///
     /// # Errors
     /// Interruption.
-    pub fn weigh(
-        &mut self,
-        contributions: &BoundedContributions,
-        weighting: Weighting,
-        control: &Control,
-    ) -> Result<()> {
-        self.weigh_in_quanta(contributions, weighting, 1, control)
-    }
-
-    /// As [`WeightHistogram::weigh`], each contribution rounded down to a multiple of `quantum`.
-    ///
-    /// # Errors
-    /// Interruption.
-    pub fn weigh_in_quanta(
-        &mut self,
-        contributions: &BoundedContributions,
-        weighting: Weighting,
-        quantum: u64,
-        control: &Control,
-    ) -> Result<()> {
-        self.weigh_by(contributions, |k: u32| weighting.weight_in_quanta(k, quantum), control)
-    }
-
-    /// Set to the sums of what every user of so many items gives to each of them.
-    ///
-    /// # Errors
-    /// Interruption.
-    pub(super) fn weigh_by(
+    pub(super) fn weigh(
         &mut self,
         contributions: &BoundedContributions,
         weight: impl Fn(u32) -> u64,

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
 use super::reweighted::{FULL_IMPORTANCE, reweighted, scale};
-use super::{FRACTION_BITS, UNIT, WeightHistogram};
 use crate::Result;
+use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
 
 /// Bits of the fraction that is cut off an item.

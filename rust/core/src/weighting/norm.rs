@@ -1,6 +1,7 @@
 //! The L2 norm by which one user moves the weights: the sensitivity that Gaussian noise is scaled by.
 
-use super::{PolicyL2, Weighting};
+use super::kind::Weighting;
+use super::policy_l2::PolicyL2;
 use crate::accounting::L0Bound;
 use crate::numeric::sqrt_up;
 

@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{UNIT, WeightHistogram};
 use crate::Result;
+use crate::numeric::UNIT;
 use crate::numeric::widths::index;
 
 /// Equal raises up to a cutoff.

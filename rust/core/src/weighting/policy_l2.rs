@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{FRACTION_BITS, UNIT, WeightHistogram};
+use crate::numeric::{FRACTION_BITS, Interval, UNIT};
 use crate::{Error, Result};
 
 /// Straight steps towards a cutoff.
@@ -42,9 +43,8 @@ impl PolicyL2 {
     }
 
     /// The norm in units of weight.
-    pub(crate) fn norm(self) -> crate::numeric::Interval {
-        crate::numeric::Interval::integer(self.norm.into())
-            * crate::numeric::Interval::point(1.0 / UNIT as f64)
+    pub(crate) fn norm(self) -> Interval {
+        Interval::integer(self.norm.into()) * Interval::point(1.0 / UNIT as f64)
     }
 
     /// At least this much goes to each novel item of a user of at most `k` items, in grid steps.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
+use crate::numeric::FRACTION_BITS;
 use crate::runtime::{Control, WEIGHING, parallel};
 
 /// The importance of an item that gets as much as any; 0 stands for an item that is out of the selection.
@@ -83,7 +84,7 @@ impl ReweightedHistogram {
 /// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
 #[expect(clippy::cast_possible_truncation, reason = "the root of 128 bits has 64")]
 pub(super) fn scale(squares: u64) -> u64 {
-    let square = 1_u128 << (2 * (super::FRACTION_BITS + SCALE_BITS));
+    let square = 1_u128 << (2 * (FRACTION_BITS + SCALE_BITS));
     // Otherwise: without importances there are no weights to scale.
     square.checked_div(squares.into()).unwrap_or(0).isqrt() as u64
 }
@@ -100,8 +101,9 @@ pub(super) fn reweighted(importance: u64, scale: u64, cap: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::UNIT;
     use super::*;
+    use crate::numeric::UNIT;
+    use crate::weighting::Weighting;
 
     proptest! {
         #[test]
@@ -117,7 +119,7 @@ mod tests {
         #[test]
         fn equal_importances_give_nearly_equal_shares(k in 1_u32..100_000, importance in 1_u64..=256) {
             let weight = reweighted(importance, scale(u64::from(k) * importance * importance), UNIT);
-            let equal = super::super::Weighting::EqualL2.weight(k);
+            let equal = Weighting::EqualL2.weight(k);
             prop_assert!(weight <= equal && equal - weight <= 1 + importance);
         }
     }
