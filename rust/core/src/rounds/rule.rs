@@ -11,7 +11,10 @@ use crate::threshold::curve::{Curve, CurveSpec};
 
 /// What a round does with the weights of the items. A new kind of round is a variant here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a round is not in the form of this version; check the report with the version that wrote it"
+)]
 pub enum Rule {
     /// A plain round with noise and a threshold.
     Noisy(Noisy),
@@ -116,4 +119,26 @@ fn noisy_differences(got: &Noisy, want: &Noisy) -> Vec<String> {
         found.push(format!("threshold {got} units instead of {want}"));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rounds::Round;
+
+    /// Steered and Mad2R reports of earlier versions have other names of the same numbers.
+    #[test]
+    fn rounds_in_an_earlier_form_are_refused_with_the_reason() {
+        let read = |fields: &str| {
+            let noise = r#""weighting": "equal_l2", "noise": {"kind": "gaussian", "sigma": 1.0}"#;
+            serde_json::from_str::<Round>(&format!("{{{noise}, {fields}}}")).map_err(|e| e.to_string())
+        };
+        let steering = r#""futility_bound": 0, "expected_path": 1, "target": 2"#;
+        assert!(read(steering).unwrap().rule.screening().is_some());
+        assert!(read(&format!(r#"{steering}, "share": 9"#)).unwrap().rule.scoring().is_some());
+        let earlier = r#""abandon": 0, "course": 1, "aim": 2"#;
+        for fields in [earlier.to_owned(), format!(r#"{earlier}, "share": 9"#)] {
+            let refused = read(&fields).unwrap_err();
+            assert!(refused.starts_with("a round is not in the form of this version"), "{refused}");
+        }
+    }
 }
