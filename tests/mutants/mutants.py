@@ -111,8 +111,8 @@ MUTANTS = [
     Mutant(
         "released items stay in the sets",
         CORE + "bounding/bounded.rs",
-        "to += u32::from(!released.contains(ItemCode(item)));",
-        "to += u32::from(!released.contains(ItemCode(item)) || true);",
+        "to += u32::from(!removed.contains(ItemCode(item)));",
+        "to += u32::from(!removed.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(

@@ -1,4 +1,4 @@
-//! Privacy parameters, what mechanisms cost, and conversions between the two, always rounded the safe way.
+//! Privacy parameters, the costs of mechanisms, and conversions between the two, always rounded the safe way.
 //!
 //! The theorems and their proofs are in `docs/algorithms/accounting.md`.
 

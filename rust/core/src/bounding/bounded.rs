@@ -12,19 +12,19 @@ use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
-/// A user with more items keeps the first D0 in order of priority; the others are its reserve. Released items leave the
-/// slice without changing the order, so the reserve moves up.
+/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items leave
+/// the slice without changing the order, so that items of the reserve move up.
 #[derive(Debug)]
 pub struct BoundedContributions {
     contributions: Contributions,
     bound: u32,
     priorities: PairWords,
-    /// How many of each user's items lead the others in order of priority: all that it keeps, and usually some more.
+    /// For each user the number of items that stand first in order of priority: all kept ones, and usually more.
     ordered: Vec<u32>,
 }
 
-/// Items ordered at a time, in multiples of D0. Ordering only the first few saves most of the work for users of many
-/// items, and four times D0 last for all rounds of nearly every user.
+/// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
+/// items. Four times D0 items are enough for all rounds of nearly every user.
 const AHEAD: usize = 4;
 
 impl BoundedContributions {
@@ -49,14 +49,14 @@ impl BoundedContributions {
         Ok(bounded)
     }
 
-    /// Take released items out of every user's set and bound again with the same priorities.
+    /// Remove released and abandoned items from every user's set and bound again with the same priorities.
     ///
     /// # Errors
     /// Interruption.
-    pub(crate) fn remove(&mut self, released: &ItemSet, control: &Control) -> Result<()> {
+    pub(crate) fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
         let tally = control.tally(REMOVING, self.users());
         self.for_each_user(control, tally, |user, order| {
-            user.remove(released);
+            user.remove(removed);
             order.restore(user);
         });
         control.check()
@@ -82,7 +82,7 @@ impl BoundedContributions {
         &self.contributions.items.as_slice()[start..start + len as usize]
     }
 
-    /// Drop what bounding left out: no other item will ever move up.
+    /// Drop every user's reserve: no other item will ever move up.
     pub(crate) fn forget_reserve(&mut self) {
         for len in &mut self.contributions.lens {
             *len = (*len).min(self.bound);
@@ -94,12 +94,12 @@ impl BoundedContributions {
         self.contributions.users.len()
     }
 
-    /// What is known of each item.
+    /// The keys and digests of the items.
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
         &self.contributions.vocabulary
     }
 
-    /// What is known of each item, when the contributions are no longer needed.
+    /// The keys and digests of the items, when the contributions are no longer needed.
     pub(crate) fn into_vocabulary(self) -> Vocabulary {
         self.contributions.vocabulary
     }
@@ -170,7 +170,7 @@ impl BoundedContributions {
     }
 }
 
-/// So many ranges of users of about equal total size.
+/// `count` consecutive ranges of users of about equal total size.
 fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
     let mut first = 0;
     let ends = parallel::balanced_ends(sizes, count).into_iter();
@@ -204,33 +204,33 @@ impl Part<'_> {
 /// One user.
 struct User<'a> {
     digest: Digest,
-    /// What `len` said when the user was visited.
+    /// All items of the user when the visit began.
     items: &'a mut [u32],
     len: &'a mut u32,
     ordered: &'a mut u32,
 }
 
 impl User<'_> {
-    /// Take out released items; the others keep their order.
-    fn remove(&mut self, released: &ItemSet) {
+    /// Remove items; the others keep their order.
+    fn remove(&mut self, removed: &ItemSet) {
         let ordered = self.items.len().min(*self.ordered as usize);
         let (first, rest) = (0..ordered, ordered..self.items.len());
-        *self.ordered = self.move_up(0, first, released);
-        *self.len = self.move_up(*self.ordered, rest, released);
+        *self.ordered = self.move_up(0, first, removed);
+        *self.len = self.move_up(*self.ordered, rest, removed);
     }
 
-    /// Move those of some items that were not released to position `to` and behind it; returns where they end.
-    fn move_up(&mut self, mut to: u32, from: Range<usize>, released: &ItemSet) -> u32 {
+    /// Move the items of a range that stay to position `to` and behind it; returns the position after them.
+    fn move_up(&mut self, mut to: u32, from: Range<usize>, removed: &ItemSet) -> u32 {
         for read in from {
             let item = self.items[read];
             self.items[to as usize] = item;
-            to += u32::from(!released.contains(ItemCode(item)));
+            to += u32::from(!removed.contains(ItemCode(item)));
         }
         to
     }
 }
 
-/// One thread's means of putting items in order of priority.
+/// What one thread needs to put items in order of priority.
 struct Order<'a> {
     bound: usize,
     priorities: &'a PairWords,
@@ -239,14 +239,14 @@ struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// See to it that the items that the user keeps lead the others in order of priority.
+    /// Make the kept items of the user stand first, in order of priority.
     fn restore(&mut self, user: &mut User<'_>) {
         if *user.len as usize > self.bound && (*user.ordered as usize) < self.bound {
             self.sort(user, self.bound.saturating_mul(AHEAD));
         }
     }
 
-    /// Put the `first` of a user's items, or all if there are no more, in order of priority before the others.
+    /// Put the first `first` items of a user by priority, or all if there are fewer, before the others, in this order.
     ///
     /// The order is that of PRF(key, "bound", user, item), whose words are distinct.
     fn sort(&mut self, user: &mut User<'_>, first: usize) {

@@ -4,9 +4,9 @@
 //! U < P[N >= t] 2^128. So the decision "weight + N >= T" is a comparison of U with a certified probability,
 //! the noisy weight is the weight plus the largest t for which it holds, and both always agree.
 //!
-//! A decision goes through up to three layers, of which each answers only what it is certain of: a table over
-//! the weight, `f64` enclosures of the tail, and enclosures of any precision in big integers. The proof that
-//! this is the law, and the slack, are in `docs/algorithms/noise.md`.
+//! Up to three layers make a decision: a table over the weight, `f64` enclosures of the tail, and enclosures of any
+//! precision in big integers. Each layer answers only where its answer is certain. `docs/algorithms/noise.md` has the
+//! proof of the law and the slack.
 
 mod decision;
 mod exact;

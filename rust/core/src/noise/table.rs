@@ -32,8 +32,8 @@ impl Table {
         let undecided = Bucket { reject_above: u64::MAX, accept_below: 0 };
         let mut buckets = Box::new([undecided; BUCKETS]);
         if let Some(law) = law {
-            // A larger weight releases for more words. So what is certain at a bucket's least weight is certain
-            // in all of it, and what the next bucket's least weight rules out is ruled out in all of it.
+            // A larger weight releases for more words. So a word that releases the least weight of a bucket releases
+            // all of it, and a word that does not release the least weight of the next bucket releases none of it.
             for i in 0..BUCKETS {
                 let least = i128::from(start) + ((i as i128) << shift);
                 let bounds = law.bounds(i128::from(threshold.steps()) - least);

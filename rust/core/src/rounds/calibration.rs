@@ -6,7 +6,7 @@ use super::{Publish, Rule, Scoring};
 use crate::numeric::UNIT;
 use crate::weighting::Weighting;
 
-/// The rounds of a calibrated mechanism. No data went into it.
+/// The rounds of a calibrated mechanism. It does not depend on data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// One entry per round, in order.
@@ -36,12 +36,12 @@ impl Calibration {
 /// Noisy weights of a reactive weighting are published in steps of 2^-20 of a unit from the threshold on.
 const STEP: u64 = UNIT >> 20;
 
-/// One round: weigh, then release what the rule says.
+/// One round: a weighting and a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// How a user's items are weighed.
+    /// How users spread their weight over their items.
     pub weighting: Weighting,
-    /// Which weights are released.
+    /// What the round does with the weights.
     #[serde(flatten)]
     pub rule: Rule,
 }

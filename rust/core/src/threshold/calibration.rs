@@ -6,7 +6,7 @@
 //! the maximum over t = 1..D0 at or below delta. Where the maximum lies is not assumed: ranges of t are bounded by their
 //! monotone corners and split until every range is certified.
 //!
-//! This is the one place that sees noise and weighting together. Proofs: `docs/algorithms/accounting.md`.
+//! Proofs: `docs/algorithms/accounting.md`.
 
 mod single_round;
 
@@ -18,19 +18,20 @@ use crate::numeric::{Interval, UNIT, laplace_tail, normal_tail};
 use crate::weighting::Weighting;
 use crate::{Error, Result};
 
-/// Thresholds and weights of one round stay below this many units, so that sums with noise fit an `i64`.
-const LARGEST_UNITS: f64 = (1_u64 << 61) as f64;
+/// Thresholds and weights of one round stay below this many grid steps, so that sums with noise fit an `i64`.
+const LARGEST_STEPS: f64 = (1_u64 << 61) as f64;
 
-/// Ranges looked at before a threshold counts as not certified; more than ten times what any tested request needed.
+/// Ranges tried before a threshold counts as not certified: more than ten times the number that any tested request
+/// needed.
 const MOST_RANGES: u32 = 20_000;
 
-/// P[N >= `units`] of the noise N, which is X in weight units rounded down to grid steps: P[X >= units / 2^30].
+/// P[N >= `steps`] of the noise N, which is X rounded down to grid steps: P[X >= steps / 2^30].
 ///
 /// # Contract
 /// Encloses the probability.
 #[must_use]
-pub fn noise_tail(noise: Noise, units: i128) -> Interval {
-    let weight = Interval::integer(units) * Interval::point(1.0 / UNIT as f64);
+pub fn noise_tail(noise: Noise, steps: i128) -> Interval {
+    let weight = Interval::integer(steps) * Interval::point(1.0 / UNIT as f64);
     match noise {
         Noise::Gaussian { sigma } => normal_tail(weight / Interval::point(sigma)),
         Noise::Laplace { scale } => laplace_tail(weight / Interval::point(scale)),
@@ -82,7 +83,7 @@ pub fn novel_items_within(
 /// The smallest threshold at which [`novel_items_within`] certifies `delta`.
 ///
 /// # Contract
-/// The condition holds at the result and is not certified one unit lower.
+/// The condition holds at the result and is not certified one grid step lower.
 ///
 /// # Errors
 /// [`Error::Calibration`] if it does not fit the grid steps.
@@ -92,9 +93,9 @@ pub fn smallest_threshold(
     bound: L0Bound,
     delta: f64,
 ) -> Result<Threshold> {
-    let holds = |units: i64| novel_items_within(noise, weighting, bound, Threshold::from_steps(units), delta);
+    let holds = |steps: i64| novel_items_within(noise, weighting, bound, Threshold::from_steps(steps), delta);
     let guess = approximate_threshold(noise, weighting, bound, delta) * UNIT as f64;
-    if !guess.is_finite() || guess.abs() >= LARGEST_UNITS {
+    if !guess.is_finite() || guess.abs() >= LARGEST_STEPS {
         return Err(too_large());
     }
     #[allow(clippy::cast_possible_truncation)] // checked above
@@ -107,7 +108,7 @@ pub fn smallest_threshold(
     Ok(Threshold::from_steps(good))
 }
 
-/// Units (fails, holds) around the guess, found by doubling steps.
+/// Grid steps (fails, holds) around the guess, found by doubling the distance.
 fn bracket(guess: i64, holds: impl Fn(i64) -> bool) -> Option<(i64, i64)> {
     let start = holds(guess);
     let direction = if start { -1 } else { 1 };

@@ -1,4 +1,4 @@
-//! Greedy: each user gives its unit to its most preferred item below the cutoff, what is left over to the next one.
+//! Greedy: each user gives its unit to its most preferred item below the cutoff, and the rest to the next ones.
 //!
 //! A user's most preferred item is the first of its items: they were put in order when they were grouped. If the cutoff is
 //! a whole number of units of weight, each user gives one whole unit to one item; then two neighbouring histograms differ

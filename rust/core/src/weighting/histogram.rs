@@ -88,7 +88,7 @@ impl WeightHistogram {
         }
     }
 
-    /// Add what is not in buckets.
+    /// Add the contributions that are not in buckets.
     fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
         let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
         for part in &self.parts {
@@ -125,7 +125,7 @@ impl WeightHistogram {
     }
 }
 
-/// Zero everything, without writing to what is zero already: most pages of the upper halves were never touched.
+/// Set everything to zero without writing to pages of zeros: most pages of the upper halves were never touched.
 fn clear(sums: &mut [u32]) {
     for page in sums.chunks_mut(1024).filter(|page| page.iter().any(|sum| *sum != 0)) {
         page.fill(0);
@@ -143,7 +143,7 @@ fn add(low: &mut [u32], high: &mut [u32], item: usize, weight: u64) {
     }
 }
 
-/// What the users of one thread contribute.
+/// The contributions of the users of one thread.
 #[derive(Debug, Default)]
 struct Part {
     /// Sums of the first codes.

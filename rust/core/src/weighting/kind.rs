@@ -9,14 +9,14 @@ use super::policy_l2::PolicyL2;
 use crate::accounting::L0Bound;
 use crate::numeric::UNIT;
 
-/// More items than a table can have: their codes have 32 bits.
+/// More items than any table has: item codes have 32 bits.
 pub const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 
-/// How users spread their weight over their bounded items: at once, or one user after the other.
+/// How users spread their weight over their bounded items: all at once, or one user after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
-    /// One whole unit to each item: L1 norm at most D0, L2 norm at most sqrt(D0).
+    /// Weight 1 to each item: L1 norm at most D0, L2 norm at most sqrt(D0).
     Count,
     /// floor(2^s / k): L1 norm at most 1.
     EqualL1,
@@ -26,16 +26,16 @@ pub enum Weighting {
     PolicyL1(PolicyL1),
     /// Users in order move their items towards a cutoff: L2 norm at most 1 and a slack.
     PolicyL2(PolicyL2),
-    /// Users in order fill their items one by one up to a cutoff, in the order in which they stand: L1 norm at most 1.
+    /// Users in order fill their items one by one up to a cutoff, in their order of preference: L1 norm at most 1.
     Greedy(Greedy),
-    /// What items have beyond a limit returns to users and goes to their items: L2 norm at most 1 and a slack.
+    /// Weight beyond a limit returns to its users and goes to their other items: L2 norm at most 1 and a slack.
     Mad(Mad),
 }
 
 impl Weighting {
     /// The most that a user gives to each of `k >= 1` items that nobody else holds, in grid steps.
     ///
-    /// Without a policy that is the weight of each of its `k` items, rounded down.
+    /// Without a policy each of its `k` items gets this weight, rounded down.
     #[must_use]
     pub fn weight(self, k: u32) -> u64 {
         let k = u64::from(k.max(1));
@@ -58,9 +58,9 @@ impl Weighting {
         }
     }
 
-    /// Whether one user may move the weights of all items, because others react to what it gave.
+    /// Whether one user may move the weights of all items, because other users react to its weights.
     ///
-    /// So it is with [`Greedy`] too, but that has noise only where there is no guarantee which it could cost.
+    /// Users of [`Greedy`] react as well, but it has noise only in mechanisms without a guarantee.
     #[must_use]
     pub fn is_reactive(self) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl Weighting {
         }
     }
 
-    /// Whether the weights of parts of the users add up to those of all: no user's weights depend on another user.
+    /// Whether no user's weights depend on another user, so that the weights of parts of the users add up.
     #[must_use]
     pub fn adds_up(self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Weighting {
 
     /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.
     ///
-    /// A policy places whole quanta one by one, so that nothing is lost: that is what its items get on average.
+    /// A policy places whole quanta one by one and loses nothing, so that this is the average weight of its items.
     #[must_use]
     pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
         let weight = self.weight(k);

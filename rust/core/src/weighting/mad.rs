@@ -1,9 +1,9 @@
-//! Adaptive weights: what items have beyond a limit goes back to the users who gave it, and from them to their other items.
+//! Adaptive weights: weight beyond a limit returns to the users who gave it, and from them to their other items.
 //!
-//! Users spread their unit of norm in proportion to public importances. Of items with a full importance everything beyond a limit is cut
-//! off and returned to the givers in proportion; each puts a fixed part of what it gets back on its items with a full importance.
-//! Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, whatever the importances are;
-//! the proof is in `docs/algorithms/mad.md`. Users do not come in order: each step is a sum.
+//! Users spread their unit of norm in proportion to public importances. Weight beyond a limit is cut off items of full
+//! importance and returned to the givers in proportion. Each giver puts a fixed part of the returned weight on its items of
+//! full importance. Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, under
+//! any importances: the proof is in `docs/algorithms/mad.md`. Users do not come in order, because each step is a sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,16 +16,16 @@ use crate::Result;
 use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
 
-/// Bits of the fraction that is cut off an item.
+/// Bits of the fraction of an item's weight that is cut off.
 const CUT_BITS: u32 = 50;
-/// Bits of what a user puts on an item.
+/// Fractional bits of the returned weight that a user puts on an item.
 const RETURN_BITS: u32 = 60;
 
-/// Weights that return what items do not need.
+/// Weights of which the part beyond a limit returns to its givers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// What an item has of the weights that can return beyond this returns, in grid steps.
+    /// The limit of an item, in grid steps. Of the weights that can return the part beyond it returns.
     pub limit: u64,
     /// The most items with a full importance of a user whose weights can return.
     pub most: u32,
@@ -61,13 +61,13 @@ impl Mad {
         Ok(())
     }
 
-    /// Whether the weights of a user of so many items with a full importance can return.
+    /// Whether the weights of a user with `full` items of full importance can return.
     fn adapts(self, full: u64) -> bool {
         (1..=u64::from(self.most)).contains(&full)
     }
 
-    /// Each of a user's so many items with a full importance gets 4 parts in this of what returns to the user: together at most
-    /// lambda = 1/3 of it, and none more than kappa = 4 / (3 most).
+    /// Each of a user's `full` items of full importance gets 4 parts in this number of the weight that returns to the user.
+    /// Together they get at most lambda = 1/3 of it, and none gets more than kappa = 4 / (3 most).
     fn divisor(self, full: u64) -> u64 {
         3 * (4 * full).max(self.most.into())
     }
@@ -82,7 +82,7 @@ impl Mad {
         }
     }
 
-    /// Let one user put on its items a part of what they do not need.
+    /// Let one user put a part of its returned weight on its items.
     #[expect(clippy::cast_possible_truncation, reason = "at most a third of one unit")]
     fn give_back<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
         if !self.adapts(user.full) {
@@ -141,19 +141,19 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
         Self { items, importance, full, scale }
     }
 
-    /// What it gives to an item of this importance. The squares of all that it gives sum to at most one.
+    /// Its weight for an item of this importance. The squares of all its weights sum to at most one.
     fn weight(&self, importance: u16) -> u64 {
         reweighted(importance.into(), self.scale, UNIT)
     }
 }
 
-/// What each item code has.
+/// The sums of each item code.
 struct Sums {
     /// Weights that never return.
     firm: Vec<AtomicU64>,
     /// Weights that return beyond the limit.
     loose: Vec<AtomicU64>,
-    /// What was put on it, in two halves, so that 2^32 numbers can be added.
+    /// Returned weights that users put on it, in two halves, so that 2^32 numbers can be added.
     high: Vec<AtomicU64>,
     low: Vec<AtomicU64>,
 }
@@ -173,7 +173,7 @@ impl Sums {
         self.low[item as usize].fetch_add(weight & u64::from(u32::MAX), Ordering::Relaxed);
     }
 
-    /// What each code has of the three kinds.
+    /// The three sums of each code.
     fn codes(&self) -> impl Iterator<Item = (u64, u64, u128)> + '_ {
         let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
         let given = self.firm.iter().zip(&self.loose).map(move |(firm, loose)| (load(firm), load(loose)));

@@ -1,7 +1,7 @@
 //! A histogram in which each user's weights are proportional to public importances of the items.
 //!
-//! Importances are functions of what earlier rounds showed, so a user's weights are functions of its own items and of
-//! that. Their L2 norm is at most one unit and each is at most the user's cap, exactly.
+//! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its own
+//! items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,17 +11,17 @@ use crate::bounding::BoundedContributions;
 use crate::numeric::FRACTION_BITS;
 use crate::runtime::{Control, WEIGHING, parallel};
 
-/// The importance of an item that gets as much as any; 0 stands for an item that is out of the selection.
+/// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
-/// Bits behind the point of a user's scale, beyond those of a weight.
+/// Fractional bits of a user's scale in addition to those of a weight.
 const SCALE_BITS: u32 = 10;
 
 /// Sum of the reweighted weights of each item code, in grid steps.
 #[derive(Debug)]
 pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
-    /// The most that each user gives to an item, in grid steps.
+    /// The largest weight that each user gives to an item, in grid steps.
     caps: Vec<u32>,
 }
 

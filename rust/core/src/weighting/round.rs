@@ -11,11 +11,12 @@ use crate::{Error, Result};
 
 /// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
-/// Only [`Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
+/// Only [`Weighting::Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
 ///
 /// # Contract
 /// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
-/// multiples of the quantum, but for weightings that move by real distances ([`PolicyL2`], [`Mad`]): with these the quantum is 1.
+/// multiples of the quantum. [`Weighting::PolicyL2`] and [`Weighting::Mad`], which move weights by real distances, have
+/// the quantum 1.
 ///
 /// # Errors
 /// Interruption, or more memory than allowed.

@@ -17,7 +17,7 @@ use crate::numeric::{Interval, UNIT, add_down, add_up, mul_up, sub_down};
 use crate::weighting::{L2Norm, PolicyL2, Weighting};
 use crate::{Error, Result};
 
-/// Rectangles looked at before a calibration counts as not certified; a bound on time, never on privacy.
+/// Rectangles tried before a calibration counts as not certified: a bound on time, never on privacy.
 const MOST_RECTANGLES: u32 = 20_000;
 
 /// Users with `first.0..=last.0` novel items among `first.1..=last.1` items.
@@ -141,7 +141,7 @@ fn search_threshold(
     Ok(good)
 }
 
-/// What stays the same for all rectangles of one verification.
+/// Everything that is the same for all rectangles of one verification.
 struct Context {
     round: Noisy,
     sigma: f64,
@@ -205,7 +205,7 @@ fn scaled(sigma: f64, weighting: Weighting, bound: L0Bound) -> Result<f64> {
 }
 
 impl Rectangle {
-    /// Cut off what has more novel items than items.
+    /// Cut off the part with more novel items than items.
     fn feasible(self) -> Self {
         let (novel, items) = (self.novel, self.items);
         Self { novel: (novel.0, novel.1.min(items.1)), items: (items.0.max(novel.0), items.1) }

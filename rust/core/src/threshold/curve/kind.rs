@@ -8,10 +8,10 @@ use crate::numeric::UNIT;
 /// A curve by its parameters, from which its table follows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CurveSpec {
-    /// What limits it.
+    /// The constraint that it satisfies.
     pub curve: CurveKind,
-    /// The grid steps from one entry of the table to the next. Contributions are rounded down to a multiple of them, unless
-    /// the curve is continuous.
+    /// The grid steps from one entry of the table to the next. Unless the curve is continuous, contributions are rounded
+    /// down to multiples of it.
     pub quantum: u64,
     /// The least weight, in grid steps, at which a release is at least as likely as not. For people.
     pub half: u64,
@@ -37,8 +37,8 @@ pub enum CurveKind {
         /// For a change by one unit.
         delta: f64,
     },
-    /// As the L2 curve, for weights of an L2 norm of at most `norm` grid steps that are multiples of nothing: a change by
-    /// a norm costs what there a change by a costs.
+    /// As the L2 curve, for weights that are not multiples of a quantum, of an L2 norm of at most `norm` grid steps. A
+    /// change by a times the norm costs as much as a change by a in the L2 curve.
     L2Continuous {
         /// The order of the divergence.
         alpha: f64,
@@ -49,12 +49,12 @@ pub enum CurveKind {
         /// The largest change, in grid steps.
         norm: u64,
     },
-    /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta), others for each two
-    /// probabilities: for the weights of one round that is all.
+    /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta). Each pair of probabilities
+    /// may have its own. For the only round of a mechanism.
     L2Region {
         /// The order of the divergence.
         alpha: f64,
-        /// What divergences are converted at.
+        /// The epsilon at which divergences are converted.
         epsilon: f64,
         /// For a change by one unit.
         delta: f64,
@@ -63,7 +63,7 @@ pub enum CurveKind {
     L2ContinuousRegion {
         /// The order of the divergence.
         alpha: f64,
-        /// What divergences are converted at.
+        /// The epsilon at which divergences are converted.
         epsilon: f64,
         /// For a change by the norm.
         delta: f64,
@@ -82,7 +82,7 @@ impl CurveKind {
         }
     }
 
-    /// Whether weights are multiples of nothing.
+    /// Whether weights need not be multiples of a quantum.
     #[must_use]
     pub fn is_continuous(&self) -> bool {
         match self {
@@ -93,14 +93,14 @@ impl CurveKind {
 }
 
 impl CurveSpec {
-    /// Contributions are rounded down to a multiple of so many grid steps.
+    /// Contributions are rounded down to a multiple of this number of grid steps.
     #[must_use]
     pub fn contribution_quantum(&self) -> u64 {
         if self.curve.is_continuous() { 1 } else { self.quantum.max(1) }
     }
 }
 
-/// What every part of a curve says to parameters out of range.
+/// The error for parameters out of range.
 pub(super) fn out_of_range() -> Error {
     Error::Calibration {
         what: "a release curve with these parameters".into(),

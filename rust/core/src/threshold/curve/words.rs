@@ -22,7 +22,7 @@ pub struct Curve {
     shape: Shape,
 }
 
-/// What holds between the entries of a table and beyond them.
+/// The shape of a curve between the entries of its table and beyond them.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     /// Weights are multiples of the quantum; beyond the end every word releases.
@@ -31,9 +31,9 @@ enum Shape {
     Lines { start: u128 },
 }
 
-/// How many curves are remembered.
+/// The number of curves that are remembered.
 const REMEMBERED: usize = 16;
-/// What the table of a curve depends on.
+/// Everything that the table of a curve depends on.
 type Parameters = (CurveKind, u64);
 static RECENT: Mutex<VecDeque<(Parameters, Arc<Curve>)>> = Mutex::new(VecDeque::new());
 
@@ -95,7 +95,7 @@ impl Curve {
         self.words_at(weight).map_or(1.0, |words| words as f64 / 2_f64.powi(128))
     }
 
-    /// How many words release an item of this weight; `None` if all do.
+    /// The number of words that release an item of this weight; `None` if all do.
     fn words_at(&self, weight: u64) -> Option<u128> {
         let entry = |at: u64| usize::try_from(at).ok().and_then(|at| self.words.get(at)).copied();
         let (at, beyond) = (weight / self.quantum, u128::from(weight % self.quantum));
@@ -112,7 +112,7 @@ impl Curve {
         }
     }
 
-    /// The least weight at which so many words release, or the end of the table.
+    /// The least weight at which `words` words release, or the end of the table.
     #[must_use]
     pub fn weight_of(&self, words: u128) -> u64 {
         let (mut low, mut high) = (0, self.words.len() as u64 * self.quantum);
@@ -129,7 +129,7 @@ impl Curve {
     }
 }
 
-/// The entries of a curve and what lies between them. At most `UNIT / quantum` quanta, or the norm, make up a change.
+/// The entries of a curve and its shape between them. At most `UNIT / quantum` quanta, or the norm, make up a change.
 fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     let changes = changes(quantum)?;
