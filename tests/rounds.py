@@ -64,7 +64,7 @@ def screening_of(round_: dict) -> adaptive.Screening | None:
 
 
 def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, bound: int, key: bytes) -> dict:
-    """The weights of a round after any past, in integer units; items are (type, value)."""
+    """The weights of a round after any past, in grid steps; items are (type, value)."""
     weighting, quantum = rounds[number]["weighting"], quantum_of(rounds[number])
     if is_greedy(mechanism):
         left = [(user, item) for user, item in rows if (type(item), item) not in past.gone]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 KEY = TEST_KEY
-#: Released item -> noisy weight in integer units.
+#: Released item -> noisy weight in grid steps.
 units_of = weight_units
 
 

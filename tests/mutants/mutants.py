@@ -34,7 +34,7 @@ class Mutant:
     """One planted bug, and the tests of which at least one must fail.
 
     A test is a file for pytest, or `cargo:` and a filter for the unit tests of the core: for what no
-    caller can see, because one integer unit of weight is a change of delta by a billionth.
+    caller can see, because one grid step of weight is a change of delta by a billionth.
     """
 
     name: str

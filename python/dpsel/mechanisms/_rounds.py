@@ -91,8 +91,8 @@ class Steered:
     Items that hardly can reach the threshold are abandoned, and frequent items get no more weight than they
     need. The weight that this frees goes to the items in between. Only the last round releases. More rounds
     release more for the same budget and take longer. Users keep the same ``max_items_per_user`` items
-    throughout, so that limit should be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    throughout, so that limit should be generous: a few hundred cost little. Ours; the proof is in
+    ``docs/algorithms/steered.md``. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1.
