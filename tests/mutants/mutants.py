@@ -34,7 +34,7 @@ class Mutant:
     """One planted bug, and the tests of which at least one must fail.
 
     A test is a file for pytest, or `cargo:` and a filter for the unit tests of the core: for what no
-    caller can see, because one integer unit of weight is a change of delta by a billionth.
+    caller can see, because one grid step of weight is a change of delta by a billionth.
     """
 
     name: str
@@ -61,14 +61,14 @@ MUTANTS = [
     ),
     Mutant(
         "weights rounded up (L1)",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "Self::EqualL1 => UNIT / k,",
         "Self::EqualL1 => UNIT.div_ceil(k),",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "weights rounded up (L2)",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),",
         "Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt() + 1,",
         (REFERENCE, LAW3),
@@ -89,35 +89,35 @@ MUTANTS = [
     ),
     Mutant(
         "sampling by position instead of priority",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "let first = sort_first(keyed, first);",
         "let first = first.min(keyed.len());",
         (LAW1, REFERENCE),
     ),
     Mutant(
         "bound off by one",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "lens[user].min(self.bound)",
         "lens[user].min(self.bound + 1)",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "largest priorities kept",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "let first = sort_first(keyed, first);",
         "let first = sort_first(keyed, first); keyed[..first].reverse();",
         (REFERENCE,),
     ),
     Mutant(
         "released items stay in the sets",
-        CORE + "bounding/mod.rs",
-        "to += u32::from(!released.contains(ItemCode(item)));",
-        "to += u32::from(!released.contains(ItemCode(item)) || true);",
+        CORE + "bounding/bounded.rs",
+        "to += u32::from(!removed.contains(ItemCode(item)));",
+        "to += u32::from(!removed.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(
         "no re-bounding after a round",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "        *user.ordered = u32::try_from(first).unwrap_or(0);",
         """        *user.len = u32::try_from(first.min(self.bound)).unwrap_or(u32::MAX);
         *user.ordered = *user.len;""",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "a reserve is not ordered again",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "&& (*user.ordered as usize) < self.bound",
         "&& *user.ordered == 0",
         ("cargo:bounding",),
@@ -203,15 +203,15 @@ MUTANTS = [
     Mutant(
         "the same noise in every round",
         CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, index)",
-        "Words::new(key, Purpose::Noise, index * 0)",
+        "Words::new(key, Purpose::Noise, number)",
+        "Words::new(key, Purpose::Noise, number * 0)",
         (REFERENCE, "tests/statistical/test_release_frequency.py"),
     ),
     Mutant(
         "rounds counted from one",
         CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, index)",
-        "Words::new(key, Purpose::Noise, index + 1)",
+        "Words::new(key, Purpose::Noise, number)",
+        "Words::new(key, Purpose::Noise, number + 1)",
         (REFERENCE,),
     ),
     Mutant(
@@ -224,15 +224,15 @@ MUTANTS = [
     Mutant(
         "noise under the bounding purpose",
         CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, index)",
-        "Words::new(key, Purpose::Bound, index)",
+        "Words::new(key, Purpose::Noise, number)",
+        "Words::new(key, Purpose::Bound, number)",
         (REFERENCE,),
     ),
     Mutant(
         "items without weight may be released",
-        CORE + "rounds/select.rs",
-        "if weight > 0 && self.rule",
-        "if self.rule",
+        CORE + "rounds/decision.rs",
+        "let held = weight > 0 || state.exposure > 0;",
+        "let held = true;",
         (REFERENCE, LAW5),
     ),
     Mutant(
@@ -369,15 +369,15 @@ MUTANTS = [
         "decision with a threshold 1 % lower",
         CORE + "noise/decision.rs",
         "let law = Law::new(noise);",
-        """let threshold = Threshold::from_units(threshold.units() - threshold.units() / 100);
+        """let threshold = Threshold::from_steps(threshold.steps() - threshold.steps() / 100);
         let law = Law::new(noise);""",
         (REFERENCE, FREQUENCY),
     ),
     Mutant(
         "above the threshold instead of at least",
         CORE + "noise/decision.rs",
-        "i128::from(self.threshold.units()) - i128::from(weight)",
-        "i128::from(self.threshold.units()) - i128::from(weight) + 1",
+        "i128::from(self.threshold.steps()) - i128::from(weight)",
+        "i128::from(self.threshold.steps()) - i128::from(weight) + 1",
         ("cargo:noise::decision",),
     ),
     Mutant(
@@ -390,15 +390,15 @@ MUTANTS = [
     Mutant(
         "calibrated threshold 1 % lower",
         CORE + "threshold/calibration.rs",
-        "Ok(Threshold::from_units(good))",
-        "Ok(Threshold::from_units(good - good / 100))",
+        "Ok(Threshold::from_steps(good))",
+        "Ok(Threshold::from_steps(good - good / 100))",
         (LAW4,),
     ),
     Mutant(
         "calibrated threshold one unit lower",
         CORE + "threshold/calibration.rs",
-        "Ok(Threshold::from_units(good))",
-        "Ok(Threshold::from_units(good - 1))",
+        "Ok(Threshold::from_steps(good))",
+        "Ok(Threshold::from_steps(good - 1))",
         (LAW4,),
     ),
     Mutant(
@@ -520,24 +520,24 @@ MUTANTS = [
     ),
     Mutant(
         "steered selection bounds users again",
-        CORE + "rounds/steering.rs",
-        "    contributions.forget_reserve();\n",
+        CORE + "rounds/select.rs",
+        "        contributions.forget_reserve();\n",
         "",
         (STEERED, REFERENCE),
     ),
     Mutant(
         "no cap on what a user gives to an item",
-        CORE + "weighting/tilted.rs",
+        CORE + "weighting/reweighted.rs",
         ">> SCALE_BITS).min(cap)",
         ">> SCALE_BITS).min(cap.max(1 << 30))",
-        ("cargo:tilted",),
+        ("cargo:reweighted",),
     ),
     Mutant(
-        "tilted weights above the norm",
-        CORE + "weighting/tilted.rs",
+        "reweighted contributions above the norm",
+        CORE + "weighting/reweighted.rs",
         ".unwrap_or(0).isqrt() as u64",
         ".unwrap_or(0).isqrt() as u64 + 1024",
-        ("cargo:tilted", REFERENCE),
+        ("cargo:reweighted", REFERENCE),
     ),
     Mutant(
         "a publication that forgets the cap",
@@ -547,17 +547,17 @@ MUTANTS = [
         (STEERED, "cargo:steered"),
     ),
     Mutant(
-        "every round of evidence spends all of rho",
+        "every scored round spends all of rho",
         CORE + "mechanisms/steered/mod.rs",
         "zcdp_sigma(mul_down(rho, share))",
         "zcdp_sigma(mul_down(rho, share.max(1.0)))",
         (STEERED, "cargo:steered"),
     ),
     Mutant(
-        "items that were given up come back",
-        CORE + "rounds/importance.rs",
-        "        return 0;\n",
-        "        return 1;\n",
+        "abandoned items come back",
+        CORE + "rounds/scoring.rs",
+        "            return 0;\n",
+        "            return 1;\n",
         (REFERENCE,),
     ),
     Mutant(
@@ -576,7 +576,7 @@ MUTANTS = [
     ),
     Mutant(
         "preferences ignored by the limit",
-        CORE + "bounding/mod.rs",
+        CORE + "bounding/bounded.rs",
         "if contributions.in_order { u32::MAX } else { 0 }",
         "0",
         (GREEDY,),
@@ -632,7 +632,7 @@ MUTANTS = [
     ),
     Mutant(
         "curve: contributions rounded up to the quantum",
-        CORE + "weighting/mod.rs",
+        CORE + "weighting/kind.rs",
         "| Self::Mad(_) => weight - weight % quantum.max(1),",
         "| Self::Mad(_) => weight.next_multiple_of(quantum.max(1)),",
         (CURVES,),
@@ -660,7 +660,7 @@ MUTANTS = [
     ),
     Mutant(
         "the first line of a continuous curve is straight",
-        CORE + "threshold/curve/mod.rs",
+        CORE + "threshold/curve/words.rs",
         "Some(start * beyond * beyond)",
         "Some(start * u128::from(self.quantum) * beyond)",
         ("cargo:between_its_entries",),
@@ -710,19 +710,19 @@ MUTANTS = [
     Mutant(
         "mad: weights that are not the largest return",
         CORE + "weighting/mad.rs",
-        "if loose && factor == FULL_FACTOR {",
+        "if loose && importance == FULL_IMPORTANCE {",
         "if loose {",
         ("cargo:only_the_largest_weights",),
     ),
     Mutant(
-        "mad2r: the curve takes what the look has spent",
+        "mad2r: the curve takes what the screening round has spent",
         CORE + "threshold/curve/calibration.rs",
-        "sub_down(1.0, look), norm)",
-        "sub_down(1.0, 0.0 * look), norm)",
+        "sub_down(1.0, screening), norm)",
+        "sub_down(1.0, 0.0 * screening), norm)",
         (MAD2R,),
     ),
     Mutant(
-        "mad2r: half the noise of the look",
+        "mad2r: half the noise of the screening round",
         CORE + "mechanisms/mad2r/mod.rs",
         "noise: Noise::Gaussian { sigma },",
         "noise: Noise::Gaussian { sigma: sigma / 2.0 },",
@@ -730,9 +730,10 @@ MUTANTS = [
     ),
     Mutant(
         "mad2r: items that nobody kept are left out without noise",
-        CORE + "rounds/screening.rs",
-        "*factor = self.factor(noise.noisy_weight(weight, *word));",
-        "*factor = if weight == 0 { 0 } else { self.factor(noise.noisy_weight(weight, *word)) };",
+        CORE + "rounds/decision.rs",
+        "let importance = screening.importance(noise.noisy_weight(weight, word));",
+        "let importance =\n"
+        "    if weight == 0 { 0 } else { screening.importance(noise.noisy_weight(weight, word)) };",
         (CURVES + "::test_items_that_nobody_kept_have_noise_and_may_come_up",),
     ),
     Mutant(
@@ -871,8 +872,8 @@ MUTANTS = [
     Mutant(
         "mad2r: the curve of another norm",
         CORE + "mechanisms/mad2r/mod.rs",
-        "LOOK, weighting::Mad::NORM)?",
-        "LOOK, weighting::Mad::NORM / 2)?",
+        "SCREENING, weighting::Mad::NORM)?",
+        "SCREENING, weighting::Mad::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
     ),
     Mutant(
@@ -891,9 +892,9 @@ MUTANTS = [
     ),
     Mutant(
         "a round certified for weights of which nothing is proved",
-        CORE + "threshold/calibration/single_round.rs",
-        "            Weighting::EqualL2 => Ok(Self::Equal),",
-        "            Weighting::EqualL2 | Weighting::Mad(_) => Ok(Self::Equal),",
+        CORE + "weighting/norm.rs",
+        "            Self::EqualL2 => Some(L2Norm::Equal),",
+        "            Self::EqualL2 | Self::Mad(_) => Some(L2Norm::Equal),",
         ("cargo:threshold::calibration",),
     ),
     Mutant(
@@ -983,8 +984,8 @@ MUTANTS = [
     Mutant(
         "weights of policies are published to the last bit",
         CORE + "rounds/calibration.rs",
-        ".filter(|_| self.weighting.is_reactive())",
-        ".filter(|_| self.weighting.is_reactive() && self.weighting.cutoff() == 0)",
+        "if self.weighting.is_reactive() { STEP }",
+        "if self.weighting.is_reactive() && self.weighting.cutoff() == 0 { STEP }",
         (REFERENCE,),
     ),
     Mutant(
@@ -1129,9 +1130,9 @@ MUTANTS = [
     ),
     Mutant(
         "counts count as a Gaussian of sensitivity 1",
-        CORE + "mechanisms/gaussian_part.rs",
-        "Weighting::Count => sqrt_up(bound.get().into()),",
-        "Weighting::Count => 1.0,",
+        CORE + "weighting/norm.rs",
+        "Self::Count => sqrt_up(bound.get().into()),",
+        "Self::Count => 1.0,",
         ("cargo:gaussian_part",),
     ),
     Mutant(

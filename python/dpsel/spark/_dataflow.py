@@ -4,7 +4,7 @@
     kept -> Crowds -> driver
     kept -> Settle -> settled
     settled -> [Weigh -> shuffle by item -> Decide -> driver] each round
-    kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each round of evidence
+    kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each scored round
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> Sift -> shuffle by item, with released items -> Mistaken -> driver: once these are many
     rows -> Name -> shuffle of released items -> driver

@@ -127,7 +127,7 @@ class Decide(_Task):
 
 @dataclass(frozen=True)
 class Tilt(_Task):
-    """Weigh the first round of evidence."""
+    """Weigh the first scored round."""
 
     routes: int
 
@@ -137,7 +137,7 @@ class Tilt(_Task):
 
 
 def tilt_again(sealed: Sealed, routes: int, number: int) -> Callable[[Any, Any], Any]:
-    """Weigh a later round of evidence: takes the contributions and the states of items of one route."""
+    """Weigh a later scored round: takes the contributions and the states of items of one route."""
 
     def tilt(contributions: Any, states: Any) -> Any:
         import pyarrow as pa
@@ -155,7 +155,7 @@ def tilt_again(sealed: Sealed, routes: int, number: int) -> Callable[[Any, Any],
 
 @dataclass(frozen=True)
 class Steer(_Task):
-    """Look at the evidence of a round."""
+    """Decide the items of a scored round."""
 
     round: int
 

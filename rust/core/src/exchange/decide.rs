@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::at_items::Verdict;
 use crate::random::{Digest, Words};
-use crate::rounds::Decider;
+use crate::rounds::{Decider, ItemState, Outcome};
 use crate::{Error, Result};
 
 /// Bytes of a packed decision: a digest and a number.
@@ -119,12 +119,11 @@ impl Hasher for DigestHasher {
 pub struct Decide {
     rule: Decider,
     words: Words,
-    with_weights: bool,
 }
 
 impl Decide {
-    pub(super) fn new(rule: Decider, words: Words, with_weights: bool) -> Self {
-        Self { rule, words, with_weights }
+    pub(super) fn new(rule: Decider, words: Words) -> Self {
+        Self { rule, words }
     }
 }
 
@@ -134,8 +133,7 @@ impl Verdict for Decide {
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (&(item, weight), &word) in items.iter().zip(&words) {
-            if weight > 0 && self.rule.releases(weight, word) {
-                let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
+            if let Outcome::Released(noisy) = self.rule.decide(ItemState::default(), weight, word) {
                 packed.extend(item.0.to_le_bytes());
                 packed.extend(noisy.to_le_bytes());
             }

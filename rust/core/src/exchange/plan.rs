@@ -26,7 +26,7 @@ use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
 use crate::ingest::{self, Columns, ItemSchema, Preference, Source};
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Round, Steering};
+use crate::rounds::{Calibration, Decider, Round};
 use crate::runtime::Control;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -76,7 +76,7 @@ impl Plan {
     /// [`Plan::decide`].
     #[must_use]
     pub fn is_steered(&self) -> bool {
-        self.work.calibration.evidence().is_some()
+        self.work.calibration.scoring().is_some()
     }
 
     /// The stage that reads the table; with a census it counts the users of items as well.
@@ -122,10 +122,14 @@ impl Plan {
         Ok(Settle::new(self.clone(), candidates))
     }
 
+    fn decider(&self, round: u32, with_weights: bool) -> Result<Decider> {
+        Decider::new(&self.work.calibration, round, with_weights)
+    }
+
     /// The rule and the noise of every round.
     pub(super) fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
-        let rounds = self.work.calibration.rounds.iter().zip(0..);
-        rounds.map(|(round, number)| Ok((round.rule.decider()?, self.noise_words(number)))).collect()
+        let rounds = (0_u32..).take(self.work.calibration.rounds.len());
+        rounds.map(|number| Ok((self.decider(number, false)?, self.noise_words(number)))).collect()
     }
 
     /// The stage that weighs a round, counted from 0, without the items released before and those that it cannot release.
@@ -134,7 +138,8 @@ impl Plan {
     /// A number of routes out of range; a round that there is not; a rule that cannot be made ready.
     pub fn weigh(&self, routes: u32, number: u32, released: Known) -> Result<Weigh> {
         let (routes, words) = (Routes::new(routes)?, self.noise_words(number));
-        Weigh::new(routes, self.bound()?, self.round(number)?, words, released)
+        let decider = self.decider(number, false)?;
+        Weigh::new(routes, self.bound()?, self.round(number)?, decider, words, released)
     }
 
     /// The stage that decides a round, counted from 0.
@@ -142,8 +147,8 @@ impl Plan {
     /// # Errors
     /// A round that there is not; a rule that cannot be made ready.
     pub fn decide(&self, round: u32) -> Result<AtItems<Decide>> {
-        let rule = self.round(round)?.rule.decider()?;
-        Ok(AtItems::new(Decide::new(rule, self.noise_words(round), self.work.with_weights)))
+        let rule = self.decider(round, self.work.with_weights)?;
+        Ok(AtItems::new(Decide::new(rule, self.noise_words(round))))
     }
 
     /// The stage that weighs a round of evidence, counted from 0.
@@ -159,9 +164,11 @@ impl Plan {
     /// # Errors
     /// A round that there is not, or that gathers no evidence.
     pub fn steer(&self, round: u32) -> Result<Steer> {
-        let rounds = self.work.calibration.evidence();
-        let steering = rounds.and_then(|(rounds, _)| Steering::new(&rounds, round as usize));
-        Ok(Steer::new(steering.ok_or(NO_ROUND)?, self.noise_words(round), self.work.with_weights))
+        if !self.is_steered() {
+            return Err(NO_ROUND);
+        }
+        let rule = self.decider(round, self.work.with_weights)?;
+        Ok(Steer::new(rule, self.noise_words(round)))
     }
 
     /// The stage that counts the users of some items (of all, if none are named): of the items that users keep under

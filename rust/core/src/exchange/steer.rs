@@ -8,7 +8,7 @@ use super::decide::Decisions;
 use super::packing::{Message, unpack_messages};
 use super::routing::{Buffers, InOrder, packed_batch, unrouted_messages};
 use crate::random::{Digest, Words};
-use crate::rounds::{ItemState, Steering};
+use crate::rounds::{Decider, Outcome};
 use crate::{Error, Result};
 
 /// States that wait to be returned together.
@@ -20,9 +20,8 @@ const RETURNED_BYTES: usize = 1 << 24;
 /// All messages of a route come one after the other in one task, so each item is looked at once, with its whole weight.
 #[derive(Debug)]
 pub struct Steer {
-    steering: Steering,
+    rule: Decider,
     words: Words,
-    with_weights: bool,
     /// The messages of the route, each with the route of the users that it comes from.
     messages: Vec<(Message, i32)>,
     routes: InOrder,
@@ -31,17 +30,9 @@ pub struct Steer {
 }
 
 impl Steer {
-    pub(super) fn new(steering: Steering, words: Words, with_weights: bool) -> Self {
+    pub(super) fn new(rule: Decider, words: Words) -> Self {
         let (messages, routes) = (Vec::new(), InOrder::default());
-        Self {
-            steering,
-            words,
-            with_weights,
-            messages,
-            routes,
-            returned: Buffers::default(),
-            released: Vec::new(),
-        }
+        Self { rule, words, messages, routes, returned: Buffers::default(), released: Vec::new() }
     }
 
     /// Look at all items of the route that has ended.
@@ -58,10 +49,14 @@ impl Steer {
                 return Err(Error::Internal("the users of an item know different states of it"));
             }
             let weight = sum(parts.iter().map(|(message, _)| message.weight))?;
-            // Before the first round nobody holds an item without weight, so it must not matter.
-            if weight > 0 || state != ItemState::default() {
-                let state = self.steering.advance(state, weight, word);
-                self.settle(item, state, parts);
+            match self.rule.decide(state, weight, word) {
+                Outcome::Released(noisy) => self.released.push((item, noisy)),
+                Outcome::Abandoned => {}
+                Outcome::Kept(state) => {
+                    for (_, source) in parts {
+                        Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
+                    }
+                }
             }
         }
         messages.clear();
@@ -75,19 +70,6 @@ impl Steer {
             return Ok(Vec::new());
         }
         std::mem::take(&mut self.returned).into_states()
-    }
-
-    /// Decide the item in the last round; before it, send the state of one that is not out to where its users are.
-    fn settle(&mut self, item: Digest, state: ItemState, parts: &[(Message, i32)]) {
-        if self.steering.is_last() {
-            if self.steering.releases(state) {
-                self.released.push((item, if self.with_weights { state.evidence } else { 0 }));
-            }
-        } else if state.factor > 0 {
-            for (_, source) in parts {
-                Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
-            }
-        }
     }
 }
 
@@ -105,7 +87,7 @@ impl Stage for Steer {
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut ready = self.end_route()?;
-        if self.steering.is_last() {
+        if self.rule.may_release() {
             ready.push(packed_batch(&Decisions::pack(self.released.drain(..)))?);
         } else {
             ready.extend(self.returned(0)?);

@@ -14,7 +14,7 @@ use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ContributionsBuilder, ItemCode, ItemOrder};
 use crate::random::Digest;
 use crate::rounds::{ItemState, Publish};
-use crate::weighting::TiltedHistogram;
+use crate::weighting::ReweightedHistogram;
 use crate::{Error, Result};
 
 /// See the module.
@@ -36,7 +36,7 @@ pub struct Tilt {
 
 impl Tilt {
     pub(super) fn new(plan: Plan, item_routes: Routes, round: u32) -> Result<Self> {
-        let Some((_, publish)) = plan.work().calibration.evidence() else {
+        let Some((_, publish)) = plan.work().calibration.scoring() else {
             return Err(Error::Internal("the rounds gather no evidence"));
         };
         let (publish, states) = (publish.clone(), States::default());
@@ -56,9 +56,10 @@ impl Tilt {
         let codes = bounded.vocabulary().code_bound();
         let digests = bounded.vocabulary().digests_from(0..codes);
         let states = self.states_of(&bounded, &digests);
-        let factors: Vec<u16> = states.iter().map(|state| state.map_or(0, |state| state.factor)).collect();
-        let mut histogram = TiltedHistogram::new(&bounded, |items| self.publish.cap(items));
-        histogram.weigh(&bounded, &factors, &control)?;
+        let importances: Vec<u16> =
+            states.iter().map(|state| state.map_or(0, |state| state.importance)).collect();
+        let mut histogram = ReweightedHistogram::new(&bounded, |items| self.publish.cap(items));
+        histogram.weigh(&bounded, &importances, &control)?;
         let weighed = digests.iter().zip(states).zip(histogram.weights(0..codes));
         let messages = weighed
             .filter_map(|((item, state), weight)| Some(Message { item: *item, weight, state: state? }));

@@ -38,10 +38,11 @@ impl Weigh {
         routes: Routes,
         bound: L0Bound,
         round: &Round,
+        rule: Decider,
         words: Words,
         gone: Known,
     ) -> Result<Self> {
-        let (rule, weights) = (round.rule.decider()?, Weights::new(round));
+        let weights = Weights::new(round);
         Ok(Self { routes, bound: bound.get(), gone, rule, words, weights, sums: Vec::new() })
     }
 

@@ -175,7 +175,7 @@ mod tests {
     fn every_changed_number_is_named() {
         let mut changed = report();
         let mut rule = changed.calibration.rounds[1].rule.noisy().unwrap();
-        rule.threshold = Threshold::from_units(rule.threshold.units() - 1);
+        rule.threshold = Threshold::from_steps(rule.threshold.steps() - 1);
         changed.calibration.rounds[1].rule = Rule::Noisy(rule);
         let outcome = changed.check().unwrap();
         assert!(!outcome.is_ok() && outcome.differences[0].starts_with("round 2: threshold"), "{outcome:?}");

@@ -8,7 +8,7 @@
 //! * for each user its digest, the number of its items and their places as variable-length integers.
 //!
 //! Weights are packed as digest and variable-length integer, one after the other. Messages are weights with the state of
-//! their item behind: evidence (zigzag), exposure and factor as variable-length integers. States stand alone likewise.
+//! their item behind: cumulative score (zigzag), exposure and importance as variable-length integers. States stand alone likewise.
 
 mod contributions;
 mod weights;
@@ -108,8 +108,8 @@ mod tests {
         ) {
             let messages: Vec<Message> = parts
                 .into_iter()
-                .map(|(item, weight, (evidence, exposure, factor))| {
-                    Message { item: Digest(item), weight, state: ItemState { evidence, exposure, factor } }
+                .map(|(item, weight, (score, exposure, importance))| {
+                    Message { item: Digest(item), weight, state: ItemState { score, exposure, importance } }
                 })
                 .collect();
             let (mut packed, mut alone) = (Vec::new(), Vec::new());
