@@ -77,7 +77,7 @@ def run(task: Literal["select", "top_k"], source: Source, job: Job) -> Release: 
 @overload
 def run(task: Literal["count"], source: Source, job: Job) -> list[tuple[int, int]]: ...
 def run(task: Task, source: Source, job: Job) -> Any:
-    """Run a task on a source."""
+    """Read a source and do what the request of the job asks for."""
     return _READERS[task][source.kind](**source.arguments, job=job)
 
 
