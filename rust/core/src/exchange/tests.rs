@@ -136,8 +136,8 @@ fn candidates_are_those_of_any_round() {
     let deciders = || selection.job().deciders().unwrap();
     let items: Vec<Digest> = (0..3000).map(Digest).collect();
     let by_round = |users: u32| -> Vec<Vec<bool>> {
-        let releases = |(rule, words): &(Decider, Words), item: &Digest| {
-            rule.releases(u64::from(users) * UNIT, words.word(*item))
+        let releases = |(decider, words): &(Decider, Words), item: &Digest| {
+            decider.releases(u64::from(users) * UNIT, words.word(*item))
         };
         deciders().iter().map(|round| items.iter().map(|item| releases(round, item)).collect()).collect()
     };

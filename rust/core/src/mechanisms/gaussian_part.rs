@@ -28,8 +28,8 @@ impl Calibration {
     /// For users of at most `bound` items the theorem of section 10 holds with these numbers.
     #[must_use]
     pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
-        if let Some((rounds, publish)) = self.evidence() {
-            return of_evidence(&rounds, publish);
+        if let Some((rounds, publish)) = self.scoring() {
+            return of_scores(&rounds, publish);
         }
         let parts = self.rounds.iter().map(|round| of_round(round, bound)).collect::<Option<Vec<_>>>()?;
         let mu = root_of_squares(parts.iter().map(|part| part.mu));
@@ -80,14 +80,14 @@ fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
     (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
 }
 
-fn of_evidence(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
+fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
     let distance = |round: &&Scoring| match round.noise {
         Noise::Gaussian { sigma } => Some((Interval::ONE / Interval::point(sigma)).hi()),
         Noise::Laplace { .. } => None,
     };
     let mu = root_of_squares(rounds.iter().map(distance).collect::<Option<Vec<_>>>()?.into_iter());
     // A cap is for users of at most so many items, so the largest of them stand for all.
-    let likely = |cap: &Cap| missed(publish.evidence_noise, publish.threshold, cap.weight, cap.items);
+    let likely = |cap: &Cap| missed(publish.score_noise, publish.threshold, cap.weight, cap.items);
     let delta = publish.caps.iter().map(likely).fold(0.0, f64::max);
     Some(GaussianPart { mu, delta }).filter(is_usable)
 }

@@ -105,8 +105,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::numeric::UNIT;
     use crate::random::{Digest, Purpose, ReleaseKey, Words};
-    use crate::weighting::UNIT;
 
     /// Each statistical test of the noise fails on a correct program with at most this probability, were
     /// its words random; with the fixed key it either always or never does.

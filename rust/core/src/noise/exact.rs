@@ -12,7 +12,7 @@ use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::Noise;
-use crate::weighting::FRACTION_BITS;
+use crate::numeric::FRACTION_BITS;
 
 /// A non-negative real between two multiples of `2^-bits`.
 #[derive(Debug, Clone)]

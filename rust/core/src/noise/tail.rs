@@ -1,8 +1,8 @@
 //! Upper tails of the continuous noise in `f64`, with certified bounds.
 
 use super::Noise;
+use crate::numeric::FRACTION_BITS;
 use crate::numeric::{Interval, laplace_tail, normal_tail};
-use crate::weighting::FRACTION_BITS;
 
 /// 2^-128, the probability of one word.
 pub(super) const WORD: f64 = 1.0 / 340_282_366_920_938_463_463_374_607_431_768_211_456.0;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::weighting::UNIT;
+use crate::numeric::UNIT;
 
 /// An item is released iff its noisy weight is at least this many integer units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

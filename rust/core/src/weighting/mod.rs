@@ -6,9 +6,9 @@ mod mad;
 mod order;
 mod policy_l1;
 mod policy_l2;
+mod reweighted;
 #[cfg(test)]
 mod tests;
-mod tilted;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +17,15 @@ pub use histogram::WeightHistogram;
 pub use mad::Mad;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
-pub use tilted::{FULL_FACTOR, TiltedHistogram};
+pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
 
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
+pub use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// One unit of weight is `2^FRACTION_BITS` integer units. With at most 2^32 users of one unit each a sum
-/// stays below 2^62: it can not overflow.
-pub const FRACTION_BITS: u32 = 30;
-/// One unit of weight, in integer units.
-pub const UNIT: u64 = 1 << FRACTION_BITS;
 /// More items than a table can have: their codes have 32 bits.
 pub const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 
@@ -125,7 +121,7 @@ impl Weighting {
 
 /// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
-/// Only [`Mad`] takes `factors` of the items, one for each code, by which users tilt their weights.
+/// Only [`Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
 ///
 /// # Contract
 /// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
@@ -137,7 +133,7 @@ pub fn weigh_round(
     histogram: &mut WeightHistogram,
     contributions: &BoundedContributions,
     (weighting, quantum): (Weighting, u64),
-    factors: Option<&[u16]>,
+    importances: Option<&[u16]>,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<()> {
@@ -148,7 +144,7 @@ pub fn weigh_round(
         }
         Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
-        Weighting::Mad(mad) => mad.weigh(visits, factors, histogram),
+        Weighting::Mad(mad) => mad.weigh(visits, importances, histogram),
         Weighting::Greedy(greedy) => {
             if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
                 return Err(Error::Internal("a cutoff that is no multiple of the quantum"));

@@ -12,11 +12,11 @@ use crate::exchange::rows::{
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Round, Steering};
+use crate::rounds::{Calibration, Decider, Round};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
-const NO_ROUND: Error = Error::Internal("there is no such round");
+const UNSCORED: Error = Error::Internal("the rounds do not score");
 
 /// The parameters of a job, without the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl ExchangeJob {
     /// instead of [`ExchangeJob::weigh`] and [`ExchangeJob::decide`].
     #[must_use]
     pub fn is_steered(&self) -> bool {
-        self.spec.calibration.evidence().is_some()
+        self.spec.calibration.scoring().is_some()
     }
 
     /// The stage that reads the table, and counts the users of items if asked for.
@@ -111,10 +111,16 @@ impl ExchangeJob {
         Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key))
     }
 
-    /// The rule and the noise of every round.
+    /// The decider and the noise of every round, without noisy weights.
     pub(in crate::exchange) fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
-        let rounds = self.spec.calibration.rounds.iter().zip(0..);
-        rounds.map(|(round, number)| Ok((round.rule.decider()?, self.noise_words(number)))).collect()
+        let rounds = (0_u32..).take(self.spec.calibration.rounds.len());
+        rounds.map(|number| self.decider(number, false)).collect()
+    }
+
+    /// The decider and the noise of a round.
+    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+        let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
+        Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
     }
 
     /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
@@ -123,8 +129,8 @@ impl ExchangeJob {
     /// # Errors
     /// A number of partitions out of range; a round that does not exist; a rule that cannot be made ready.
     pub fn weigh(&self, partitions: u32, number: u32, released: ReleasedSet) -> Result<Weigh> {
-        let (partitions, words) = (Partitions::new(partitions)?, self.noise_words(number));
-        Weigh::new(partitions, self.bound()?, self.round(number)?, words, released)
+        let (partitions, decider) = (Partitions::new(partitions)?, self.decider(number, false)?);
+        Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released))
     }
 
     /// The stage that decides a round, counted from 0.
@@ -132,8 +138,8 @@ impl ExchangeJob {
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn decide(&self, round: u32) -> Result<Sum<Decide>> {
-        let rule = self.round(round)?.rule.decider()?;
-        Ok(Sum::new(Decide::new(rule, self.noise_words(round), self.spec.with_weights)))
+        let (decider, words) = self.decider(round, self.spec.with_weights)?;
+        Ok(Sum::new(Decide::new(decider, words)))
     }
 
     /// The stage that weighs a round that scores, counted from 0.
@@ -141,8 +147,8 @@ impl ExchangeJob {
     /// # Errors
     /// A number of partitions out of range; rounds that do not score.
     pub fn reweight(&self, partitions: u32, round: u32) -> Result<Reweight> {
-        let Some((_, publish)) = self.spec.calibration.evidence() else {
-            return Err(Error::Internal("the rounds do not score"));
+        let Some((_, publish)) = self.spec.calibration.scoring() else {
+            return Err(UNSCORED);
         };
         let (bound, partitions) = (self.bound()?, Partitions::new(partitions)?);
         Ok(Reweight::new(bound, self.key.clone(), partitions, publish.clone(), round == 0))
@@ -153,9 +159,11 @@ impl ExchangeJob {
     /// # Errors
     /// A round that does not exist or does not score.
     pub fn steer(&self, round: u32) -> Result<Steer> {
-        let rounds = self.spec.calibration.evidence();
-        let steering = rounds.and_then(|(rounds, _)| Steering::new(&rounds, round as usize));
-        Ok(Steer::new(steering.ok_or(NO_ROUND)?, self.noise_words(round), self.spec.with_weights))
+        if !self.is_steered() {
+            return Err(UNSCORED);
+        }
+        let (decider, words) = self.decider(round, self.spec.with_weights)?;
+        Ok(Steer::new(decider, words))
     }
 
     /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the
@@ -202,15 +210,11 @@ impl ExchangeJob {
         Name::new(&self.spec.columns, self.key.clone(), released)
     }
 
-    fn noise_words(&self, round: u32) -> Words {
-        Words::new(&self.key, Purpose::Noise, round)
-    }
-
     fn bound(&self) -> Result<L0Bound> {
         self.spec.bound.ok_or(Error::Internal("rounds without a bound"))
     }
 
     fn round(&self, round: u32) -> Result<&Round> {
-        self.spec.calibration.rounds.get(round as usize).ok_or(NO_ROUND)
+        self.spec.calibration.rounds.get(round as usize).ok_or(Error::Internal("there is no such round"))
     }
 }

@@ -4,19 +4,18 @@ use super::sum::OnItems;
 use crate::Result;
 use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
-use crate::rounds::Decider;
+use crate::rounds::{Decider, ItemState, Outcome};
 
 /// The stage that decides a round.
 #[derive(Debug)]
 pub struct Decide {
-    rule: Decider,
+    decider: Decider,
     words: Words,
-    with_weights: bool,
 }
 
 impl Decide {
-    pub(crate) fn new(rule: Decider, words: Words, with_weights: bool) -> Self {
-        Self { rule, words, with_weights }
+    pub(crate) fn new(decider: Decider, words: Words) -> Self {
+        Self { decider, words }
     }
 }
 
@@ -26,8 +25,7 @@ impl OnItems for Decide {
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (&(item, weight), &word) in items.iter().zip(&words) {
-            if weight > 0 && self.rule.releases(weight, word) {
-                let noisy = if self.with_weights { self.rule.noisy_weight(weight, word) } else { 0 };
+            if let Outcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
                 Decisions::push(item, noisy, packed);
             }
         }

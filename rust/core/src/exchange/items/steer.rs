@@ -8,7 +8,7 @@ use crate::exchange::wire::{
     Decisions, Message, PartitionBuffers, PartitionOrder, packed_batch, partitioned_messages, unpack_messages,
 };
 use crate::random::{Digest, Words};
-use crate::rounds::{ItemState, Steering};
+use crate::rounds::{Decider, Outcome};
 use crate::{Error, Result};
 
 /// States that wait to be returned together.
@@ -20,9 +20,8 @@ const RETURNED_BYTES: usize = 1 << 24;
 /// All messages of a partition come one after the other in one task. So each item is seen once, with its whole weight.
 #[derive(Debug)]
 pub struct Steer {
-    steering: Steering,
+    decider: Decider,
     words: Words,
-    with_weights: bool,
     /// The messages of the partition, each with the partition of users that it comes from.
     messages: Vec<(Message, i32)>,
     order: PartitionOrder,
@@ -31,11 +30,10 @@ pub struct Steer {
 }
 
 impl Steer {
-    pub(crate) fn new(steering: Steering, words: Words, with_weights: bool) -> Self {
+    pub(crate) fn new(decider: Decider, words: Words) -> Self {
         Self {
-            steering,
+            decider,
             words,
-            with_weights,
             messages: Vec::new(),
             order: PartitionOrder::default(),
             returned: PartitionBuffers::default(),
@@ -43,7 +41,7 @@ impl Steer {
         }
     }
 
-    /// Score all items of the partition that has ended.
+    /// Decide all items of the partition that has ended, and send the states of the kept ones back to their users.
     fn end_partition(&mut self) -> Result<Vec<RecordBatch>> {
         let mut messages = std::mem::take(&mut self.messages);
         messages.sort_unstable_by_key(|(message, source)| (message.item, *source));
@@ -57,10 +55,14 @@ impl Steer {
                 return Err(Error::Internal("the users of an item know different states of it"));
             }
             let weight = sum(parts.iter().map(|(message, _)| message.weight))?;
-            // Before the first round nobody holds an item without weight, so it must not matter.
-            if weight > 0 || state != ItemState::default() {
-                let state = self.steering.advance(state, weight, word);
-                self.pass_on(item, state, parts);
+            match self.decider.decide(state, weight, word) {
+                Outcome::Released(noisy) => self.released.push((item, noisy)),
+                Outcome::Kept(state) if !self.decider.may_release() => {
+                    for (_, source) in parts {
+                        Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
+                    }
+                }
+                Outcome::Kept(_) | Outcome::Abandoned => {}
             }
         }
         messages.clear();
@@ -74,19 +76,6 @@ impl Steer {
             return Ok(Vec::new());
         }
         std::mem::take(&mut self.returned).into_states()
-    }
-
-    /// Decide the item in the last round. Before it, send the state of an item that is not abandoned to its users.
-    fn pass_on(&mut self, item: Digest, state: ItemState, parts: &[(Message, i32)]) {
-        if self.steering.is_last() {
-            if self.steering.releases(state) {
-                self.released.push((item, if self.with_weights { state.evidence } else { 0 }));
-            }
-        } else if state.factor > 0 {
-            for (_, source) in parts {
-                Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
-            }
-        }
     }
 }
 
@@ -104,7 +93,7 @@ impl Stage for Steer {
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut ready = self.end_partition()?;
-        if self.steering.is_last() {
+        if self.decider.may_release() {
             ready.push(packed_batch(&Decisions::pack(self.released.drain(..)))?);
         } else {
             ready.extend(self.returned(0)?);

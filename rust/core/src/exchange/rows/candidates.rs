@@ -17,7 +17,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// `rounds` has the rule and the noise of every round.
+    /// `rounds` has the decider and the noise of every round.
     pub(crate) fn new(users: UserCounts, rounds: Vec<(Decider, Words)>) -> Self {
         Self { users, rounds }
     }
@@ -26,11 +26,11 @@ impl Candidates {
     pub(crate) fn most_users(&self, items: &[Digest]) -> Vec<Option<u32>> {
         let mut found = vec![None; items.len()];
         let mut drawn = vec![0; items.len()];
-        for (rule, words) in &self.rounds {
+        for (decider, words) in &self.rounds {
             words.fill(items, &mut drawn);
             for ((found, item), word) in found.iter_mut().zip(items).zip(&drawn) {
                 let users = self.users.at_most(*item);
-                if found.is_none() && can_release(rule, users, *word) {
+                if found.is_none() && can_release(decider, users, *word) {
                     *found = Some(users);
                 }
             }
@@ -40,6 +40,6 @@ impl Candidates {
 }
 
 /// Whether a round can release an item of this number of users.
-pub(super) fn can_release(rule: &Decider, users: u32, word: u128) -> bool {
-    rule.releases(u64::from(users) * UNIT, word)
+pub(super) fn can_release(decider: &Decider, users: u32, word: u128) -> bool {
+    decider.releases(u64::from(users) * UNIT, word)
 }

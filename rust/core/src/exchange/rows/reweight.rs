@@ -17,7 +17,7 @@ use crate::exchange::wire::{
 };
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::{ItemState, Publish};
-use crate::weighting::TiltedHistogram;
+use crate::weighting::ReweightedHistogram;
 use crate::{Error, Result};
 
 /// The stage that weighs a round by the importance of items.
@@ -59,9 +59,10 @@ impl Reweight {
         let codes = bounded.vocabulary().code_bound();
         let digests = bounded.vocabulary().digests_from(0..codes);
         let states = self.states_of(&bounded, &digests);
-        let factors: Vec<u16> = states.iter().map(|state| state.map_or(0, |state| state.factor)).collect();
-        let mut histogram = TiltedHistogram::new(&bounded, |items| self.publish.cap(items));
-        histogram.weigh(&bounded, &factors, &control)?;
+        let importances: Vec<u16> =
+            states.iter().map(|state| state.map_or(0, |state| state.importance)).collect();
+        let mut histogram = ReweightedHistogram::new(&bounded, |items| self.publish.cap(items));
+        histogram.weigh(&bounded, &importances, &control)?;
         let weighed = digests.iter().zip(states).zip(histogram.weights(0..codes));
         let messages = weighed
             .filter_map(|((item, state), weight)| Some(Message { item: *item, weight, state: state? }));

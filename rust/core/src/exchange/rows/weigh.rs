@@ -23,26 +23,23 @@ pub struct Weigh {
     bound: u32,
     /// The items that earlier rounds released.
     released: ReleasedSet,
-    rule: Decider,
+    decider: Decider,
     words: Words,
     weights: Weights,
     sums: Vec<(Digest, u64)>,
 }
 
 impl Weigh {
-    /// `words` is the noise of the round, and `released` has the items of the rounds before.
-    ///
-    /// # Errors
-    /// A rule that cannot be made ready.
+    /// `decider` and `words` are the rule and the noise of the round. `released` has the items of the rounds before.
     pub(crate) fn new(
         partitions: Partitions,
         bound: L0Bound,
         round: &Round,
-        words: Words,
+        (decider, words): (Decider, Words),
         released: ReleasedSet,
-    ) -> Result<Self> {
-        let (rule, weights) = (round.rule.decider()?, Weights::new(round));
-        Ok(Self { partitions, bound: bound.get(), released, rule, words, weights, sums: Vec::new() })
+    ) -> Self {
+        let weights = Weights::new(round);
+        Self { partitions, bound: bound.get(), released, decider, words, weights, sums: Vec::new() }
     }
 
     /// Add the weights of items that the round can release.
@@ -73,7 +70,7 @@ impl Weigh {
         let mut drawn = vec![0; digests.len()];
         self.words.fill(&digests, &mut drawn);
         for ((&(item, users), &sum), word) in dictionary.iter().zip(sums).zip(drawn) {
-            if sum > 0 && (users == 0 || can_release(&self.rule, users, word)) {
+            if sum > 0 && (users == 0 || can_release(&self.decider, users, word)) {
                 self.sums.push((item, sum));
             }
         }

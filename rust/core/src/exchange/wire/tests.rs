@@ -27,8 +27,8 @@ proptest! {
     ) {
         let messages: Vec<Message> = parts
             .into_iter()
-            .map(|(item, weight, (evidence, exposure, factor))| {
-                Message { item: Digest(item), weight, state: ItemState { evidence, exposure, factor } }
+            .map(|(item, weight, (score, exposure, importance))| {
+                Message { item: Digest(item), weight, state: ItemState { score, exposure, importance } }
             })
             .collect();
         let (mut packed, mut alone) = (Vec::new(), Vec::new());

@@ -95,17 +95,17 @@ pub(crate) fn unpack_states(mut packed: &[u8], states: &mut States) -> Result<()
 }
 
 fn push_state(state: ItemState, packed: &mut Vec<u8>) {
-    let ItemState { evidence, exposure, factor } = state;
-    push_integer((evidence << 1 ^ evidence >> 63).cast_unsigned(), packed);
+    let ItemState { score, exposure, importance } = state;
+    push_integer((score << 1 ^ score >> 63).cast_unsigned(), packed);
     push_integer(exposure.into(), packed);
-    push_integer(factor.into(), packed);
+    push_integer(importance.into(), packed);
 }
 
 fn take_state(rest: &mut &[u8]) -> Result<ItemState> {
-    let evidence = take_integer(rest)?;
+    let score = take_integer(rest)?;
     Ok(ItemState {
-        evidence: (evidence >> 1).cast_signed() ^ -(evidence & 1).cast_signed(),
+        score: (score >> 1).cast_signed() ^ -(score & 1).cast_signed(),
         exposure: take_integer(rest)?.try_into().map_err(|_| CORRUPT)?,
-        factor: take_integer(rest)?.try_into().map_err(|_| CORRUPT)?,
+        importance: take_integer(rest)?.try_into().map_err(|_| CORRUPT)?,
     })
 }

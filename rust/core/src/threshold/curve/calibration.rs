@@ -136,7 +136,7 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
 ///
 /// # Errors
 /// As [`l2_continuous_curve`].
-pub fn look_and_curve(epsilon: f64, delta: f64, look: f64, norm: u64) -> Result<(f64, CurveSpec)> {
+pub fn screening_and_curve(epsilon: f64, delta: f64, look: f64, norm: u64) -> Result<(f64, CurveSpec)> {
     let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, look), norm)?;
     let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, look))));
     Ok((sigma, curve))

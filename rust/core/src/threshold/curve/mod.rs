@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calibration::worthwhile_weight;
-pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curve, l2_curves, look_and_curve};
+pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curve, l2_curves, screening_and_curve};
 
 use self::continuous::Continuous;
 use self::l1::L1;

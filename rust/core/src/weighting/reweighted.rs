@@ -1,6 +1,6 @@
-//! A histogram in which each user's weights are proportional to public factors of the items.
+//! A histogram in which each user's weights are proportional to public importances of the items.
 //!
-//! Factors are functions of what earlier rounds showed, so a user's weights are functions of its own items and of
+//! Importances are functions of what earlier rounds showed, so a user's weights are functions of its own items and of
 //! that. Their L2 norm is at most one unit and each is at most the user's cap, exactly.
 
 use std::ops::Range;
@@ -10,21 +10,21 @@ use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::runtime::{Control, WEIGHING, parallel};
 
-/// The factor of an item that gets as much as any; 0 stands for an item that is out of the selection.
-pub const FULL_FACTOR: u16 = 256;
+/// The importance of an item that gets as much as any; 0 stands for an item that is out of the selection.
+pub const FULL_IMPORTANCE: u16 = 256;
 
 /// Bits behind the point of a user's scale, beyond those of a weight.
 const SCALE_BITS: u32 = 10;
 
-/// Sum of the tilted weights of each item code, in integer units.
+/// Sum of the reweighted weights of each item code, in integer units.
 #[derive(Debug)]
-pub struct TiltedHistogram {
+pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
     /// The most that each user gives to an item, in integer units.
     caps: Vec<u32>,
 }
 
-impl TiltedHistogram {
+impl ReweightedHistogram {
     /// All weights zero; `cap` gives the largest weight (at most one unit) of a user from its number of items.
     pub(crate) fn new(contributions: &BoundedContributions, cap: impl Fn(usize) -> u64) -> Self {
         let users = 0..contributions.users();
@@ -39,7 +39,7 @@ impl TiltedHistogram {
         self.sums[codes].iter().map(|sum| sum.load(Ordering::Relaxed))
     }
 
-    /// Set to the weights of one round under these factors, one for each code.
+    /// Set to the weights of one round under these importances, one for each code.
     ///
     /// The sums are of integers, so neither the order of users nor the number of threads matters.
     ///
@@ -48,7 +48,7 @@ impl TiltedHistogram {
     pub(crate) fn weigh(
         &mut self,
         contributions: &BoundedContributions,
-        factors: &[u16],
+        importances: &[u16],
         control: &Control,
     ) -> Result<()> {
         self.sums.iter_mut().for_each(|sum| *sum.get_mut() = 0);
@@ -58,17 +58,17 @@ impl TiltedHistogram {
         let tally = control.tally(WEIGHING, contributions.users());
         parallel::map(parts.len(), parts, |users| {
             tally.each(users, |user| {
-                this.add_user(contributions.kept_items(user), this.caps[user].into(), factors, alone);
+                this.add_user(contributions.kept_items(user), this.caps[user].into(), importances, alone);
             });
         });
         control.check()
     }
 
-    fn add_user(&self, items: &[u32], cap: u64, factors: &[u16], alone: bool) {
-        let factor = |item: u32| u64::from(factors[item as usize]);
-        let scale = scale(items.iter().map(|&item| factor(item) * factor(item)).sum());
+    fn add_user(&self, items: &[u32], cap: u64, importances: &[u16], alone: bool) {
+        let importance = |item: u32| u64::from(importances[item as usize]);
+        let scale = scale(items.iter().map(|&item| importance(item) * importance(item)).sum());
         for &item in items {
-            let weight = tilted_weight(factor(item), scale, cap);
+            let weight = reweighted(importance(item), scale, cap);
             let sum = &self.sums[item as usize];
             if alone {
                 // A plain addition is several times as fast as an atomic one.
@@ -80,20 +80,20 @@ impl TiltedHistogram {
     }
 }
 
-/// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared factors; 0 if that is 0.
+/// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
 #[expect(clippy::cast_possible_truncation, reason = "the root of 128 bits has 64")]
 pub(super) fn scale(squares: u64) -> u64 {
     let square = 1_u128 << (2 * (super::FRACTION_BITS + SCALE_BITS));
-    // Otherwise: without factors there are no weights to scale.
+    // Otherwise: without importances there are no weights to scale.
     square.checked_div(squares.into()).unwrap_or(0).isqrt() as u64
 }
 
-/// floor(factor scale / 2^10), but at most the cap.
+/// floor(importance scale / 2^10), but at most the cap.
 ///
 /// # Contract
-/// The squares of a user's weights sum to at most 2^2s: each weight is at most 2^s factor / sqrt(`squares`).
-pub(super) fn tilted_weight(factor: u64, scale: u64, cap: u64) -> u64 {
-    ((factor * scale) >> SCALE_BITS).min(cap)
+/// The squares of a user's weights sum to at most 2^2s: each weight is at most 2^s importance / sqrt(`squares`).
+pub(super) fn reweighted(importance: u64, scale: u64, cap: u64) -> u64 {
+    ((importance * scale) >> SCALE_BITS).min(cap)
 }
 
 #[cfg(test)]
@@ -106,25 +106,25 @@ mod tests {
     proptest! {
         #[test]
         fn no_user_exceeds_its_norm_or_its_cap(
-            factors in prop::collection::vec(0_u64..=256, 1..400), cap in 1..=UNIT,
+            importances in prop::collection::vec(0_u64..=256, 1..400), cap in 1..=UNIT,
         ) {
-            let scale = scale(factors.iter().map(|f| f * f).sum());
-            let weights: Vec<u64> = factors.iter().map(|f| tilted_weight(*f, scale, cap)).collect();
+            let scale = scale(importances.iter().map(|f| f * f).sum());
+            let weights: Vec<u64> = importances.iter().map(|f| reweighted(*f, scale, cap)).collect();
             prop_assert!(weights.iter().all(|w| *w <= cap));
             prop_assert!(weights.iter().map(|w| u128::from(w * w)).sum::<u128>() <= u128::from(UNIT * UNIT));
         }
 
         #[test]
-        fn equal_factors_give_nearly_equal_shares(k in 1_u32..100_000, factor in 1_u64..=256) {
-            let weight = tilted_weight(factor, scale(u64::from(k) * factor * factor), UNIT);
+        fn equal_importances_give_nearly_equal_shares(k in 1_u32..100_000, importance in 1_u64..=256) {
+            let weight = reweighted(importance, scale(u64::from(k) * importance * importance), UNIT);
             let equal = super::super::Weighting::EqualL2.weight(k);
-            prop_assert!(weight <= equal && equal - weight <= 1 + factor);
+            prop_assert!(weight <= equal && equal - weight <= 1 + importance);
         }
     }
 
     #[test]
-    fn a_user_without_factors_gives_nothing() {
-        assert_eq!(tilted_weight(0, scale(0), UNIT), 0);
-        assert_eq!(tilted_weight(1, scale(1), UNIT), UNIT);
+    fn a_user_without_importances_gives_nothing() {
+        assert_eq!(reweighted(0, scale(0), UNIT), 0);
+        assert_eq!(reweighted(1, scale(1), UNIT), UNIT);
     }
 }
