@@ -1,16 +1,18 @@
-"""The mechanisms that go through the conformance and differential suites: one line each."""
+"""The cases of the conformance and differential suites: every registered mechanism.
+
+These suites test what a mechanism states in its dataclass: guarantees, sensitivity and noisy weights. A new
+mechanism is found here with its default parameters, and with a release curve if it has one. Lines in
+`CHOSEN` replace the defaults by parameters of a better test.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 import dpsel
+from dpsel.mechanisms import SelectionMechanism, selection_mechanisms
 from reference.noise import UNIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Seen(Enum):
@@ -54,22 +56,51 @@ def one_item(_bound: int) -> dict:
     return {"l0": 1, "l1": UNIT, "linf": UNIT}
 
 
+#: Stated sensitivity -> the norms of the difference of neighbouring histograms, in integer units.
+NORMS = {
+    "count_l1": count_l1,
+    "count_l2": count_l2,
+    "l1": l1,
+    "l2": l2,
+    "l2_and_slack": l2_and_slack,
+    "one_item": one_item,
+}
+#: What `with_weights=True` returns -> how weights are seen.
+SEEN = {"noisy_weight": Seen.NOISY, "cumulative_score": Seen.EVIDENCE, "none": Seen.DECISIONS}
+KINDS = {"approx_dp": dpsel.ApproxDP, "zcdp": dpsel.ZCDP}
+
+
 @dataclass(frozen=True)
 class Case:
-    """A mechanism, what one user changes in each round, and how that can be seen."""
+    """A mechanism with its parameters, under a name for the test."""
 
-    name: str
-    mechanism: object
-    guarantees: tuple[type, ...]
-    #: The norms of the difference of neighbouring histograms in integer units, for users of so many items.
-    norms: Callable[[int], dict]
-    seen: Seen
+    mechanism: SelectionMechanism
     label: str = ""
-    #: The most items of one user for which the mechanism is there.
-    most_items: int = 2**32
 
     def __str__(self) -> str:
         return self.label or self.name
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism in requests."""
+        return self.mechanism.name
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether this mechanism, which can have noise, releases by a curve."""
+        return getattr(self.mechanism, "release", "noise") == "curve"
+
+    @property
+    def guarantees(self) -> tuple[type, ...]:
+        """The guarantees that it has; release curves have (epsilon, delta) only."""
+        return (
+            (dpsel.ApproxDP,) if self.is_curve else tuple(KINDS[kind] for kind in self.mechanism.guarantees)
+        )
+
+    @property
+    def seen(self) -> Seen:
+        """How the weights behind a release can be seen."""
+        return Seen.DECISIONS if self.is_curve else SEEN[self.mechanism.weights]
 
     @property
     def zcdp(self) -> bool:
@@ -84,112 +115,70 @@ class Case:
     @property
     def counts_rows(self) -> bool:
         """Whether users prefer the items of which they have more rows."""
-        return self.name in ("greedy_frequency", "unit_greedy") and self.mechanism.prior is None
+        return hasattr(self.mechanism, "prior") and self.prior is None
 
     @property
     def prior(self) -> object:
         """The public table of preferences, if there is one."""
         return getattr(self.mechanism, "prior", None)
 
+    def norms(self, bound: int) -> dict:
+        """The norms of the difference of neighbouring histograms, for users of at most `bound` items."""
+        return NORMS[self.mechanism.sensitivity](bound)
+
     def bound(self, items: int) -> int:
-        """So many items for each user, or the most that there may be."""
-        return min(items, self.most_items)
+        """A limit of `items` for each user, or the largest one for which the mechanism exists."""
+        return 1 if isinstance(self.mechanism, dpsel.OneItem) else items
 
-
-APPROX = (dpsel.ApproxDP,)
-BOTH = (dpsel.ApproxDP, dpsel.ZCDP)
 
 #: Public frequencies of a few items, some equal.
 PRIOR = {3: 9.5, 1: 4, 2: 4, 7: 0, 8: -1}
 
-MECHANISMS = [
-    Case("count_laplace", dpsel.CountLaplace(), APPROX, count_l1, Seen.NOISY),
-    Case("count_gaussian", dpsel.CountGaussian(), BOTH, count_l2, Seen.NOISY),
-    Case("weighted_laplace", dpsel.WeightedLaplace(), APPROX, l1, Seen.NOISY),
-    Case("weighted_gaussian", dpsel.WeightedGaussian(), BOTH, l2, Seen.NOISY),
-    Case("policy_laplace", dpsel.PolicyLaplace(alpha=1.0), APPROX, l1, Seen.NOISY),
-    Case("policy_laplace", dpsel.PolicyLaplace(passes=3), APPROX, l1, Seen.NOISY, "policy_laplace-passes"),
-    Case("policy_gaussian", dpsel.PolicyGaussian(alpha=1.0), BOTH, l2_and_slack, Seen.NOISY),
-    Case(
-        "policy_gaussian",
-        dpsel.PolicyGaussian(passes=3),
-        BOTH,
-        l2_and_slack,
-        Seen.NOISY,
-        "policy_gaussian-passes",
-    ),
-    Case("sips", dpsel.Sips(rounds=3, ratio=1 / 3), BOTH, l2, Seen.NOISY),
-    Case("sips", dpsel.Sips(rounds=1, ratio=0.5), BOTH, l2, Seen.NOISY, "sips-one-round"),
-    Case("sips", dpsel.Sips(rounds=4, ratio=1.0), BOTH, l2, Seen.NOISY, "sips-equal-rounds"),
-    Case("steered", dpsel.Steered(rounds=4), BOTH, l2, Seen.EVIDENCE),
+CHOSEN = [
+    Case(dpsel.CountLaplace()),
+    Case(dpsel.CountGaussian()),
+    Case(dpsel.WeightedLaplace()),
+    Case(dpsel.WeightedGaussian()),
+    Case(dpsel.PolicyLaplace(alpha=1.0)),
+    Case(dpsel.PolicyLaplace(passes=3), "policy_laplace-passes"),
+    Case(dpsel.PolicyGaussian(alpha=1.0)),
+    Case(dpsel.PolicyGaussian(passes=3), "policy_gaussian-passes"),
+    Case(dpsel.Sips(rounds=3, ratio=1 / 3)),
+    Case(dpsel.Sips(rounds=1, ratio=0.5), "sips-one-round"),
+    Case(dpsel.Sips(rounds=4, ratio=1.0), "sips-equal-rounds"),
+    Case(dpsel.Steered(rounds=4)),
+    Case(dpsel.OneItem(), "one-item"),
+    Case(dpsel.WeightedGaussian(release="curve"), "weighted-gaussian-curve"),
+    Case(dpsel.Sips(rounds=3, ratio=0.2, release="curve"), "sips-curve"),
+    Case(dpsel.GreedyFrequency(), "greedy-frequency"),
+    Case(dpsel.GreedyFrequency(prior=PRIOR), "greedy-frequency-prior"),
+    Case(dpsel.UnitGreedy(), "unit-greedy"),
+    Case(dpsel.UnitGreedy(prior=PRIOR), "unit-greedy-prior"),
+    Case(dpsel.Mad(alpha=0.0)),
+    Case(dpsel.Mad2R(alpha=0.5)),
+    Case(dpsel.WeightedLaplace(release="curve"), "weighted-laplace-curve"),
+    Case(dpsel.PolicyLaplace(alpha=0.5, release="curve"), "policy-laplace-curve"),
+    Case(dpsel.PolicyLaplace(passes=3, release="curve"), "policy-laplace-curve-passes"),
+    Case(dpsel.PolicyGaussian(alpha=0.5, release="curve"), "policy-gaussian-curve"),
+    Case(dpsel.PolicyGaussian(passes=3, release="curve"), "policy-gaussian-curve-passes"),
 ]
 
-#: Without noise: no scale, no threshold, no noisy weights. Curves have a suite of their own besides.
-CURVES = [
-    Case("one_item", dpsel.OneItem(), APPROX, one_item, Seen.DECISIONS, "one-item", most_items=1),
-    Case(
-        "weighted_gaussian",
-        dpsel.WeightedGaussian(release="curve"),
-        APPROX,
-        l2,
-        Seen.DECISIONS,
-        "weighted-gaussian-curve",
-    ),
-    Case("sips", dpsel.Sips(rounds=3, ratio=0.2, release="curve"), APPROX, l2, Seen.DECISIONS, "sips-curve"),
-    Case("greedy_frequency", dpsel.GreedyFrequency(), APPROX, l1, Seen.DECISIONS, "greedy-frequency"),
-    Case(
-        "greedy_frequency",
-        dpsel.GreedyFrequency(prior=PRIOR),
-        APPROX,
-        l1,
-        Seen.DECISIONS,
-        "greedy-frequency-prior",
-    ),
-    Case("unit_greedy", dpsel.UnitGreedy(), APPROX, one_item, Seen.DECISIONS, "unit-greedy"),
-    Case("unit_greedy", dpsel.UnitGreedy(prior=PRIOR), APPROX, one_item, Seen.DECISIONS, "unit-greedy-prior"),
-    Case("mad", dpsel.Mad(alpha=0.0), APPROX, l2_and_slack, Seen.DECISIONS),
-    Case("mad2r", dpsel.Mad2R(alpha=0.5), APPROX, l2_and_slack, Seen.DECISIONS),
-    Case(
-        "weighted_laplace",
-        dpsel.WeightedLaplace(release="curve"),
-        APPROX,
-        l1,
-        Seen.DECISIONS,
-        "weighted-laplace-curve",
-    ),
-    Case(
-        "policy_laplace",
-        dpsel.PolicyLaplace(alpha=0.5, release="curve"),
-        APPROX,
-        l1,
-        Seen.DECISIONS,
-        "policy-laplace-curve",
-    ),
-    Case(
-        "policy_laplace",
-        dpsel.PolicyLaplace(passes=3, release="curve"),
-        APPROX,
-        l1,
-        Seen.DECISIONS,
-        "policy-laplace-curve-passes",
-    ),
-    Case(
-        "policy_gaussian",
-        dpsel.PolicyGaussian(alpha=0.5, release="curve"),
-        APPROX,
-        l2_and_slack,
-        Seen.DECISIONS,
-        "policy-gaussian-curve",
-    ),
-    Case(
-        "policy_gaussian",
-        dpsel.PolicyGaussian(passes=3, release="curve"),
-        APPROX,
-        l2_and_slack,
-        Seen.DECISIONS,
-        "policy-gaussian-curve-passes",
-    ),
-]
+
+def unchosen() -> list[Case]:
+    """The registered mechanisms for which no parameters were chosen above."""
+    chosen = {case.name for case in CHOSEN}
+    found = []
+    for mechanism in (cls() for name, cls in selection_mechanisms().items() if name not in chosen):
+        found.append(Case(mechanism))
+        if "release" in {each.name for each in fields(mechanism)}:
+            found.append(Case(replace(mechanism, release="curve"), f"{mechanism.name}-curve"))
+    return found
+
 
 #: All of them: the laws hold for each.
-EVERY = MECHANISMS + CURVES
+EVERY = [*CHOSEN, *unchosen()]
+
+MECHANISMS = [case for case in EVERY if case.has_weights]
+
+#: Without noise: no scale, no threshold, no noisy weights. Curves have a suite of their own besides.
+CURVES = [case for case in EVERY if not case.has_weights]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsel import top_k_mechanisms
-from dpsel.mechanisms._every import CLASSES
+from dpsel.mechanisms import selection_mechanisms, top_k_mechanisms
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "algorithms"
@@ -16,7 +15,8 @@ INDEX = PAGES / "README.md"
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
 CODE = re.compile(r"`(rust/[^`]+\.rs|python/[^`]+\.py)`")
 
-MECHANISMS = {cls.__name__: cls.name for cls in (*CLASSES, *top_k_mechanisms.CLASSES)}
+CLASSES = (*selection_mechanisms().values(), *top_k_mechanisms().values())
+MECHANISMS = {cls.__name__: cls.name for cls in CLASSES}
 
 
 def rows() -> dict[str, list[str]]:

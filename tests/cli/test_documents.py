@@ -79,5 +79,5 @@ def test_the_command_line_page_names_every_mechanism():
 
 def test_readme_names_every_mechanism():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    classes = [name for name in mechanisms.__all__ if hasattr(getattr(mechanisms, name), "name")]
-    assert all(f"`{name}`" in text for name in classes)
+    classes = mechanisms.selection_mechanisms().values()
+    assert all(f"`{cls.__name__}`" in text for cls in classes)

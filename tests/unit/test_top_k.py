@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import dpsel
-from dpsel import _core, top_k_mechanisms
+from dpsel import _core
 from dpsel.exceptions import CalibrationError, DataError, InvalidParameterError, SchemaError
+from dpsel.mechanisms import top_k_mechanisms
 from weak import WEAK
 
 pytestmark = WEAK
@@ -176,7 +177,7 @@ def test_auto_decides_by_public_facts_and_says_why(arguments, name) -> None:
 
 def test_the_guide_has_the_table_of_auto() -> None:
     text = (ROOT / "docs/guide/top-k.md").read_text()
-    assert all(f"`{type(mechanism).__name__}`" in text for mechanism in top_k_mechanisms.every())
+    assert all(f"`{cls.__name__}`" in text for cls in top_k_mechanisms().values())
 
 
 REFUSED = [
@@ -379,7 +380,7 @@ def test_reports_check_and_hold_no_data() -> None:
 
 
 def test_every_mechanism_states_its_guarantee_and_has_its_page() -> None:
-    for mechanism in top_k_mechanisms.every():
+    for mechanism in (cls() for cls in top_k_mechanisms().values()):
         unknown = mechanism.finds_domain
         release = rows(
             mechanism=mechanism,

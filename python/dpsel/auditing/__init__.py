@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpsel.accounting import Privacy
-    from dpsel.mechanisms import Mechanism
-    from dpsel.top_k_mechanisms import TopKMechanism
+    from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["AuditReport", "Finding", "audit", "audit_callable"]
 
@@ -31,7 +30,7 @@ FALSE_ALARM = 1e-6
 
 
 def audit(
-    *mechanisms: Mechanism | TopKMechanism | str,
+    *mechanisms: SelectionMechanism | TopKMechanism | str,
     privacy: Privacy | None = None,
     max_items_per_user: int | None = None,
     effort: Literal["quick", "thorough"] = "quick",
@@ -101,7 +100,7 @@ def audit_callable(
         privacy: What the function claims, :class:`~dpsel.ApproxDP` or :class:`~dpsel.PureDP`.
         max_items_per_user: The limit that the function enforces; users of the tables have more at times.
         effort: ``"quick"`` or ``"thorough"``, ten times as many calls.
-        copies: So many disjoint copies of the tables go into one call and count as so many samples. More
+        copies: Number of disjoint copies of the tables in one call, each of which is a sample. More
             than 1 is right only for functions that decide about an item by the users connected with it.
         false_alarm: The chance that a true claim is called refuted.
         name: What to call the function in the report.

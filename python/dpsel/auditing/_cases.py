@@ -7,12 +7,16 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dpsel import mechanisms as selection
-from dpsel import top_k_mechanisms as top_k
 from dpsel.accounting import ApproxDP, PureDP
 from dpsel.exceptions import DpselWarning, InvalidParameterError
-from dpsel.mechanisms._every import CLASSES
-from dpsel.mechanisms._every import every as every_selection
+from dpsel.mechanisms import (
+    GreedyFrequency,
+    LimitDomain,
+    Mechanism,
+    TopKMechanism,
+    selection_mechanisms,
+    top_k_mechanisms,
+)
 
 __all__ = ["Case", "cases_named", "every_case"]
 
@@ -40,7 +44,7 @@ class Case:
     @property
     def is_top_k(self) -> bool:
         """Whether it is a top-k."""
-        return isinstance(self.mechanism, top_k.CLASSES)
+        return isinstance(self.mechanism, TopKMechanism)
 
     @property
     def is_published(self) -> bool:
@@ -64,19 +68,24 @@ def published() -> Case:
     """Return the published calibration of greedy by frequency, which guarantees nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DpselWarning)
-        mechanism = selection.GreedyFrequency(calibration="published")
+        mechanism = GreedyFrequency(calibration="published")
     return Case(_name(mechanism), mechanism, control=True)
 
 
 def every_case() -> list[Case]:
     """Return every mechanism with every way to release, and the control."""
     chosen: list[Any] = []
-    for mechanism in every_selection():
+    for mechanism in (cls() for cls in selection_mechanisms().values()):
         chosen.append(mechanism)
         if hasattr(mechanism, "release"):
             chosen.append(_with_curve(mechanism))
-    chosen += [top_k.LimitDomain(candidates=2) if m.name == "limit_domain" else m for m in top_k.every()]
+    chosen += [_few_candidates(cls()) for cls in top_k_mechanisms().values()]
     return [*(Case(_name(mechanism), mechanism) for mechanism in chosen), published()]
+
+
+def _few_candidates(mechanism: TopKMechanism) -> TopKMechanism:
+    # The tables of an audit have few items, so that their laws can be enumerated.
+    return LimitDomain(candidates=2) if isinstance(mechanism, LimitDomain) else mechanism
 
 
 def _with_curve(mechanism: Any) -> Any:
@@ -99,7 +108,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
     """
     found: list[Case] = []
     for each in chosen:
-        if isinstance(each, (*CLASSES, *top_k.CLASSES)):
+        if isinstance(each, Mechanism):
             found.append(Case(_name(each), each))
             continue
         known = every_case()

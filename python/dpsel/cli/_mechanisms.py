@@ -12,13 +12,10 @@ from dpsel import mechanisms
 AUTO = "auto"
 
 
-def _exported() -> dict[str, type[Any]]:
-    classes: list[Any] = [getattr(mechanisms, name) for name in mechanisms.__all__]
-    return {cls.name.replace("_", "-"): cls for cls in classes if hasattr(cls, "__dataclass_fields__")}
-
-
-# Every dataclass that dpsel.mechanisms exports is a mechanism: adding one there adds it here.
-BY_NAME = _exported()
+# A registered mechanism is a mechanism of the command line.
+BY_NAME: dict[str, type[Any]] = {
+    name.replace("_", "-"): cls for name, cls in sorted(mechanisms.selection_mechanisms().items())
+}
 NAMES = tuple(BY_NAME)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel import top_k_mechanisms
 from dpsel.cli import _progress
 from dpsel.cli._options import ByteSize, HexKey, column_options, inputs_from, privacy_options
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_report_on_stdout, refuse_same_file
 from dpsel.cli.select import INPUT_FORMATS, STDOUT_FORMATS, output_target
 from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import top_k_mechanisms
 
-BY_NAME = {mechanism.name.replace("_", "-"): type(mechanism) for mechanism in top_k_mechanisms.every()}
+BY_NAME = {name.replace("_", "-"): cls for name, cls in top_k_mechanisms().items()}
 AUTO = "auto"
 
 

@@ -1,43 +1,39 @@
-"""The mechanisms as frozen values: which weights select the items, and by which rule.
+"""The mechanisms as frozen values: how items are weighed and released, or how the top k are picked.
 
-All of them guarantee privacy for adding or removing one user with all of its rows. They release an item if
-its noisy weight reaches a threshold, or with a probability that grows with its weight. Proofs are in
-``docs/algorithms/``.
+All of them guarantee privacy for adding or removing one user with all of its rows. Proofs are in
+``docs/algorithms/``. A new mechanism is a frozen dataclass with ``@registered`` in one of the files below.
 
 Examples:
     >>> from dpsel import Sips
     >>> Sips(rounds=3)
     Sips(rounds=3, ratio=0.3333333333333333)
+    >>> from dpsel import mechanisms
+    >>> [cls.__name__ for cls in mechanisms.top_k_mechanisms().values() if cls.finds_domain]
+    ['LimitDomain', 'Discover']
 """
 
 from __future__ import annotations
 
-from dpsel.mechanisms._additive import (
-    CountGaussian,
-    CountLaplace,
-    Mad,
-    OneItem,
-    WeightedGaussian,
-    WeightedLaplace,
-)
-from dpsel.mechanisms._every import Mechanism
-from dpsel.mechanisms._greedy import GreedyFrequency, UnitGreedy
-from dpsel.mechanisms._policies import PolicyGaussian, PolicyLaplace
-from dpsel.mechanisms._rounds import Mad2R, Sips, Steered
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CountGaussian",
-    "CountLaplace",
-    "GreedyFrequency",
-    "Mad",
-    "Mad2R",
-    "Mechanism",
-    "OneItem",
-    "PolicyGaussian",
-    "PolicyLaplace",
-    "Sips",
-    "Steered",
-    "UnitGreedy",
-    "WeightedGaussian",
-    "WeightedLaplace",
-]
+# The order of these files is the order in which mechanisms are registered and listed.
+# isort: off
+from dpsel.mechanisms import _base
+from dpsel.mechanisms._base import *  # noqa: F403 - the bases and the registries
+from dpsel.mechanisms._additive import *  # noqa: F403 - every file names its mechanisms in __all__
+from dpsel.mechanisms._policies import *  # noqa: F403
+from dpsel.mechanisms._greedy import *  # noqa: F403
+from dpsel.mechanisms._rounds import *  # noqa: F403
+from dpsel.mechanisms._one_item import *  # noqa: F403
+from dpsel.mechanisms._adaptive import *  # noqa: F403
+from dpsel.mechanisms._exponential import *  # noqa: F403
+from dpsel.mechanisms._permute_flip import *  # noqa: F403
+from dpsel.mechanisms._noisy_counts import *  # noqa: F403
+from dpsel.mechanisms._unknown_domain import *  # noqa: F403
+# isort: on
+
+if not TYPE_CHECKING:
+    # Type checkers follow the lines above; a list that is computed would hide the names from them.
+    __all__ = list(_base.__all__)
+    __all__ += [cls.__name__ for cls in _base.selection_mechanisms().values()]
+    __all__ += [cls.__name__ for cls in _base.top_k_mechanisms().values()]

@@ -1,4 +1,4 @@
-"""Greedy: users, one after the other, fill the items that they prefer."""
+"""Greedy mechanisms: users, one after the other, fill the items that they prefer."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import math
 import warnings
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from dpsel import _core_calls
 from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
-from dpsel.mechanisms._shared import written
+from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+__all__ = ["GreedyFrequency", "UnitGreedy"]
 
-@dataclass(frozen=True, slots=True)
-class GreedyFrequency:
-    """Let users, one after the other, fill their items one by one up to a cutoff: those they have most first.
 
-    Each user has one unit of weight. A user's first item is the one of which it has the most rows, so here
-    repeated rows count; items with equally many come in an order that is the same for all users. With
-    ``prior`` the order is that of a public table instead, and repeated rows do not count. An item is released
-    with the largest probability for its weight (a release curve); there are no noisy weights.
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class GreedyFrequency(SelectionMechanism):
+    """Let users, one after the other, fill their items one by one up to a cutoff, most frequent ones first.
+
+    Each user has one unit of weight. A user's first item is the one with the most rows of that user, so here
+    repeated rows count. Ties are broken in the same order for all users. With ``prior`` the order comes from
+    a public table instead, and repeated rows do not count. An item is released with the largest probability
+    for its weight (a release curve); there are no noisy weights.
 
     The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
     differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:
@@ -53,15 +57,17 @@ class GreedyFrequency:
         GreedyFrequency(prior=...)
     """
 
-    name: ClassVar[str] = "greedy_frequency"
+    name = "greedy_frequency"
+    guarantees = ("approx_dp",)
+    sensitivity = "l1"
+    weights = "none"
+
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
     calibration: Literal["curve", "published"] = "curve"
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
-        from dpsel import _core
-
+        """Check the parameters: a mechanism that exists is valid."""
         object.__setattr__(self, "prior", _frequencies(self.prior))
         if self.alpha is not None:
             object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
@@ -69,7 +75,7 @@ class GreedyFrequency:
             raise InvalidParameterError(
                 f'calibration must be "curve" or "published", got {type_name(self.calibration)}; leave it out'
             )
-        _core.validate_greedy_frequency(self.calibration, self.alpha)
+        _core_calls.validate_greedy_frequency(self.calibration, self.alpha)
         if self.calibration == "published":
             warnings.warn(
                 "no guarantee: the published calibration of GreedyFrequency is not differentially private; "
@@ -78,13 +84,23 @@ class GreedyFrequency:
                 stacklevel=3,
             )
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
+    @property
+    def has_guarantee(self) -> bool:
+        """Whether there is a proof; the published calibration has none."""
+        return self.calibration == "curve"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in requests and reports, without the table of frequencies."""
+        return _with_order(self)
+
+    def public_table(self) -> list[tuple[int, Any]] | None:
+        """Return the public preferences of users as (rank, item), if there are any."""
+        return _ranked(self.prior)
 
 
-@dataclass(frozen=True, slots=True)
-class UnitGreedy:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class UnitGreedy(SelectionMechanism):
     """Let users, one after the other, give one whole unit to their first item that is not yet full.
 
     As :class:`GreedyFrequency`, but only whole units move. So one user changes one item by one unit, and the
@@ -103,16 +119,24 @@ class UnitGreedy:
         UnitGreedy()
     """
 
-    name: ClassVar[str] = "unit_greedy"
+    name = "unit_greedy"
+    guarantees = ("approx_dp",)
+    sensitivity = "one_item"
+    weights = "none"
+
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         object.__setattr__(self, "prior", _frequencies(self.prior))
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in requests and reports, without the table of frequencies."""
+        return _with_order(self)
+
+    def public_table(self) -> list[tuple[int, Any]] | None:
+        """Return the public preferences of users as (rank, item), if there are any."""
+        return _ranked(self.prior)
 
 
 def _frequencies(prior: Any) -> dict[Any, float] | None:
@@ -131,16 +155,18 @@ def _frequencies(prior: Any) -> dict[Any, float] | None:
     return frequencies
 
 
-def has_guarantee(mechanism: object) -> bool:
-    """Whether a mechanism guarantees what it is asked for: all but the published calibration do."""
-    return not isinstance(mechanism, GreedyFrequency) or mechanism.calibration == "curve"
-
-
-def ranked_prior(mechanism: object) -> list[tuple[int, Any]] | None:
-    """Return (rank, item) of a mechanism with public frequencies, the most frequent items first."""
-    if not isinstance(mechanism, GreedyFrequency | UnitGreedy) or mechanism.prior is None:
+def _ranked(prior: Any) -> list[tuple[int, Any]] | None:
+    """Return (rank, item) of public frequencies, the most frequent items first; equal ones share a rank."""
+    if prior is None:
         return None
-    frequencies = dict(mechanism.prior)
+    frequencies = dict(prior)
     ordered = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
     levels = enumerate(list(items) for _, items in groupby(ordered, key=frequencies.__getitem__))
     return [(rank, item) for rank, items in levels for item in items]
+
+
+def _with_order(mechanism: GreedyFrequency | UnitGreedy) -> dict[str, Any]:
+    """Return the mechanism as JSON: the table of frequencies is long, so only its use is stated."""
+    stated = parameters(mechanism)
+    order = "counts" if stated.pop("prior") is None else "prior"
+    return {"name": mechanism.name} | stated | {"order": order}

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsel._arguments import as_int
-from dpsel.mechanisms._shared import ReleaseStep, check_alpha, check_release, written
+from dpsel.mechanisms._base import SelectionMechanism, registered
+from dpsel.mechanisms._parameters import ReleaseStep, check_alpha, check_release
+
+__all__ = ["PolicyGaussian", "PolicyLaplace"]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLaplace:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyLaplace(SelectionMechanism):
     """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
 
-    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
-    step uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
-    "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
+    An item at the cutoff gains no more, so the weight of later users goes to their other items. This step
+    uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
+    Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
     :class:`~dpsel.ApproxDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
-            With a curve: above even odds, in distances from there to odds of 27 : 5.
-        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+            With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
+        passes: Passes over all users, each with an equal part of a user's budget; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
@@ -33,33 +36,34 @@ class PolicyLaplace:
         PolicyLaplace(alpha=2.0, passes=1)
     """
 
-    name: ClassVar[str] = "policy_laplace"
+    name = "policy_laplace"
+    guarantees = ("approx_dp",)
+    sensitivity = "l1"
+    weights = "noisy_weight"
+
     alpha: float = 5.0
     passes: int = 1
     release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         _check_policy(self)
 
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
 
-
-@dataclass(frozen=True, slots=True)
-class PolicyGaussian:
+@registered
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyGaussian(SelectionMechanism):
     """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
 
     Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
-    uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
-    "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
+    uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
+    Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
-            With a curve: above even odds, in distances from there to odds of 27 : 5.
-        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+            With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
+        passes: Passes over all users, each with an equal part of a user's budget; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
@@ -71,18 +75,18 @@ class PolicyGaussian:
         PolicyGaussian(alpha=5.0, passes=1)
     """
 
-    name: ClassVar[str] = "policy_gaussian"
+    name = "policy_gaussian"
+    guarantees = ("approx_dp", "zcdp")
+    sensitivity = "l2_and_slack"
+    weights = "noisy_weight"
+
     alpha: float = 5.0
     passes: int = 1
     release: ReleaseStep = "noise"
 
     def __post_init__(self) -> None:
-        """Check at once: a mechanism that exists is valid."""
+        """Check the parameters: a mechanism that exists is valid."""
         _check_policy(self)
-
-    def __repr__(self) -> str:
-        """As it would be written."""
-        return written(self)
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:

@@ -1,0 +1,28 @@
+"""Checks of parameters that several mechanisms have."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from dpsel import _core_calls
+from dpsel._arguments import as_number, type_name
+from dpsel.exceptions import InvalidParameterError
+
+ReleaseStep: TypeAlias = Literal["noise", "curve"]
+"""How an item is released: by noise and a threshold, or by a release curve."""
+
+
+def check_release(release: object) -> None:
+    """Refuse a release step that does not exist."""
+    if release not in {"noise", "curve"}:
+        given = repr(release) if isinstance(release, str) else type_name(release)
+        raise InvalidParameterError(
+            f'release must be "noise" or "curve", got {given}; "curve" releases more items, '
+            '"noise" can publish noisy weights'
+        )
+
+
+def check_alpha(mechanism: Any, passes: int = 1) -> None:
+    """Check the alpha of a frozen mechanism, and store it as a float."""
+    object.__setattr__(mechanism, "alpha", as_number("alpha", mechanism.alpha))
+    _core_calls.validate_policy(mechanism.alpha, passes)

@@ -1,0 +1,71 @@
+"""Top-k without a public list of items: the items are secret, which needs delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsel._arguments import as_flag, as_number, at_least_one
+from dpsel.mechanisms._base import TopKMechanism, registered
+
+__all__ = ["Discover", "LimitDomain"]
+
+
+@registered
+@dataclass(frozen=True, slots=True)
+class LimitDomain(TopKMechanism):
+    """Exponential mechanisms among the largest counts of the data, with a stop above the last of them.
+
+    After Durfee and Rogers (NeurIPS 2019). Finds the items itself, and may return fewer than k. Guarantees
+    :class:`~dpsel.ApproxDP`.
+
+    Args:
+        candidates: Number of the largest counts that compete; by default ten times k.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.LimitDomain(candidates=500)
+        LimitDomain(candidates=500)
+    """
+
+    name = "limit_domain"
+    guarantees = ("approx_dp",)
+    ordered = True
+    finds_domain = True
+
+    candidates: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the type."""
+        if self.candidates is not None:
+            object.__setattr__(self, "candidates", at_least_one("candidates", self.candidates))
+
+
+@registered
+@dataclass(frozen=True, slots=True)
+class Discover(TopKMechanism):
+    """Select partitions with one part of the budget, then a top-k of what was selected.
+
+    After Dick, Joseph and Raman (2026). Finds the items itself, and may return fewer than k. Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`; ``max_items_per_user`` is needed.
+
+    Args:
+        share: The part of epsilon or rho that the selection gets; all of delta goes there.
+        ordered: Whether the answer has an order.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.Discover(share=0.25)
+        Discover(share=0.25, ordered=True)
+    """
+
+    name = "discover"
+    guarantees = ("approx_dp", "zcdp")
+    finds_domain = True
+
+    share: float = 0.5
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the types."""
+        object.__setattr__(self, "share", as_number("share", self.share))
+        object.__setattr__(self, "ordered", as_flag("ordered", self.ordered))
