@@ -34,12 +34,12 @@ RESERVED: Final = "reserved"
 
 @dataclass(frozen=True)
 class Sealed:
-    """A plan on its way to tasks."""
+    """A job on its way to tasks."""
 
-    plan: _core.ClusterSealed = field(repr=False)
+    job: _core.ExchangeSealedJob = field(repr=False)
 
-    def open(self) -> _core.ClusterPlan:
-        """Return the plan, in a task."""
+    def open(self) -> _core.ExchangeJob:
+        """Return the job, in a task."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -49,7 +49,7 @@ class Sealed:
                 f"a task did not get the property {SETTING} of its job; if PYSPARK_PIN_THREAD is false, "
                 "leave it out, else please report this"
             )
-        return self.plan.open(share)
+        return self.job.open(share)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Properties:
 class _InUse:
     """The share of a session of Spark Connect, or of one release."""
 
-    share: _core.ClusterShare
+    share: _core.ExchangeShare
     session: str | None
     releases: int = 1
 
@@ -92,7 +92,7 @@ class _Shares:
                 if session is not None and used.session == session:
                     used.releases += 1
                     return used
-            made = _InUse(_core.ClusterShare(), session)
+            made = _InUse(_core.ExchangeShare(), session)
             settings.set(SETTING, made.share.text())
             self._used.append(made)
             return made
@@ -111,9 +111,9 @@ _shares: Final = _Shares()
 
 @contextmanager
 def shared(
-    session: Any, plan: _core.ClusterPlan, secret_file: str | os.PathLike[str] | None
+    session: Any, job: _core.ExchangeJob, secret_file: str | os.PathLike[str] | None
 ) -> Iterator[Sealed]:
-    """Let the tasks of a session unwrap the key of a plan."""
+    """Let the tasks of a session unwrap the key of a job."""
     context = getattr(session, "_sc", None)
     if context is None:
         settings, session_id = session.conf, session.session_id
@@ -121,7 +121,7 @@ def shared(
         settings, session_id = _Properties(context), None
     used = _shares.enter(settings, session_id)
     try:
-        yield Sealed(used.share.seal(plan, secret_file))
+        yield Sealed(used.share.seal(job, secret_file))
     finally:
         _shares.leave(settings, used)
 
