@@ -4,7 +4,7 @@
     kept -> FrequentItems -> driver
     kept -> Prune -> pruned
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
-    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each round that scores
+    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver

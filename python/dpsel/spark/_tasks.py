@@ -127,7 +127,7 @@ class Decide(_Task):
 
 @dataclass(frozen=True)
 class Reweight(_Task):
-    """Weigh the first round that scores."""
+    """Weigh the first scored round."""
 
     num_partitions: int
 
@@ -137,7 +137,7 @@ class Reweight(_Task):
 
 
 def reweight_again(sealed: Sealed, num_partitions: int, number: int) -> Callable[[Any, Any], Any]:
-    """Weigh a later round that scores.
+    """Weigh a later scored round.
 
     The function takes the contributions and the states of items of one partition.
     """

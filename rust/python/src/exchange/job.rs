@@ -83,7 +83,7 @@ impl ExchangeJob {
         guarded(|| self.job.decide(round)).map(ExchangeTask::new)
     }
 
-    /// The task that weighs a round that scores.
+    /// The task that weighs a scored round.
     fn reweight(&self, num_partitions: u32, round: u32) -> PyResult<ExchangeTask> {
         guarded(|| self.job.reweight(num_partitions, round)).map(ExchangeTask::new)
     }

@@ -142,7 +142,7 @@ impl ExchangeJob {
         Ok(Sum::new(Decide::new(decider, words)))
     }
 
-    /// The stage that weighs a round that scores, counted from 0.
+    /// The stage that weighs a scored round, counted from 0.
     ///
     /// # Errors
     /// A number of partitions out of range; rounds that do not score.

@@ -1,4 +1,4 @@
-//! Packed contributions become the reweighted sums of one round that scores, sent by partition of items.
+//! Packed contributions become the reweighted sums of one scored round, sent by partition of items.
 //!
 //! The state of an item travels with its weights: from a partition of users to where the item is steered, and from there
 //! back to every partition whose users hold the item. So no machine needs to know all items.

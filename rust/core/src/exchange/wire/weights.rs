@@ -51,7 +51,7 @@ pub(crate) fn pack_by_partition(weights: Vec<(Digest, u64)>, partitions: Partiti
 /// The states of items.
 pub(crate) type States = ByDigest<ItemState>;
 
-/// What one partition of users tells of an item in a round that scores.
+/// What one partition of users tells of an item in a scored round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) item: Digest,
