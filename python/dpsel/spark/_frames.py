@@ -1,4 +1,4 @@
-"""What both entry points check of a Spark DataFrame and of the names of its columns."""
+"""Checks of a Spark DataFrame and of the names of its columns, for both entry points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def named_columns(user: str | None, item: str | Sequence[str] | None) -> list[st
 
 
 def checked_frame(data: Any, function: str) -> Any:
-    """Refuse what is no Spark DataFrame, naming the function that takes it."""
+    """Refuse data that is no Spark DataFrame, and name the function that takes it."""
     if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
         raise SchemaError(f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.{function} instead")
     return data

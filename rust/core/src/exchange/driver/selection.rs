@@ -87,13 +87,13 @@ impl Selection {
         let schema = ingest::item_schema(schema, &self.report.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        let units = digests.iter().map(|item| released.take(*item));
-        let units: Option<Vec<i64>> = units.collect();
+        let steps = digests.iter().map(|item| released.take(*item));
+        let steps: Option<Vec<i64>> = steps.collect();
         // A filter of released items is exact on the first read only. An item that is new in the second read may pass.
-        let Some(units) = units.filter(|_| released.is_empty()) else {
+        let Some(steps) = steps.filter(|_| released.is_empty()) else {
             return Err(changed());
         };
-        let items = publish_columns(&items, &units, self.report.request.with_weights)?;
+        let items = publish_columns(&items, &steps, self.report.request.with_weights)?;
         Ok(Release { items, report: self.report.clone() })
     }
 }

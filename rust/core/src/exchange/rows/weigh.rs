@@ -65,6 +65,7 @@ impl Weigh {
         Ok(())
     }
 
+    /// Keep the sums of items that the round can release. A sum of 0 would only take up space on the way.
     fn keep_possible(&mut self, dictionary: &[(Digest, u32)], sums: &[u64]) {
         let digests: Vec<Digest> = dictionary.iter().map(|(item, _)| *item).collect();
         let mut drawn = vec![0; digests.len()];
