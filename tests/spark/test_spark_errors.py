@@ -93,8 +93,8 @@ def test_mechanisms_that_cannot_be_run_in_pieces(spark, local, mechanism) -> Non
 @pytest.mark.usefixtures("no_jobs")
 @pytest.mark.parametrize("number", [0, -1, 2**31, True, 1.5])
 def test_num_partitions(spark, local, number) -> None:
+    given = arguments(dpsel.Sips(), num_partitions=number)
     with pytest.raises(InvalidParameterError, match="num_partitions must be"):
-        given = arguments(dpsel.Sips(), num_partitions=number)
         dpsel.spark.select_partitions(spark.createDataFrame(local), **given)
 
 

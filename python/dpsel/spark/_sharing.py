@@ -5,8 +5,8 @@ tells anything alone, and Spark keeps them in different places. Functions are in
 write to disk. Properties are in the event log, which redacts a name like this one if it is a setting of the
 application.
 
-Spark Connect has no properties, but makes some of the settings of its session. These settings are also part of
-the Hadoop configuration, which tasks that read files get by the block manager. So both may come to a disk.
+Spark Connect has no properties, but makes some of the settings of its session. These settings are also part
+of the Hadoop configuration, which tasks that read files get by the block manager. So both may come to a disk.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RESERVED", "SETTING", "Sealed", "is_redacted", "shared"]
 
-#: Spark shows no setting with "secret" in its name, neither in the event log nor on a page. Only settings of a
-#: session that start with "spark" become properties.
+#: Spark shows no setting with "secret" in its name, neither in the event log nor on a page. Only settings of
+#: a session that start with "spark" become properties.
 SETTING: Final = "spark.dpsel.secret"
 #: The value of the setting for the application.
 RESERVED: Final = "reserved"
@@ -78,7 +78,8 @@ class _Shares:
     """The shares that are in use.
 
     Releases that run in one session of Spark Connect at the same time use the same share, since they use the
-    same settings. In classic sessions each release has its own share, since threads have their own properties.
+    same settings. In classic sessions each release has a share of its own, as threads have properties of
+    their own.
     """
 
     def __init__(self) -> None:
