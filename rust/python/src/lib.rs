@@ -14,7 +14,6 @@ mod pair_columns;
 mod pairs;
 mod plan;
 mod producers;
-mod sealing;
 mod selection;
 mod top_k;
 mod values;
@@ -37,7 +36,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::exchange::{
-        ClusterDraw, ClusterPlan, ClusterSelection, ClusterTask, ClusterTopK, validate_cluster,
+        ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,
+        ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
     use super::export::{Release, write_text};
@@ -47,8 +47,6 @@ mod _core {
     use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]
     use super::plan::{curve_words, keep_probabilities, users_needed};
-    #[pymodule_export]
-    use super::sealing::{ClusterPacked, ClusterSealed, ClusterShare};
     #[pymodule_export]
     use super::selection::{
         check_files, check_names, count_batches, count_files, count_pairs, count_stream, select_batches,
