@@ -3,7 +3,7 @@
 //! A worker collects rows in an open chunk. When it is full its rows are divided into parts by their users, so that
 //! grouping a part later (`grouping`) stays in the cache, even when users come in random order.
 
-use super::{ItemCode, UserCode};
+use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
 
 /// Bits of a user's code that name its part.

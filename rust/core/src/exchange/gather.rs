@@ -5,7 +5,7 @@ use super::packing::unpack;
 use super::plan::{Plan, nameless_builder, no_names};
 use super::routing::InOrder;
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder, ItemOrder};
+use crate::contributions::{Contributions, ContributionsBuilder};
 
 /// Rows taken together, where routes allow it. The more there are, the more users of an item meet before anything moves.
 const ROWS: usize = 1 << 23;
@@ -49,6 +49,6 @@ impl Gather {
         let (Some(builder), Some(last)) = (self.builder.take(), last) else {
             return Ok(None);
         };
-        Ok(Some((last, builder.finish(no_names()?, &ItemOrder::Any)?)))
+        Ok(Some((last, builder.finish(no_names()?, None)?)))
     }
 }

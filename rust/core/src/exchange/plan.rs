@@ -23,8 +23,8 @@ use super::tilt::Tilt;
 use super::total::Total;
 use super::weigh::Weigh;
 use crate::accounting::L0Bound;
-use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
-use crate::ingest::{self, Columns, ItemSchema, Preference, Source};
+use crate::contributions::{self, Contributions, ContributionsBuilder, KeyLayout};
+use crate::ingest::{Columns, ItemSchema, Source};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::rounds::{Calibration, Decider, Round, Steering};
 use crate::runtime::Control;
@@ -229,7 +229,7 @@ pub(super) fn read(
     };
     let schema = first.schema();
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    ingest::read(Source::Stream(Box::new(reader)), columns, Preference::Any, key, &control()).map(Some)
+    contributions::read(Source::Stream(Box::new(reader)), columns, None, key, &control()).map(Some)
 }
 
 /// A builder of contributions whose items have digests only.

@@ -11,7 +11,7 @@ use super::packing::{Message, States, unpack, unpack_states};
 use super::plan::{Plan, control, nameless_builder, no_names};
 use super::routing::{Buffers, InOrder, Routes, unrouted, unrouted_states};
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{ContributionsBuilder, ItemCode, ItemOrder};
+use crate::contributions::{ContributionsBuilder, ItemCode};
 use crate::random::Digest;
 use crate::rounds::{ItemState, Publish};
 use crate::weighting::TiltedHistogram;
@@ -51,7 +51,7 @@ impl Tilt {
             return Ok(Vec::new());
         };
         let (control, key) = (control(), self.plan.key());
-        let contributions = builder.finish(no_names()?, &ItemOrder::Any)?;
+        let contributions = builder.finish(no_names()?, None)?;
         let bounded = BoundedContributions::new(contributions, self.plan.bound()?, key, &control)?;
         let codes = bounded.vocabulary().code_bound();
         let digests = bounded.vocabulary().digests_from(0..codes);

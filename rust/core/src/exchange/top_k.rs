@@ -11,8 +11,8 @@ use super::decide::Decisions;
 use super::name::{are_looked_up, changed, items_of};
 use super::packed::Packed;
 use super::plan::{Plan, Work, control};
-use crate::contributions::{Contributions, ItemCode};
-use crate::ingest::{self, Columns, Preference, PublicList};
+use crate::contributions::{self, Contributions, ItemCode};
+use crate::ingest::{self, Columns, PublicList};
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::Calibration;
 use crate::task::{Domain, TopKRelease, TopKReport, TopKRequest, answer, check_size, draw, held_items};
@@ -55,7 +55,7 @@ impl TopK {
         }
         ingest::check_schema(schema, &columns)?;
         let read = |domain: &PublicList| {
-            ingest::read(domain.beside(schema, &columns)?, &columns, Preference::Any, &key, &control())
+            contributions::read(domain.beside(schema, &columns)?, &columns, None, &key, &control())
         };
         let listed = domain.map(read).transpose()?;
         if let Some(listed) = &listed {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 use super::encode::{Chunk, Encoder, Sink};
-use super::plan::Positions;
+use super::layout::Positions;
+use super::names::INPUT_NAME;
 use super::pool::{self, Task};
 use super::utf8::TextCheck;
 use crate::runtime::Control;
@@ -15,9 +16,6 @@ use crate::{Error, Result};
 const ALONE: usize = 64 * 1024;
 /// Rows handed to a thread at once.
 const CHUNK: usize = 64 * 1024;
-
-/// The input's name in errors.
-pub(super) const NAME: &str = "the input";
 
 /// Read a stream to its end. It is only ever pulled from the calling thread.
 ///
@@ -30,7 +28,7 @@ pub(super) fn read<S: Sink>(
     encoder: &(dyn Fn() -> Encoder<S> + Sync),
 ) -> Result<()> {
     let texts = TextCheck::new(&reader.schema(), &positions);
-    let mut stream = Stream { reader, positions, texts, source: NAME.into(), row: 0, pulled: 0 };
+    let mut stream = Stream { reader, positions, texts, source: INPUT_NAME.into(), row: 0, pulled: 0 };
     if control.threads() == 1 {
         let mut encoder = encoder();
         return Box::new(stream).run(&mut |chunk| pool::encode(&chunk, control, &mut encoder));

@@ -11,10 +11,10 @@ use arrow_schema::{DataType, Schema};
 use simdutf8::basic::from_utf8;
 use zerocopy::IntoBytes;
 
-use super::columns::{ByteColumn, Flat, Values, dictionary_keys, key_kind, value_type};
-use super::encode::decode_runs;
-use super::lists::explode;
-use super::plan::{Positions, element_type};
+use super::columns::{
+    ByteColumn, Flat, Values, decode_runs, dictionary_keys, element_type, explode, key_kind, value_type,
+};
+use super::layout::Positions;
 use crate::random::KeyKind;
 use crate::{Error, Result};
 

@@ -7,10 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mechanism;
 use super::policy::{cutoff, validate as validate_policy};
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{FillingOrder, Mechanism};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::contributions::ItemOrder;
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, div_up, mul_up};
 use crate::rounds::{Calibration, Round, Rule};
@@ -33,7 +34,7 @@ const LARGEST_THRESHOLD: f64 = (1_u64 << 61) as f64;
 pub struct GreedyFrequency {
     /// Which item a user fills first.
     #[serde(default)]
-    pub order: FillingOrder,
+    pub order: ItemOrder,
     /// How the release is calibrated.
     #[serde(default)]
     pub calibration: GreedyCalibration,

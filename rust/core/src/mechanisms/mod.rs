@@ -7,7 +7,6 @@ mod count_gaussian;
 mod count_laplace;
 pub mod forecast;
 mod gaussian_part;
-mod greedy;
 mod greedy_frequency;
 mod mad;
 mod mad2r;
@@ -27,7 +26,6 @@ use serde::{Deserialize, Serialize};
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use gaussian_part::GaussianPart;
-pub use greedy::FillingOrder;
 pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use mad::Mad;
 pub use mad2r::Mad2R;
@@ -42,6 +40,7 @@ pub use weighted_laplace::WeightedLaplace;
 
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::contributions::ItemOrder;
 use crate::rounds::Calibration;
 
 /// What every mechanism can do without data: turn a budget into numbers.
@@ -126,8 +125,8 @@ impl MechanismSpec {
         }
     }
 
-    /// By what each user's items are put in order, if the mechanism fills them one by one.
-    pub(crate) fn filling_order(&self) -> Option<FillingOrder> {
+    /// The order in which each user fills its items, if the mechanism fills them one by one.
+    pub(crate) fn item_order(&self) -> Option<ItemOrder> {
         match self {
             Self::GreedyFrequency(m) => Some(m.order),
             Self::UnitGreedy(m) => Some(m.order),
@@ -202,7 +201,7 @@ impl MechanismSpec {
             | Self::CountGaussian(CountGaussian {})
             | Self::WeightedLaplace(WeightedLaplace { release: ReleaseStep::Noise | ReleaseStep::Curve })
             | Self::WeightedGaussian(WeightedGaussian { release: ReleaseStep::Noise | ReleaseStep::Curve })
-            | Self::UnitGreedy(UnitGreedy { order: FillingOrder::Counts | FillingOrder::Prior })
+            | Self::UnitGreedy(UnitGreedy { order: ItemOrder::Counts | ItemOrder::Prior(()) })
             | Self::OneItem(OneItem {}) => Ok(()),
         }
     }

@@ -1,8 +1,7 @@
-//! Bytes by row, whatever their layout, and the keys of new items made of them.
+//! Bytes by row, for every layout of a byte column.
 
 use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 
-use crate::contributions::{KeyStore, Payload};
 use crate::random::{Block, KeyKind};
 
 /// The parts of a view: its length, and with it the first four bytes.
@@ -102,25 +101,5 @@ impl ByteColumn for Packed {
     fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.data[start..self.ends[row]]
-    }
-}
-
-/// Keys of new items out of a words column.
-pub(in crate::ingest) struct WordPayload<'a>(pub(in crate::ingest) &'a [u64]);
-
-impl Payload for WordPayload<'_> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
-}
-
-/// Keys of new items out of a bytes column.
-pub(in crate::ingest) struct BytePayload<'a, C>(pub(in crate::ingest) &'a C);
-
-impl<C: ByteColumn> Payload for BytePayload<'_, C> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_bytes(rows.map(|row| self.0.get(row)));
     }
 }

@@ -11,13 +11,13 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::Opened;
 use super::input::Input;
+use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
-use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, roles};
+use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::{Error, Result};
 
@@ -38,7 +38,7 @@ struct CsvFile {
 /// # Errors
 /// [`Error::File`] or [`Error::Schema`]. The names in the header are not listed: in a file without a header
 /// line they would be data.
-pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let source = input.source();
     let names = header(&input)?;
     if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
@@ -55,10 +55,10 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
         });
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
-    let (plan, positions) = Plan::new(&schema, columns, &source)?;
+    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
     let task = CsvFile { input, source, schema: Arc::new(schema), positions };
-    Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
 fn header(input: &Input) -> Result<Vec<String>> {

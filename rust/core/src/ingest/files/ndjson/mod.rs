@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::Value;
 
-use super::Opened;
 use super::input::{Bytewise, Input};
+use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
-use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions, Role, list, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
+use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::{Error, Result};
 
@@ -39,16 +39,16 @@ struct NdJsonFile {
 ///
 /// # Errors
 /// [`Error::File`], [`Error::Data`] for malformed lines, [`Error::Schema`] for fields that no record has.
-pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let source = input.source();
     let (roles, names): (Vec<Role>, Vec<String>) = roles(columns).map(|(r, n)| (r, n.clone())).unzip();
     let types = infer(&input, &source, &roles, &names)?;
     let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
-    let (plan, positions) = Plan::new(&schema, columns, &source)?;
-    let (plan, bytes) = (plan.found_out(|_| true), input.size()?);
+    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
+    let (layout, bytes) = (layout.with_undeclared(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
-    Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
@@ -78,7 +78,7 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
             fix: format!(
                 "set {} to one of its fields: {}",
                 role.argument(),
-                list(first_names.iter().flatten().map(String::as_str))
+                list_names(first_names.iter().flatten().map(String::as_str))
             ),
         })
     });

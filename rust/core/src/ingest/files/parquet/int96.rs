@@ -20,13 +20,13 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 
-use super::BATCH;
-use crate::ingest::columns::{scale, value_type};
-use crate::ingest::plan::element_type;
+use crate::ingest::columns::{element_type, scale, value_type};
 use crate::{Error, Result};
 
 /// Where writers of Arrow leave the schema that they had, units included.
 const ARROW_SCHEMA: &str = "ARROW:schema";
+/// Values looked at together.
+const BATCH: usize = 32 * 1024;
 /// The Julian day of 1970-01-01.
 const EPOCH: i128 = 2_440_588;
 /// Nanoseconds of a day.
