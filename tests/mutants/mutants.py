@@ -175,8 +175,8 @@ MUTANTS = [
     Mutant(
         "only the reading is progress",
         CORE + "runtime/control.rs",
-        "unit.saturating_mul(phases + 1)",
-        "unit.saturating_mul(phases.min(0) + 1)",
+        "size.saturating_mul(phases + 1)",
+        "size.saturating_mul(phases.min(0) + 1)",
         ("cargo:control", "tests/interop/test_progress.py"),
     ),
     Mutant(

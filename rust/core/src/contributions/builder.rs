@@ -20,7 +20,7 @@ const READING: &str = "reading the rows";
 /// Rows of a thread's open chunk at which it is closed.
 const CHUNK_ROWS: usize = 1 << 19;
 
-/// Shared by the threads that read; each makes its own [`Worker`].
+/// Builds contributions. The threads that read share it, and each has a [`Worker`] of its own.
 #[derive(Debug)]
 pub struct ContributionsBuilder {
     users: Interner<NoRecord>,
@@ -44,7 +44,7 @@ impl ContributionsBuilder {
         }
     }
 
-    /// A handle for one thread. Its last rows are added when it is dropped.
+    /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
         Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
     }
@@ -141,7 +141,7 @@ impl Sink for Worker<'_> {
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.close_chunk() {
-            // `finish` reports it; a poisoned lock it reports by itself.
+            // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {
                 *closed = Err(error);
             }

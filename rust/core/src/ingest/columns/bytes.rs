@@ -4,7 +4,7 @@ use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, Lar
 
 use crate::random::{Block, KeyKind};
 
-/// The parts of a view: its length, and with it the first four bytes.
+/// The parts of a view: its length, and its length with the first four bytes.
 const LENGTH: u128 = 0xffff_ffff;
 const LENGTH_AND_PREFIX: u128 = 0xffff_ffff_ffff_ffff;
 
@@ -62,7 +62,7 @@ impl ByteColumn for BinaryViewArray {
     fn get(&self, row: usize) -> &[u8] {
         self.value(row)
     }
-    /// A view holds the length and the first four bytes; up to twelve bytes it holds the whole value.
+    /// A view holds the length and the first four bytes of its value. It holds the whole value up to twelve bytes.
     #[inline]
     fn same(&self, a: usize, b: usize) -> bool {
         let (left, right) = (self.views()[a], self.views()[b]);
@@ -75,7 +75,7 @@ impl ByteColumn for BinaryViewArray {
     }
 }
 
-/// Byte strings laid end to end: n-grams and composite keys.
+/// Byte strings stored end to end: n-grams and composite keys.
 #[derive(Debug, Default)]
 pub(in crate::ingest) struct Packed {
     pub(in crate::ingest) data: Vec<u8>,
@@ -87,7 +87,7 @@ impl Packed {
         self.data.clear();
         self.ends.clear();
     }
-    /// Ends the value that was appended to `data`.
+    /// Mark the end of the value that was appended to `data`.
     pub(in crate::ingest) fn end(&mut self) {
         self.ends.push(self.data.len());
     }

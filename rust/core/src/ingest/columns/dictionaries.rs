@@ -12,7 +12,7 @@ use num_traits::AsPrimitive;
 
 use crate::{Error, Result};
 
-/// The keys of a dictionary column as positions in its values; keys of null rows are meaningless.
+/// The keys of a dictionary column, as positions in its values. Keys of null rows are meaningless.
 pub(in crate::ingest) fn dictionary_keys(array: &dyn Array) -> Option<(ScalarBuffer<u32>, ArrayRef)> {
     macro_rules! keys {
         ($($t:ty),*) => { downcast_keys(array, &[$(keys_of::<$t>),*]) };

@@ -49,7 +49,7 @@ impl Words {
 }
 
 impl Flat {
-    /// Normalise a plain column; its nulls (if any) are given arbitrary values.
+    /// Normalise a plain column. Nulls get arbitrary values.
     ///
     /// # Errors
     /// [`Error::Internal`] for a type that the schema check should have refused.
@@ -100,7 +100,7 @@ fn words(array: &dyn Array) -> Option<Words> {
     Some(Words { values, signed, scale: scale(data_type) })
 }
 
-/// 64-bit values as they are, without a copy.
+/// 64-bit values, without a copy.
 fn same<T: ArrowPrimitiveType>(array: &dyn Array) -> ScalarBuffer<u64> {
     ScalarBuffer::from(array.as_primitive::<T>().values().inner().clone())
 }

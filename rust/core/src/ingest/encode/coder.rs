@@ -1,4 +1,4 @@
-//! Keys to codes: frequent keys are known by their canonical block, only the others are digested and interned.
+//! Keys to codes. Codes of frequent keys are looked up by canonical block. Only the other keys are digested and interned.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::ingest::items::{Code, KeyStore, Payload};
 use crate::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use crate::{Error, Result};
 
-/// Batches of fewer rows are coded without a table of frequent keys.
+/// Batches with fewer rows are coded without a table of frequent keys.
 const SMALL: usize = 1024;
 
-/// Rows passed over at once if all their codes are known.
+/// Rows that are skipped together if all their codes are known.
 const KNOWN: usize = 64;
 
-/// One thread's way from the keys of users or of items to codes.
+/// One thread's coder for the keys of users or of items.
 #[derive(Debug)]
 pub(super) struct Coder<C> {
     digester: Digester,
@@ -27,16 +27,16 @@ pub(super) struct Coder<C> {
     numbers: Vec<u32>,
     frequent: Option<FrequentKeys<C>>,
     dictionary: Option<CachedDictionary<C>>,
-    /// How many keys of the batch were not among the frequent ones. Their rows, blocks, digests and codes follow; rows
-    /// and blocks have room for more.
-    others: usize,
+    /// Number of keys of the batch whose codes are not known yet. The vectors below hold their rows, blocks, digests and
+    /// codes. `rows` and `blocks` may be longer than this number.
+    unknown: usize,
     rows: Vec<u32>,
     blocks: Vec<Block>,
     digests: Vec<Digest>,
     codes: Vec<C>,
 }
 
-/// Codes of the values of the dictionary seen last; batches of one file or one table often share it.
+/// Codes of the values of the last dictionary. Batches of one file or one table often share a dictionary.
 #[derive(Debug)]
 struct CachedDictionary<C> {
     values: ArrayRef,
@@ -65,7 +65,7 @@ impl<C: Code> Coder<C> {
             numbers: Vec::new(),
             frequent: None,
             dictionary: None,
-            others: 0,
+            unknown: 0,
             rows: Vec::new(),
             blocks: Vec::new(),
             digests: Vec::new(),
@@ -103,8 +103,8 @@ impl<C: Code> Coder<C> {
         }
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
-        self.digester.blocks(&self.blocks[..self.others], &mut self.digests);
-        self.intern_others(WordPayload(values), sink, codes)?;
+        self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
+        self.intern_unknown(WordPayload(values), sink, codes)?;
         if words.scale == 1 {
             self.small.put(values, &self.rows, &self.codes);
         }
@@ -126,16 +126,16 @@ impl<C: Code> Coder<C> {
         self.all_rows(column.rows());
         self.look_up(|row| column.block(kind, row), codes);
         self.digests.clear();
-        if self.blocks[..self.others].contains(&Block::LONG) {
-            let values = self.rows[..self.others].iter().map(|row| column.get(*row as usize));
+        if self.blocks[..self.unknown].contains(&Block::LONG) {
+            let values = self.rows[..self.unknown].iter().map(|row| column.get(*row as usize));
             self.digester.bytes(kind, values, &mut self.batch, &mut self.digests);
         } else {
-            self.digester.blocks(&self.blocks[..self.others], &mut self.digests);
+            self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
         }
-        self.intern_others(BytePayload(column), sink, codes)
+        self.intern_unknown(BytePayload(column), sink, codes)
     }
 
-    /// A batch of so many rows.
+    /// Prepare for a batch of `rows` rows.
     fn start(&mut self, rows: usize) {
         if self.frequent.is_none() && rows >= SMALL {
             self.frequent = FrequentKeys::new();
@@ -145,14 +145,14 @@ impl<C: Code> Coder<C> {
         }
     }
 
-    /// None of the codes of the batch is known.
+    /// Mark all codes of the batch as unknown.
     fn all_rows(&mut self, rows: usize) {
         self.rows.clear();
         self.rows.extend((0_u32..).take(rows));
-        self.others = rows;
+        self.unknown = rows;
     }
 
-    /// Write the codes of small integers that are known, and leave the rows of the others.
+    /// Write the known codes of small integers, and keep the rows of the other keys in `rows`.
     fn look_up_small(&mut self, kind: KeyKind, values: &[u64], codes: &mut [C]) {
         self.small.prepare(kind, values.len());
         self.numbers.resize(values.len(), 0);
@@ -170,19 +170,19 @@ impl<C: Code> Coder<C> {
                 }
             }
         }
-        self.others = left;
+        self.unknown = left;
     }
 
-    /// Write the codes of the frequent keys, and leave the rows and blocks of the others.
+    /// Write the codes of frequent keys, and keep the rows and blocks of the other keys.
     ///
-    /// Whether a key is frequent is as good as random, so there is no branch on it.
+    /// Frequent and rare keys alternate at random, which a branch could not predict. So the loop has no branch on it.
     fn look_up(&mut self, block: impl Fn(usize) -> Block, codes: &mut [C]) {
-        if self.blocks.len() < self.others {
-            self.blocks.resize(self.others, Block::NONE);
+        if self.blocks.len() < self.unknown {
+            self.blocks.resize(self.unknown, Block::NONE);
         }
         let frequent = self.frequent.as_ref().filter(|frequent| frequent.pays());
         let mut left = 0;
-        for at in 0..self.others {
+        for at in 0..self.unknown {
             let row = self.rows[at];
             let block = block(row as usize);
             let (known, code) = frequent.map_or((false, C::default()), |frequent| frequent.get(block));
@@ -191,15 +191,15 @@ impl<C: Code> Coder<C> {
             left += usize::from(!known);
         }
         if let Some(frequent) = &mut self.frequent {
-            frequent.count(self.others, self.others - left);
+            frequent.count(self.unknown, self.unknown - left);
         }
-        self.others = left;
+        self.unknown = left;
     }
 
-    /// Intern the keys that were not among the frequent ones and put their codes where they belong.
-    fn intern_others(&mut self, payload: impl Payload, sink: &mut impl Sink, codes: &mut [C]) -> Result<()> {
+    /// Intern the keys whose codes are unknown, and write their codes.
+    fn intern_unknown(&mut self, payload: impl Payload, sink: &mut impl Sink, codes: &mut [C]) -> Result<()> {
         self.codes.clear();
-        sink.intern(&self.digests, &Rows { payload, rows: &self.rows[..self.others] }, &mut self.codes)?;
+        sink.intern(&self.digests, &Rows { payload, rows: &self.rows[..self.unknown] }, &mut self.codes)?;
         for (row, code) in self.rows.iter().zip(&self.codes) {
             codes[*row as usize] = *code;
         }
@@ -211,9 +211,9 @@ impl<C: Code> Coder<C> {
         Ok(())
     }
 
-    /// Append the codes of the values that `keys` name in a dictionary.
+    /// Append the codes of the dictionary values that `keys` refer to.
     ///
-    /// Values that no key names are left alone: they are not items of anybody.
+    /// Values without a key get no code, because no user holds them.
     pub(super) fn dictionary(
         &mut self,
         keys: &[u32],

@@ -1,32 +1,32 @@
-//! The codes of frequent keys, found without digesting them.
+//! Codes of frequent keys, found without a digest.
 //!
-//! In most tables a few keys make up much of the rows. They are among the first that are seen, so they have small codes,
-//! and only keys of small codes are let in: the many rare ones that follow do not push them out. Integers are often
-//! numbered from zero or one; small ones have a table of their own, indexed by the integer.
+//! In most tables a few keys make up much of the rows. Frequent keys appear early, so their codes are small. The table
+//! admits only keys with small codes, so that the many rare keys do not displace the frequent ones. Integers are often
+//! numbered from zero or one. Small integers have a table of their own, indexed by the integer.
 
 use crate::ingest::items::Code;
 use crate::numeric::widths::index;
 use crate::random::{Block, KeyKind};
 use crate::runtime::memory::Array;
 
-/// Places: two tables (one of users, one of items) leave room for a batch in the second-level cache.
+/// Number of places. Two tables, for users and for items, leave room for a batch in the second-level cache.
 const PLACES: usize = 1 << 12;
-/// Codes from this number on are not let in.
+/// Codes from this number on are not admitted.
 const NUMBERS: u32 = 1 << 16;
 
-/// A table from canonical blocks to codes that forgets: a key is kept in one place and lost when another takes it.
+/// A cache of codes by canonical block. Each key has one place, and a later key with the same place replaces it.
 #[derive(Debug)]
 pub(super) struct FrequentKeys<C> {
     blocks: Box<[Block; PLACES]>,
     codes: Box<[C; PLACES]>,
-    /// Look-ups so far, and those that found their key.
-    tried: usize,
-    found: usize,
+    /// Look-ups so far, and look-ups that found their key.
+    lookups: usize,
+    hits: usize,
 }
 
-/// Look-ups after which the table must have found one key in [`WORTH`].
+/// After this number of look-ups, one in [`WORTH`] must have been a hit.
 const TRIAL: usize = 1 << 17;
-/// See [`TRIAL`]: below that, looking up and remembering cost more than they save.
+/// Look-ups for each hit, at most. With fewer hits the table costs more than it saves.
 const WORTH: usize = 16;
 
 impl<C: Code> FrequentKeys<C> {
@@ -34,30 +34,30 @@ impl<C: Code> FrequentKeys<C> {
     pub(super) fn new() -> Option<Self> {
         let blocks = vec![Block::NONE; PLACES].into_boxed_slice().try_into().ok()?;
         let codes = vec![C::default(); PLACES].into_boxed_slice().try_into().ok()?;
-        Some(Self { blocks, codes, tried: 0, found: 0 })
+        Some(Self { blocks, codes, lookups: 0, hits: 0 })
     }
 
-    /// Whether the table is worth its while: not if nearly all keys are rare, or frequent only among small integers.
+    /// Whether the table saves time. It does not if nearly all keys are rare, or frequent only among small integers.
     pub(super) fn pays(&self) -> bool {
-        self.tried < TRIAL || self.found * WORTH >= self.tried
+        self.lookups < TRIAL || self.hits * WORTH >= self.lookups
     }
 
-    /// Say how many keys were looked up and how many were known.
-    pub(super) fn count(&mut self, tried: usize, found: usize) {
+    /// Count look-ups and hits.
+    pub(super) fn count(&mut self, lookups: usize, hits: usize) {
         if self.pays() {
-            self.tried += tried;
-            self.found += found;
+            self.lookups += lookups;
+            self.hits += hits;
         }
     }
 
-    /// Whether a key is known, and then its code.
+    /// Whether the table holds a key, and its code if so.
     #[inline]
     pub(super) fn get(&self, block: Block) -> (bool, C) {
         let place = place(block);
         (self.blocks[place] == block, self.codes[place])
     }
 
-    /// Remember the code of a key.
+    /// Store the code of a key.
     #[inline]
     pub(super) fn put(&mut self, block: Block, code: C) {
         if code.number() < NUMBERS && block != Block::LONG {
@@ -73,17 +73,16 @@ const SMALL: usize = 1 << 20;
 /// A table from small non-negative integers to codes.
 #[derive(Debug, Default)]
 pub(super) struct SmallIntegers {
-    /// What the integers mean; they are forgotten when it changes.
+    /// The kind of the integers. Another kind empties the table.
     kind: Option<KeyKind>,
-    /// Rows so far.
+    /// Number of rows so far.
     rows: usize,
-    /// Number of the code plus one, 0 if unknown. The last place stands for all integers from there on and stays 0.
+    /// Number of the code plus one; 0 if unknown. The last place stands for all larger integers and stays 0.
     numbers: Array<u32>,
 }
 
 impl SmallIntegers {
-    /// Make ready for so many more integers of a kind. The table grows with the rows, so that few rows do not pay for
-    /// a large one.
+    /// Prepare for `rows` more integers of a kind. The table grows with the rows, so a short input has a small table.
     pub(super) fn prepare(&mut self, kind: KeyKind, rows: usize) {
         if self.kind.replace(kind) != Some(kind) {
             self.numbers = Array::default();
@@ -98,8 +97,8 @@ impl SmallIntegers {
         }
     }
 
-    /// The numbers of the codes plus one, 0 where an integer is not known. This loop does nothing else and has no
-    /// branch on the integers, so that its cache misses overlap.
+    /// The numbers of the codes plus one; 0 for an unknown integer. The loop does nothing else and has no branch on the
+    /// integers, so its cache misses overlap.
     pub(super) fn get(&self, integers: &[u64], numbers: &mut [u32]) {
         let known = self.numbers.as_slice();
         let last = known.len().saturating_sub(1);
@@ -108,7 +107,7 @@ impl SmallIntegers {
         }
     }
 
-    /// Remember the codes of some of `integers`.
+    /// Store the codes of some of `integers`.
     pub(super) fn put<C: Code>(&mut self, integers: &[u64], rows: &[u32], codes: &[C]) {
         let Some((_, numbers)) = self.numbers.as_mut_slice().split_last_mut() else { return };
         for (row, code) in rows.iter().zip(codes) {

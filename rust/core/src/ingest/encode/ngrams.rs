@@ -1,8 +1,8 @@
 //! N-grams of a text: the tokeniser behind `ngrams=`.
 //!
-//! The whole text is lower-cased (Unicode `to_lowercase`, no locale), then split into words by the Unicode
-//! word boundary rules (UAX #29; segments without a letter or digit are no words). An n-gram is n words that
-//! follow each other, joined by one space, whatever stood between them. A text of fewer than `min` words has none.
+//! The whole text is lower-cased (Unicode `to_lowercase`, no locale) and split at the Unicode word boundaries (UAX #29).
+//! Segments without a letter or digit are not words. An n-gram is n consecutive words, joined by one space, whatever
+//! stood between them. A text of fewer than `min` words has no n-grams.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -10,7 +10,7 @@ use crate::ingest::columns::{ByteColumn, Packed};
 use crate::ingest::names::NGrams;
 use crate::{Error, Result};
 
-/// Append the n-grams of every text of a column; `counts` gets their number per text.
+/// Append the n-grams of every text of a column, and the number of n-grams of each text to `counts`.
 ///
 /// # Errors
 /// [`Error::Internal`] for text that is not UTF-8, which was refused when the rows came in, and for 2^32 n-grams of one text.

@@ -1,4 +1,4 @@
-//! User columns to runs of consecutive rows with their users' codes.
+//! User columns to codes: one code for each run of consecutive rows of one user.
 
 use arrow_array::{Array, ArrayRef};
 
@@ -9,7 +9,7 @@ use crate::ingest::items::UserCode;
 use crate::random::{KeyKind, Purpose, ReleaseKey};
 use crate::{Error, Result};
 
-/// One thread's state: neighbouring rows are compared first and only the starts of runs are coded.
+/// One thread's encoder of users. Neighbouring rows are compared first, and only the first row of each run is coded.
 #[derive(Debug)]
 pub(super) struct UserEncoder {
     name: String,
@@ -78,8 +78,8 @@ impl UserEncoder {
         self.flat(&Flat::new(&column)?, sink)
     }
 
-    /// The users of the runs of the slice encoded last, and how many codes each run has: one each if absent. `counts`
-    /// says how many codes each row has, likewise.
+    /// The users of the runs of the last slice, and the number of codes of each run. `counts` is the number of codes of
+    /// each row. Without a number, every run or row has one code.
     pub(super) fn runs(
         &mut self,
         rows: usize,
@@ -142,12 +142,12 @@ fn first_null(column: &ArrayRef) -> Option<usize> {
     nulls.iter().position(|valid| !valid)
 }
 
-/// Whether runs are so short that every row is taken for a run of its own: that saves more work than runs would.
+/// Whether runs are so short that treating every row as a run is faster.
 fn scattered(runs: usize, rows: usize) -> bool {
     runs * 2 > rows
 }
 
-/// Rows where the value differs from the row before; all rows where that makes little difference.
+/// Finds the rows whose value differs from the row before. If runs are short, all rows are starts.
 fn find_starts<T: PartialEq>(words: &[T], starts: &mut Vec<u32>) {
     if words.is_empty() {
         return;

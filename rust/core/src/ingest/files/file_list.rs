@@ -12,13 +12,13 @@ use crate::ingest::source::FileFormat;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Files of fewer bytes in total are read without starting threads.
-const ALONE: u64 = 256 * 1024;
+/// Files of fewer bytes in total are read by the calling thread alone.
+const SINGLE_THREADED: u64 = 256 * 1024;
 
 /// All files of one source: opened and checked, not yet read.
 pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
-    /// Bytes to be read, if known, and the tasks that read them.
+    /// Bytes to be read, if known.
     bytes: Option<u64>,
     tasks: Vec<Box<dyn Task + Send>>,
 }
@@ -29,7 +29,7 @@ pub(in crate::ingest) struct FileList<'a> {
     pub(in crate::ingest) paths: &'a [PathBuf],
     /// The format of all; `None` takes it from each name.
     pub(in crate::ingest) format: Option<FileFormat>,
-    /// Whether errors may quote a path before it turned out to name a file.
+    /// Whether errors may quote a path that does not name a file.
     pub(in crate::ingest) quoted: bool,
 }
 
@@ -66,10 +66,10 @@ impl FileList<'_> {
 }
 
 impl Files {
-    /// Expand patterns, read every schema, and agree on the types of the needed columns.
+    /// Expand patterns, read every schema, and merge the types of the needed columns.
     ///
     /// # Errors
-    /// [`Error::File`] for files that cannot be read, [`Error::Schema`] for columns that are missing or disagree.
+    /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types differ.
     pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
         let mut all: Option<Self> = None;
         for (input, format) in list.expand(control)? {
@@ -96,7 +96,7 @@ impl Files {
         })
     }
 
-    /// The agreed types.
+    /// The merged types of the columns.
     pub(in crate::ingest) fn layout(&self) -> &ColumnLayout {
         &self.layout
     }
@@ -111,7 +111,7 @@ impl Files {
         encoder: &(dyn Fn() -> Encoder<S> + Sync),
     ) -> Result<()> {
         control.set_size(self.bytes);
-        if control.threads() > 1 && self.bytes.is_none_or(|bytes| bytes > ALONE) {
+        if control.threads() > 1 && self.bytes.is_none_or(|bytes| bytes > SINGLE_THREADED) {
             return pool::run(None, self.tasks, control.threads(), control, encoder);
         }
         let mut encoder = encoder();

@@ -1,4 +1,4 @@
-//! Arrow IPC: the file format (also named Feather) and the stream format, told apart by their first bytes.
+//! Arrow IPC: the file format (also named Feather) and the stream format. Their first bytes differ.
 
 mod lengths;
 mod messages;
@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReaderBuilder, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::input::{Held, Input};
+use super::input::{InMemory, Input};
 use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
@@ -27,13 +27,13 @@ use messages::Messages;
 const MALFORMED: &str = "not an Arrow IPC file, malformed, or truncated";
 const CUT_OFF: &str =
     "truncated: the stream ends without its end mark, which its writer adds when it is closed";
-/// Rows handed on at once; IPC batches can be of any size.
+/// Rows of one chunk. IPC batches can be of any size.
 const CHUNK: usize = 64 * 1024;
 
 struct IpcFile {
     input: Input,
-    /// All bytes, where the file format comes through a pipe: it is read from its end.
-    held: Option<Held>,
+    /// All bytes, if the file format comes through a pipe: it is read from its end.
+    in_memory: Option<InMemory>,
     source: Arc<str>,
     positions: Positions,
     bytes: u64,
@@ -42,36 +42,36 @@ struct IpcFile {
 /// Batches with only the projected columns.
 struct Batches {
     schema: SchemaRef,
-    /// Number of batches, if the file says.
+    /// Number of batches, if the file states it.
     total: Option<u64>,
     reader: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
-    noted: Rc<Noted>,
+    state: Rc<ReadState>,
 }
 
-/// What is known of the reading of a stream.
+/// How far a stream was read.
 #[derive(Debug, Default)]
-struct Noted {
-    /// Bytes that the reader took.
+struct ReadState {
+    /// Bytes that were read.
     bytes: Cell<u64>,
-    /// Whether the reader wanted bytes where the file had ended.
+    /// Whether the reader asked for more bytes after the end of the file.
     exhausted: Cell<bool>,
 }
 
-/// A file that notes when more is read than there is.
+/// A file that records whether more bytes are requested than it has.
 ///
-/// A stream ends with a mark, after which nothing is read. Its reader takes the end of the file for the mark, because
-/// on a closed pipe there may be none; in a file that would make one cut off between two batches a whole one.
-struct Noting<R> {
+/// A complete stream ends with an end mark, and nothing is read after it. The decoder also accepts the end of the file as
+/// the end of the stream. A file that is cut off between two batches would then pass as complete.
+struct TrackedReader<R> {
     file: R,
-    noted: Rc<Noted>,
+    state: Rc<ReadState>,
 }
 
-impl<R: Read> Read for Noting<R> {
+impl<R: Read> Read for TrackedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read(buffer)?;
-        let noted = &self.noted;
-        noted.bytes.set(noted.bytes.get() + bytes as u64);
-        noted.exhausted.set(noted.exhausted.get() || (bytes == 0 && !buffer.is_empty()));
+        let state = &self.state;
+        state.bytes.set(state.bytes.get() + bytes as u64);
+        state.exhausted.set(state.exhausted.get() || (bytes == 0 && !buffer.is_empty()));
         Ok(bytes)
     }
 }
@@ -83,16 +83,19 @@ impl<R: Read> Read for Noting<R> {
 pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<OpenFile> {
     let source = input.source();
     let size = input.size()?;
-    let held =
-        if size.is_none() && is_file(&input, input.look()?)? { Some(input.hold(control)?) } else { None };
-    let opened = match &held {
-        Some(held) => seekable(&input, Cursor::new(held.bytes()), None),
+    let in_memory = if size.is_none() && is_file(&input, input.peek()?)? {
+        Some(input.read_into_memory(control)?)
+    } else {
+        None
+    };
+    let opened = match &in_memory {
+        Some(bytes) => seekable(&input, Cursor::new(bytes.bytes()), None),
         None => batches(&input, None),
     };
     let (layout, positions) = ColumnLayout::new(&opened?.schema, columns, &source)?;
-    let bytes = size.or(held.as_ref().map(|held| held.bytes().len() as u64));
-    // Otherwise: a pipe, whose bytes are counted as they come and not at the end.
-    let task = IpcFile { input, held, source, positions, bytes: bytes.unwrap_or_default() };
+    let bytes = size.or(in_memory.as_ref().map(|input| input.bytes().len() as u64));
+    // Otherwise: a pipe, whose bytes are counted while they are read.
+    let task = IpcFile { input, in_memory, source, positions, bytes: bytes.unwrap_or_default() };
     Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
@@ -107,12 +110,12 @@ fn is_file(input: &Input, bytes: impl Read) -> Result<bool> {
     Ok(magic == b"ARROW1")
 }
 
-/// The batches of a file on its disk, or of a stream in a pipe: without a projection for a look at the schema.
+/// The batches of a file, or of a stream in a pipe. A peek at the schema needs no projection.
 fn batches(input: &Input, projection: Option<Vec<usize>>) -> Result<Batches> {
     if let Some(file) = input.on_disk()? {
         return seekable(input, file, projection);
     }
-    let bytes = if projection.is_some() { input.read() } else { input.look() };
+    let bytes = if projection.is_some() { input.read() } else { input.peek() };
     stream_batches(BufReader::new(Messages::new(bytes?)), projection).map_err(|e| failed(input.name(), &e))
 }
 
@@ -149,7 +152,7 @@ fn file_batches(
         schema: reader.schema(),
         total: Some(reader.num_batches() as u64),
         reader: Box::new(reader),
-        noted: Rc::default(),
+        state: Rc::default(),
     })
 }
 
@@ -157,9 +160,9 @@ fn stream_batches(
     file: impl BufRead + 'static,
     projection: Option<Vec<usize>>,
 ) -> Result<Batches, ArrowError> {
-    let noted = Rc::default();
-    let reader = StreamReader::try_new(Noting { file, noted: Rc::clone(&noted) }, projection)?;
-    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader), noted })
+    let state = Rc::default();
+    let reader = StreamReader::try_new(TrackedReader { file, state: Rc::clone(&state) }, projection)?;
+    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader), state })
 }
 
 fn failed(path: &Path, error: &ArrowError) -> Error {
@@ -171,10 +174,10 @@ fn failed(path: &Path, error: &ArrowError) -> Error {
 
 impl Task for IpcFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { input, held, source, positions, bytes } = *self;
+        let Self { input, in_memory, source, positions, bytes } = *self;
         let (path, columns) = (input.name(), Some(positions.ascending()));
-        let mut reader = guarded(path, || match &held {
-            Some(held) => seekable(&input, Cursor::new(held.bytes()), columns),
+        let mut reader = guarded(path, || match &in_memory {
+            Some(bytes) => seekable(&input, Cursor::new(bytes.bytes()), columns),
             None => batches(&input, columns),
         })?;
         let positions = positions.projected();
@@ -183,7 +186,7 @@ impl Task for IpcFile {
             let batch = batch.map_err(|e| failed(path, &e))?;
             count += 1;
             let done = reader.total.map(|total| bytes * count / total.max(1));
-            let mut work = done.unwrap_or_else(|| reader.noted.bytes.get()) - worked;
+            let mut work = done.unwrap_or_else(|| reader.state.bytes.get()) - worked;
             worked += work;
             for start in (0..batch.num_rows()).step_by(CHUNK) {
                 let rows = CHUNK.min(batch.num_rows() - start);
@@ -197,6 +200,6 @@ impl Task for IpcFile {
             }
             first_row += batch.num_rows() as u64;
         }
-        if reader.noted.exhausted.get() { Err(unreadable(path, CUT_OFF)) } else { Ok(()) }
+        if reader.state.exhausted.get() { Err(unreadable(path, CUT_OFF)) } else { Ok(()) }
     }
 }

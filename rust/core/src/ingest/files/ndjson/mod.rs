@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::Value;
 
-use super::input::{Bytewise, Input};
+use super::input::{ByteReader, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
@@ -52,7 +52,7 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
-    let mut lines = Lines::new(input.look()?, input, source)?;
+    let mut lines = Lines::new(input.peek()?, input, source)?;
     let mut types = vec![None; names.len()];
     let mut first_names = None;
     let mut count = 0;
@@ -139,7 +139,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(bytes: Bytewise, input: &Input, source: &Arc<str>) -> Result<Self> {
+    fn new(bytes: ByteReader, input: &Input, source: &Arc<str>) -> Result<Self> {
         let (path, text) = (input.name().to_owned(), Text::new(bytes, input.name())?);
         Ok(Self { path, source: Arc::clone(source), text, line: Vec::new(), number: 0 })
     }

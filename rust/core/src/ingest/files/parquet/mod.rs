@@ -1,6 +1,6 @@
-//! Parquet: the footer is read once, only the needed columns are decoded, and row groups are the unit of work.
+//! Parquet: the footer is read once, only the needed columns are decoded, and each row group makes tasks.
 //!
-//! The footer is at the end, so what comes through a pipe is read into memory first.
+//! The footer is at the end of the file, so a pipe is read into memory first.
 
 mod int96;
 
@@ -18,7 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
-use super::input::{Held, Input};
+use super::input::{InMemory, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
@@ -30,19 +30,19 @@ use crate::{Error, Result};
 
 /// Rows decoded at a time.
 const BATCH: usize = 32 * 1024;
-/// Row groups are split into parts of about this many rows, so that one large row group keeps all threads busy.
+/// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
 const PART: usize = 1024 * 1024;
 
-/// What all parts of one file share.
+/// The state that all parts of one file share.
 struct Shared {
     input: Input,
-    /// All bytes, where they came through a pipe.
-    held: Option<Held>,
+    /// All bytes, if they came through a pipe.
+    in_memory: Option<InMemory>,
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
     positions: Positions,
-    /// Columns of INT96 among those that are read.
+    /// The needed columns of type INT96.
     instants: Vec<int96::Column>,
 }
 
@@ -64,19 +64,20 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
     let (path, source) = (input.name(), input.source());
     let file = input.on_disk()?;
-    let held = if file.is_none() { Some(input.hold(control)?) } else { None };
-    let footer = match (&file, &held) {
+    let in_memory = if file.is_none() { Some(input.read_into_memory(control)?) } else { None };
+    let footer = match (&file, &in_memory) {
         (Some(file), _) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
-        (None, Some(held)) => ArrowReaderMetadata::load(&held.bytes(), ArrowReaderOptions::new()),
+        (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
         (None, None) => return Err(NO_BYTES),
     };
     let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
     let (layout, positions) = ColumnLayout::new(footer.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
-    // Otherwise: the types as they are in the file.
+    // Otherwise: the types of the file.
     let metadata = faster(&footer, &positions).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
-    let shared = Shared { input, held, source, metadata, mask, positions: positions.projected(), instants };
+    let shared =
+        Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
     let (tasks, bytes) = parts(&Arc::new(shared))?;
     Ok(OpenFile { layout, bytes: Some(bytes), tasks })
 }
@@ -112,8 +113,8 @@ fn needed<'a>(
     group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, chunk)| chunk)
 }
 
-/// The same file with strings read as dictionaries where all of a column's pages are, else as views: both
-/// spare a copy of every value. `None` if the reader does not agree.
+/// The same file with strings read as dictionaries if all pages of the column are dictionary-encoded, and as views
+/// otherwise. Both save a copy of every value. `None` if the reader does not support it.
 fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowReaderMetadata> {
     let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
     for at in positions.ascending() {
@@ -158,11 +159,11 @@ fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
 }
 
 impl Part {
-    /// Each part opens the file itself: clones of one handle would share its position.
+    /// Opens the file anew for each part, because clones of one handle share a position.
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
-        match (self.file.input.on_disk()?, &self.file.held) {
+        match (self.file.input.on_disk()?, &self.file.in_memory) {
             (Some(file), _) => self.reader_of(file),
-            (None, Some(held)) => self.reader_of(held.bytes()),
+            (None, Some(input)) => self.reader_of(input.bytes()),
             (None, None) => Err(NO_BYTES),
         }
     }
