@@ -108,6 +108,15 @@ mod tests {
     }
 
     #[test]
+    fn requests_name_the_order_in_one_word() {
+        for (order, word) in [(ItemOrder::Counts, "\"counts\""), (ItemOrder::Prior(()), "\"prior\"")] {
+            assert_eq!(serde_json::to_string(&order).unwrap(), word);
+            assert_eq!(serde_json::from_str::<ItemOrder>(word).unwrap(), order);
+        }
+        assert!(serde_json::from_str::<ItemOrder>("\"any\"").is_err());
+    }
+
+    #[test]
     fn items_of_more_rows_come_first() {
         let rows: Vec<_> = [7, 5, 7, 9, 5, 7, 3].map(|item| (1, item)).to_vec();
         let mut tied = digests(&[9, 3]);
