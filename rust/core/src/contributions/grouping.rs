@@ -33,7 +33,7 @@ impl Users {
 
     /// The digests of a part's users, in order of their places.
     ///
-    /// The part is the low bits of a code: those of the shard, and above them those of the local code.
+    /// The part of a code is its low bits: the bits of the shard, and above them the lowest bits of the local code.
     fn digests_of(&self, part: usize) -> impl ExactSizeIterator<Item = Digest> + '_ {
         let shards = self.sharding.shards();
         let digests = self.shards[part % shards].digests();

@@ -12,8 +12,10 @@ use super::vocabulary::{Digests, Vocabulary};
 use crate::ingest::ItemCode;
 use crate::random::Digest;
 
-/// In which order a user fills its items. `R` holds the ranks of a public table, as far as they are known: nothing in a
-/// request, the table itself when rows are read, and a rank for each digest when they are grouped.
+/// In which order a user fills its items.
+///
+/// `R` holds the ranks of a public table. A request has none of them yet, so `R` is `()`. Reading takes the table itself,
+/// and grouping a rank for each digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemOrder<R = ()> {

@@ -1,4 +1,4 @@
-//! Codes, keys and columns of items: what the rooms above keep of an item, and how it becomes a column again.
+//! Codes, keys and columns of items. The rooms above store codes and keys; the columns of a release are built from keys.
 
 mod codes;
 mod composite;

@@ -1,4 +1,4 @@
-//! Which columns of a table are read, and what they make: checked against every schema before any row is read.
+//! Finds and checks the columns of users and items in every schema, before any row is read.
 
 mod column_layout;
 mod common_type;

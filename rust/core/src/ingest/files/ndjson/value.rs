@@ -93,6 +93,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        // Otherwise: the number is above the range of `i64`.
         Ok(i64::try_from(value).map_or(JsonValue::Unsigned(value), JsonValue::Integer))
     }
 

@@ -137,7 +137,7 @@ impl Column {
         Ok(get_typed_column_reader(get_column_reader(chunk.column_descr_ptr(), Box::new(pages))))
     }
 
-    /// Whether the value is a whole count of the unit that fits into 64 bits. The words are those of the decoder.
+    /// Whether the value is a whole count of the time unit that fits 64 bits. The words have the order of the decoder.
     fn holds(&self, value: &Int96) -> bool {
         let [low, high, day] = *value.data() else { return false };
         let nanoseconds = (i128::from(high) << u32::BITS) + i128::from(low);
