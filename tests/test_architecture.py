@@ -46,9 +46,6 @@ def files(module: str) -> list[Path]:
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
     allowed = set(STAGES[: STAGES.index(stage) + 1]) | BESIDE
-    if stage in ("ingest", "contributions"):
-        # Reading fills the builder, and the vocabulary keeps the schema: these two know each other.
-        allowed |= {"ingest", "contributions"}
     found = {name for path in files(stage) if is_shipped(path) for name in uses(path)}
     assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
 

@@ -160,7 +160,7 @@ MUTANTS = [
     ),
     Mutant(
         "elements of lists are quoted",
-        CORE + "ingest/files/mod.rs",
+        CORE + "ingest/files/file_list.rs",
         "Err(error) if !self.quoted =>",
         "Err(error) if !self.quoted && false =>",
         (PATHS,),
@@ -175,20 +175,20 @@ MUTANTS = [
     Mutant(
         "only the reading is progress",
         CORE + "runtime/control.rs",
-        "unit.saturating_mul(phases + 1)",
-        "unit.saturating_mul(phases.min(0) + 1)",
+        "size.saturating_mul(phases + 1)",
+        "size.saturating_mul(phases.min(0) + 1)",
         ("cargo:control", "tests/interop/test_progress.py"),
     ),
     Mutant(
         "frequent keys known by their place alone",
-        CORE + "ingest/frequent.rs",
+        CORE + "ingest/encode/frequent.rs",
         "(self.blocks[place] == block, self.codes[place])",
         "(self.blocks[place] != Block::NONE, self.codes[place])",
         ("cargo:ingest", LAW1),
     ),
     Mutant(
         "small integers of all kinds are one",
-        CORE + "ingest/frequent.rs",
+        CORE + "ingest/encode/frequent.rs",
         "if self.kind.replace(kind) != Some(kind) {",
         "if self.kind.replace(kind).is_none() {",
         ("cargo:ingest",),
@@ -217,8 +217,8 @@ MUTANTS = [
     Mutant(
         "duplicates are not dropped",
         CORE + "contributions/order.rs",
-        "Self::Any => seen.keep_first(items),",
-        "Self::Any => seen.keep_first(items).max(items.len() as u32),",
+        "None => seen.keep_first(items),",
+        "None => seen.keep_first(items).max(items.len() as u32),",
         (DUPLICATES, REFERENCE),
     ),
     Mutant(
@@ -279,28 +279,28 @@ MUTANTS = [
     ),
     Mutant(
         "a public list of another type is taken as it is",
-        CORE + "ingest/public.rs",
+        CORE + "ingest/public/cast.rs",
         "if from == to || to == &DataType::Null {",
         "if from == to || to == &DataType::Null || is_written(ours, theirs) {",
         ("tests/unit/test_domain_types.py",),
     ),
     Mutant(
         "text beside Date64 is read as milliseconds",
-        CORE + "ingest/public.rs",
+        CORE + "ingest/public/cast.rs",
         "if ours == KeyKind::Text && to == &DataType::Date64 {",
         "if false && ours == KeyKind::Text && to == &DataType::Date64 {",
         ("cargo:ingest::public", "tests/unit/test_domain_types.py"),
     ),
     Mutant(
         "a width that rows have chosen decides whether a list fits",
-        CORE + "ingest/public.rs",
-        "if !target.found || key_kind(&target.data_type) != Some(KeyKind::Integer) {",
-        "if !target.found || target.found {",
+        CORE + "ingest/public/target.rs",
+        "if !target.undeclared || key_kind(&target.data_type) != Some(KeyKind::Integer) {",
+        "if !target.undeclared || target.undeclared {",
         ("tests/unit/test_domain_types.py",),
     ),
     Mutant(
         "a public list is cast whether that is exact or not",
-        CORE + "ingest/public.rs",
+        CORE + "ingest/public/cast.rs",
         "position(|same| !same)",
         "position(|_| false)",
         ("cargo:ingest::public", "tests/unit/test_domain_types.py"),
@@ -455,7 +455,7 @@ MUTANTS = [
     ),
     Mutant(
         "items in the order of the table",
-        CORE + "release/mod.rs",
+        CORE + "release/publish.rs",
         "let (items, order) = sorted(items)?;",
         """let unsorted = 0..items.num_rows() as u32;
         let order: Vec<u32> = unsorted.chain(sorted(items)?.1.into_iter().take(0)).collect();
@@ -464,14 +464,14 @@ MUTANTS = [
     ),
     Mutant(
         "the width of integers that were seen, not released",
-        CORE + "ingest/found.rs",
+        CORE + "ingest/items/undeclared.rs",
         "signed if signed.null_count() == 0 => Ok(signed),",
         "signed if signed.null_count() == 0 && column.data_type() != &DataType::UInt64 => Ok(signed),",
         (LAW5,),
     ),
     Mutant(
         "an empty release of the kind that was seen",
-        CORE + "ingest/found.rs",
+        CORE + "ingest/items/undeclared.rs",
         "if column.is_empty() {",
         "if column.data_type() == &DataType::Null {",
         (LAW5,),
@@ -479,8 +479,8 @@ MUTANTS = [
     Mutant(
         "types of NDJSON taken for declared ones",
         CORE + "ingest/files/ndjson/mod.rs",
-        "plan.found_out(|_| true)",
-        "plan.found_out(|_| false)",
+        "layout.with_undeclared(|_| true)",
+        "layout.with_undeclared(|_| false)",
         (LAW5,),
     ),
     Mutant(
@@ -513,7 +513,7 @@ MUTANTS = [
     ),
     Mutant(
         "weights beside the wrong items",
-        CORE + "release/mod.rs",
+        CORE + "release/publish.rs",
         "order.iter().map(|&i| weights[i as usize] as f64",
         "(0..order.len()).map(|i| weights[i] as f64",
         (REFERENCE,),
@@ -1004,7 +1004,7 @@ MUTANTS = [
     ),
     Mutant(
         "a dictionary value whose code is made up",
-        CORE + "ingest/coder.rs",
+        CORE + "ingest/encode/coder.rs",
         "codes.push(cached.codes[key as usize].ok_or(UNCODED)?);",
         "codes.push(cached.codes[0].or(cached.codes[key as usize]).ok_or(UNCODED)?);",
         (LAW1, REFERENCE),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use dpsel_core::accounting::conversion::Conversion;
 use dpsel_core::accounting::{L0Bound, Privacy, composed, conversion};
+use dpsel_core::contributions::ItemOrder;
 use dpsel_core::ingest::Columns;
 use dpsel_core::mechanisms::{
-    FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, ReleaseStep, Sips,
-    Steered,
+    GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, ReleaseStep, Sips, Steered,
 };
 use dpsel_core::rounds::Calibration;
 use dpsel_core::task::{Report, Request, TopKReport};
@@ -181,7 +181,7 @@ pub(crate) fn validate_greedy_frequency(calibration: &str, alpha: Option<f64>) -
                 ));
             }
         };
-        let greedy = GreedyFrequency { order: FillingOrder::Counts, calibration, alpha };
+        let greedy = GreedyFrequency { order: ItemOrder::Counts, calibration, alpha };
         request_of(MechanismSpec::GreedyFrequency(greedy))?.validate().map(drop)
     })
 }

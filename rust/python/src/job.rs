@@ -110,7 +110,7 @@ fn parse_asked(request_json: &str, public_table: Option<&Bound<'_, PyAny>>) -> P
     if !TopKRequest::is_meant(request_json) {
         let mut request = parse_request(request_json)?;
         request.prior = public_table.map(|ranked| read_prior(ranked, &request.columns)).transpose()?;
-        request.preference().map_err(to_python)?;
+        request.item_order().map_err(to_python)?;
         return Ok(Asked::Select(request));
     }
     let request = guarded(|| TopKRequest::from_json(request_json))?;

@@ -90,7 +90,7 @@ pub(crate) fn run<T: Send + 'static>(
     let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = job.start(Source::Found(Box::new(reader), producer.found()), &control, work)?;
+    let running = job.start(Source::Undeclared(Box::new(reader), producer.found()), &control, work)?;
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),

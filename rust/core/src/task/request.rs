@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
-use crate::ingest::{Columns, Preference, Prior};
-use crate::mechanisms::{FillingOrder, MechanismSpec};
+use crate::contributions::ItemOrder;
+use crate::ingest::{Columns, Prior};
+use crate::mechanisms::MechanismSpec;
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
 use crate::release::WEIGHT_COLUMN;
@@ -82,16 +83,16 @@ impl Request {
 }
 
 impl Request {
-    /// By what each user's items are put in order.
+    /// The order in which each user fills its items, with the public table if there is one; `None` if any order will do.
     ///
     /// # Errors
     /// [`Error::Incompatible`] if a public table is wanted and there is none, or the other way round.
-    pub fn preference(&self) -> Result<Preference<'_>> {
-        match (self.mechanism.as_mechanism().properties().filling_order, &self.prior) {
-            (None, None) => Ok(Preference::Any),
-            (Some(FillingOrder::Counts), None) => Ok(Preference::OwnCounts),
-            (Some(FillingOrder::Prior), Some(prior)) => Ok(Preference::Prior(prior)),
-            (Some(FillingOrder::Prior), None) => Err(Error::Incompatible {
+    pub fn item_order(&self) -> Result<Option<ItemOrder<&Prior>>> {
+        match (self.mechanism.as_mechanism().properties().item_order, &self.prior) {
+            (None, None) => Ok(None),
+            (Some(ItemOrder::Counts), None) => Ok(Some(ItemOrder::Counts)),
+            (Some(ItemOrder::Prior(())), Some(prior)) => Ok(Some(ItemOrder::Prior(prior))),
+            (Some(ItemOrder::Prior(())), None) => Err(Error::Incompatible {
                 what: "the mechanism fills items in the order of a public table, and there is none".into(),
                 fix: "give prior= to the mechanism",
             }),

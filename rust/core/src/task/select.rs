@@ -5,7 +5,8 @@ use arrow_array::RecordBatch;
 use super::{Report, Request};
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::ingest::{self, Preference, Source};
+use crate::contributions;
+use crate::ingest::Source;
 use crate::random::ReleaseKey;
 use crate::release::publish;
 use crate::rounds::select_rounds;
@@ -33,7 +34,7 @@ pub fn users_per_item(
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
     control.plan(PHASES - 1);
-    Ok(ingest::read(source, &request.columns, Preference::Any, key, control)?.users_per_item())
+    Ok(contributions::read(source, &request.columns, None, key, control)?.users_per_item())
 }
 
 /// Reads the rows, runs the mechanism, and returns what may be published.
@@ -51,7 +52,7 @@ pub fn select_partitions(
     let calibration = request.calibrate_once()?;
     let report = Report::new(request.clone(), calibration, key);
     control.plan(PHASES + report.calibration.rounds.len());
-    let contributions = ingest::read(source, &request.columns, request.preference()?, key, control)?;
+    let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
     let selected = select_rounds(bounded, &report.calibration, request.with_weights, key, control)?;
     Ok(Release { items: publish(&selected, request.with_weights)?, report })

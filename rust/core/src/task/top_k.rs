@@ -9,8 +9,8 @@ use super::top_k_report::TopKReport;
 use super::top_k_request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest, too_few};
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{Contributions, ItemCode, Vocabulary};
-use crate::ingest::{self, Given, Preference, PublicList, Source, sorted};
+use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
+use crate::ingest::{ListedTypes, PublicList, Source, sorted};
 use crate::random::{Coins, Digest, Purpose, ReleaseKey};
 use crate::release::with_column;
 use crate::rounds::select_rounds;
@@ -138,21 +138,21 @@ pub fn top_k_from_rows(
     let rounds = report.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
     // A public list is grouped too.
     control.plan(PHASES + rounds + usize::from(domain.is_some()));
-    let (contributions, domain) = ingest::read_beside(source, domain, columns, key, control)?;
+    let (contributions, domain) = contributions::read_with_list(source, domain, columns, key, control)?;
     if report.calibration.discovery.is_some() {
         return discover(contributions, report, key, control);
     }
     let bound = request.max_items_per_user;
-    let Some((domain, given)) = domain else {
+    let Some((domain, types)) = domain else {
         let counted = Counted::new(contributions, bound, None, key, control)?;
-        return counted.items(None).publish(&counted.vocabulary, &Given::default(), report, key);
+        return counted.items(None).publish(&counted.vocabulary, &ListedTypes::default(), report, key);
     };
-    let listed = ingest::read(domain, columns, Preference::Any, key, control)?;
+    let listed = contributions::read(domain, columns, None, key, control)?;
     let digests = listed.vocabulary.digests();
     let named: HashSet<Digest> = held_items(&listed).into_iter().map(|item| digests.get(item)).collect();
     let is_listed = |item: Digest| named.contains(&item);
     let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
-    counted.items(Some(&listed)).publish(&listed.vocabulary, &given, report, key)
+    counted.items(Some(&listed)).publish(&listed.vocabulary, &types, report, key)
 }
 
 /// Partition selection, then a top-k of what it released.
@@ -170,7 +170,12 @@ fn discover(
     let selected = select_rounds(bounded, rounds, false, key, control)?;
     let items: Vec<(ItemCode, i64)> =
         selected.items.iter().map(|(item, _)| (*item, counts[item.index()])).collect();
-    Items::new(items, selected.vocabulary()).publish(selected.vocabulary(), &Given::default(), report, key)
+    Items::new(items, selected.vocabulary()).publish(
+        selected.vocabulary(),
+        &ListedTypes::default(),
+        report,
+        key,
+    )
 }
 
 /// How many users hold each code.
@@ -266,7 +271,7 @@ impl Items {
     fn publish(
         &self,
         vocabulary: &Vocabulary,
-        given: &Given,
+        types: &ListedTypes,
         report: TopKReport,
         key: &ReleaseKey,
     ) -> Result<TopKRelease> {
@@ -277,7 +282,7 @@ impl Items {
             Place::Unseen => None,
         });
         let noisy = picks.iter().map(|pick| pick.noisy).collect();
-        answer(given.restore(vocabulary.schema().decode(places)?)?, noisy, report)
+        answer(types.restore(vocabulary.schema().decode(places)?)?, noisy, report)
     }
 }
 

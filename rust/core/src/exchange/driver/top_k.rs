@@ -9,11 +9,11 @@ use arrow_schema::Schema;
 
 use super::job::{ExchangeJob, JobSpec};
 use super::named::{are_looked_up, changed, items_of};
-use crate::contributions::{Contributions, ItemCode};
+use crate::contributions::{self, Contributions, ItemCode};
 use crate::exchange::items::keep_largest;
 use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};
-use crate::ingest::{self, Columns, Preference, PublicList};
+use crate::ingest::{self, Columns, PublicList};
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::Calibration;
 use crate::task::{Domain, TopKRelease, TopKReport, TopKRequest, answer, check_size, draw, held_items};
@@ -56,7 +56,7 @@ impl TopK {
         }
         ingest::check_schema(schema, &columns)?;
         let read = |domain: &PublicList| {
-            ingest::read(domain.beside(schema, &columns)?, &columns, Preference::Any, &key, &one_thread())
+            contributions::read(domain.beside(schema, &columns)?, &columns, None, &key, &one_thread())
         };
         let listed = domain.map(read).transpose()?;
         if let Some(listed) = &listed {

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 
 use crate::Result;
-use crate::contributions::Contributions;
-use crate::ingest::{self, Columns, Preference, Source};
+use crate::contributions::{self, Contributions};
+use crate::ingest::{Columns, Source};
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 
@@ -48,7 +48,7 @@ pub(super) fn read(
     };
     let schema = first.schema();
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    ingest::read(Source::Stream(Box::new(reader)), columns, Preference::Any, key, &one_thread()).map(Some)
+    contributions::read(Source::Stream(Box::new(reader)), columns, None, key, &one_thread()).map(Some)
 }
 
 /// A task has one thread, since the engine runs tasks side by side.

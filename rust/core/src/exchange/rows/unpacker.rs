@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use super::batcher::one_thread;
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder, ItemOrder, KeyLayout};
+use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
 use crate::exchange::wire::{Dictionaries, unpack};
 use crate::ingest::ItemSchema;
 use crate::random::ReleaseKey;
@@ -34,6 +34,6 @@ impl Unpacker {
             return Ok(None);
         };
         let no_names = ItemSchema::new([("item", &DataType::Null)])?;
-        builder.finish(no_names, &ItemOrder::Any).map(Some)
+        builder.finish(no_names, None).map(Some)
     }
 }

@@ -222,7 +222,7 @@ impl Mechanism for Steered {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, filling_order: None, flaw: None }
+        Properties { noisy_weights: true, item_order: None, flaw: None }
     }
 }
 
