@@ -15,27 +15,28 @@ use super::*;
 use crate::random::{Digest, Words};
 use crate::rounds::Decider;
 use crate::runtime::Control;
-use crate::task::{Request, select_partitions};
+use crate::task::{Request, SelectRequest, select_partitions};
 use crate::weighting::UNIT;
 
 mod simulation;
 mod top_k;
 
-fn request(mechanism: &str, bound: u32, with_weights: bool) -> Request {
+fn request(mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
     request_with(mechanism, 3.0, bound, with_weights)
 }
 
-fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> Request {
+fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"columns": {{"user": "user", "items": ["item"]}},
+        r#"{{"task": "select", "columns": {{"user": "user", "items": ["item"]}},
              "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
              "max_items_per_user": {bound}, "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
     ))
+    .and_then(Request::into_select)
     .unwrap()
 }
 
 /// In both ways, with every idea of what few users are, and with released items listed or joined.
-fn same(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
+fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, partitions: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
     for (few, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
         let there = on_cluster(table, rows, request, partitions, few, NonZeroU32::new(bits));

@@ -15,14 +15,17 @@ use crate::contributions::{Contributions, ItemCode};
 use crate::ingest::{self, Columns, Preference, PublicList};
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::Calibration;
-use crate::task::{Domain, TopKRelease, TopKReport, TopKRequest, answer, check_size, draw, held_items};
+use crate::task::{
+    Calibrated, CalibratedTopK, Domain, Enforced, Release, Report, TopKRequest, answer, check_size, draw,
+    held_items,
+};
 use crate::top_k::{Counts, Pick, Place};
 use crate::{Error, Result};
 
 /// See the module.
 #[derive(Debug)]
 pub struct TopK {
-    report: TopKReport,
+    asked: CalibratedTopK,
     columns: Columns,
     plan: Plan,
     key: ReleaseKey,
@@ -45,8 +48,9 @@ impl TopK {
         domain: Option<&PublicList>,
         key: ReleaseKey,
     ) -> Result<Self> {
-        let report = TopKReport::new(request, &key)?;
-        let request = &report.top_k;
+        let calibration = request.calibrate()?;
+        let asked = Calibrated { request, calibration };
+        let request = &asked.request;
         let Some(columns) = request.columns.clone() else {
             return Err(Error::Internal("no columns were named"));
         };
@@ -61,7 +65,7 @@ impl TopK {
         if let Some(listed) = &listed {
             check_size(request, held_items(listed).len() as u64)?;
         }
-        let rounds = report.calibration.discovery.clone();
+        let rounds = asked.calibration.discovery.clone();
         let work = Work {
             columns: columns.clone(),
             bound: request.max_items_per_user,
@@ -69,7 +73,7 @@ impl TopK {
             calibration: rounds.unwrap_or(Calibration { rounds: vec![] }),
             with_weights: false,
         };
-        Ok(Self { plan: Plan::new(work, key.clone()), report, columns, key, listed })
+        Ok(Self { plan: Plan::new(work, key.clone()), asked, columns, key, listed })
     }
 
     /// What the tasks share.
@@ -78,16 +82,10 @@ impl TopK {
         &self.plan
     }
 
-    /// The report; no data goes into it.
-    #[must_use]
-    pub fn report(&self) -> &TopKReport {
-        &self.report
-    }
-
     /// Whether partitions are selected first; their holders are counted then, as of users without a bound.
     #[must_use]
     pub fn is_discovery(&self) -> bool {
-        self.report.calibration.discovery.is_some()
+        self.asked.calibration.discovery.is_some()
     }
 
     /// The items to count, packed; `None` for all of them.
@@ -101,7 +99,7 @@ impl TopK {
     /// How many of the largest counts the draw looks at; `None` for all of them.
     #[must_use]
     pub fn largest(&self) -> Option<u32> {
-        self.report.calibration.candidates.map(|candidates| candidates.saturating_add(1))
+        self.asked.calibration.candidates.map(|candidates| candidates.saturating_add(1))
     }
 
     /// Draw from what was counted.
@@ -124,7 +122,7 @@ impl TopK {
         }
         let (digests, counts): (Vec<Digest>, Vec<i64>) = counts.into_iter().unzip();
         let given = Counts { counts: &counts, digests: Some(&digests), unseen: 0 };
-        let picks = draw(given, &self.report, &self.key)?.into_iter();
+        let picks = draw(given, &self.asked, &self.key)?.into_iter();
         let listed = picks.filter_map(|Pick { place, noisy }| match place {
             Place::Listed(position) => Some((digests[position], noisy)),
             Place::Unseen => None,
@@ -145,9 +143,10 @@ impl TopK {
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<TopKRelease> {
+    pub fn publish(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<Release> {
         let noisy = drawn.0.iter().map(|(_, noisy)| *noisy).collect();
-        answer(self.items(named, drawn, schema)?, noisy, self.report.clone())
+        let items = answer(self.items(named, drawn, schema)?, noisy, &self.asked.request)?;
+        Ok(Release { items, report: Report::new(Enforced::TopK(self.asked.clone()), &self.key)? })
     }
 
     /// Fresh columns of what was drawn, in its order.

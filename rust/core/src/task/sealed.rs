@@ -1,4 +1,4 @@
-//! Reports as text: each field once, a fingerprint over all of them, and where two of them differ.
+//! Reports as text: each field stands once, a fingerprint covers all fields, and two texts are compared.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ struct Sealed<'a, T> {
 ///
 /// # Errors
 /// [`Error::Internal`] never in practice: every field serialises.
-pub(crate) fn sealed<T: Serialize>(report: &T) -> Result<String> {
+pub(super) fn sealed<T: Serialize>(report: &T) -> Result<String> {
     let fingerprint = fingerprint(&value_of(report)?);
     serde_json::to_string_pretty(&Sealed { report, fingerprint })
         .map_err(|_| Error::Internal("the report does not serialise"))
@@ -32,7 +32,7 @@ pub(crate) fn sealed<T: Serialize>(report: &T) -> Result<String> {
 ///
 /// # Errors
 /// [`Error::Report`] for a text that is no JSON or has a field twice.
-pub(crate) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Vec<String>> {
+pub(super) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Vec<String>> {
     let (given, stated) = split(json)?;
     let mut found = Vec::new();
     compare(&given, &value_of(derived)?, "", &mut found);
@@ -40,14 +40,6 @@ pub(crate) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Ve
         found.push("the fingerprint is not the one of this report: a part of it was changed".into());
     }
     Ok(found)
-}
-
-/// Refuse a text in which a field stands twice: readers of JSON disagree about which of the two counts.
-///
-/// # Errors
-/// [`Error::Report`] if it does, or is no JSON.
-pub(crate) fn checked_fields(json: &str) -> Result<()> {
-    parse(json).map(drop)
 }
 
 fn value_of<T: Serialize>(report: &T) -> Result<Value> {
@@ -142,8 +134,11 @@ fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) 
     }
 }
 
-/// Read JSON, each field of an object once.
-fn parse(json: &str) -> Result<Value> {
+/// Read JSON. A text in which a field stands twice is refused: readers of JSON disagree about which of the two counts.
+///
+/// # Errors
+/// [`Error::Report`] if a field stands twice, or the text is no JSON.
+pub(super) fn parse(json: &str) -> Result<Value> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|e| Error::Report(e.to_string()))
@@ -234,7 +229,7 @@ mod tests {
     #[test]
     fn a_field_that_stands_twice_is_refused_at_any_depth() {
         for json in [r#"{"a": 1, "a": 1}"#, r#"{"a": {"b": [{"c": 1, "c": 2}]}}"#] {
-            assert!(matches!(checked_fields(json), Err(Error::Report(text)) if text.contains("twice")));
+            assert!(matches!(parse(json), Err(Error::Report(text)) if text.contains("twice")));
         }
     }
 

@@ -14,7 +14,7 @@ use super::super::routing::unrouted;
 use super::super::*;
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
-use crate::task::{Release, Request};
+use crate::task::{Release, SelectRequest};
 
 pub(super) type Rows = Vec<(i64, i64)>;
 
@@ -225,7 +225,7 @@ impl<'a> Cluster<'a> {
 pub(super) fn on_cluster(
     table: Made,
     rows: &[(i64, i64)],
-    request: &Request,
+    request: &SelectRequest,
     partitions: usize,
     few: i64,
     joined: Option<NonZeroU32>,

@@ -1,17 +1,19 @@
-//! What a budget buys, before any data is read: how much an answer can lose.
+//! A forecast without data: how much an answer can lose.
 
-use super::top_k_request::TopKRequest;
+use super::request::TopKRequest;
 use crate::Result;
 use crate::numeric::Interval;
 use crate::top_k::TopKSpec;
 
-/// A bound of what an answer loses, among `items` items, that holds with `probability`; none if the mechanism has no such
-/// bound without data.
+/// An upper bound of the loss of an answer among `items` items. It holds with `probability`. Mechanisms without such a
+/// bound give `None`.
 ///
-/// For the joint mechanisms and peeling it is in users: the count of the item at each place is below the true one of that place by
-/// no more. There are at most N = d! / (d - k)! sequences (or d! / (k! (d - k)!) sets), each of weight e^-(rate loss) at most
-/// beside the best one of weight 1, so the loss exceeds x with probability at most N e^-(rate x). For peeling each pick
-/// does so with probability d e^-(rate x), permute-and-flip with no more.
+/// The loss is in users: at each place, the true count of that place minus the count of the item there. The bound holds
+/// for all places at once.
+///
+/// - Joint mechanisms: there are at most N = d! / (d - k)! sequences, or N = d! / (k! (d - k)!) sets. The best one has
+///   weight 1, one of loss x at most e^-(rate x). So the loss exceeds x with probability at most N e^-(rate x).
+/// - Peeling: each pick exceeds x with probability at most d e^-(rate x), also with permute-and-flip.
 ///
 /// # Errors
 /// As [`TopKRequest::calibrate`].
