@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any, Literal, final
 
-from dpsel.typing import ArrowArrayExportable, ArrowStreamExportable
+from dpsel._protocols import ArrowArrayExportable, ArrowStreamExportable
 
 __all__ = [
     "ClusterDraw",

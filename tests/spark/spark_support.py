@@ -101,11 +101,11 @@ def named_rows() -> pa.Table:
 def plan_of(local: pa.Table) -> object:
     """The plan of a release of items and users of a table, under the test key."""
     from dpsel import _core
-    from dpsel._request import request_json
+    from dpsel._request import selection_request
 
     given = arguments(dpsel.Sips())
-    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
-    return _core.ClusterSelection(request, local.schema, test_key=KEY).plan
+    request = selection_request(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    return _core.ClusterSelection(request.json, local.schema, test_key=KEY).plan
 
 
 def together(made: list) -> list:

@@ -182,12 +182,12 @@ def test_other_tables_and_null_users(spark, local) -> None:
 )
 def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
     from dpsel import _core
+    from dpsel._request import request_of_rows
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._sharing import shared
-    from dpsel.top_k import row_request
 
     local = table(rows(40, 30))
-    request, _, _ = row_request(
+    request = request_of_rows(
         ["user", "item"],
         k=3,
         privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
@@ -198,7 +198,7 @@ def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
         max_items_per_user=5,
         neighbours="add_remove",
     )
-    plan = _core.ClusterTopK(request, local.schema).plan
+    plan = _core.ClusterTopK(request.json, local.schema).plan
     with shared(spark, plan, None) as sealed:
         flow = Dataflow(spark.createDataFrame(local), ["user", "item"], plan, sealed, 4)
         with flow.contributions() as contributions:

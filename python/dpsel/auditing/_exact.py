@@ -1,19 +1,18 @@
 """What epsilon and delta a law needs that can be computed: one round, weights that only the holders decide.
 
-The release probabilities come from the shipped thresholds and curves (``_core.keep_probabilities``), in
+The release probabilities come from the shipped thresholds and curves (``keep_probabilities`` of the core), in
 double precision; so bounds are compared with the claim up to :data:`TOLERANCE`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dpsel import _core
-from dpsel._request import request_json
+from dpsel import _core_calls
+from dpsel._request import selection_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +55,7 @@ def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: 
     """
     if mechanism.name in _NOT_COMPUTED:
         return None
-    request = request_json(privacy, bound, mechanism)
+    request = selection_request(privacy, bound, mechanism).json
     sizes = _sizes(bound) if mechanism.name in _ADDITIVE else [1]
     family = [table for size in sizes for table in _tables_of_size(request, size)]
     if mechanism.name not in _ADDITIVE | _ONE_OF_ITS_ITEMS:
@@ -94,10 +93,10 @@ def _sizes(bound: int) -> list[int]:
 
 def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
     """Return tables with a user of so many items, and the delta of each as a function of epsilon."""
-    needed = _core.users_needed(request, size, list(_LEVELS))
+    needed = _core_calls.users_needed(request, size, list(_LEVELS))
     levels = sorted({max(1, n + step) for n in needed if n is not None for step in (-2, -1, 0)})
     asked = sorted({1, *levels, *(n + 1 for n in levels)})
-    keep = dict(zip(asked, _core.keep_probabilities(request, size, asked), strict=True)) | {0: 0.0}
+    keep = dict(zip(asked, _core_calls.keep_probabilities(request, size, asked), strict=True)) | {0: 0.0}
     for novel in sorted({0, 1, size // 2, size - 1, size}):
         for level in levels if novel < size else [0]:
             chances = (keep[level], keep[level + 1], keep[1])
@@ -105,7 +104,7 @@ def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
 
 
 def _novel(request: str, size: int) -> tuple[str, Curve]:
-    (chance,) = _core.keep_probabilities(request, size, [1])
+    (chance,) = _core_calls.keep_probabilities(request, size, [1])
     return _name(size, size, 0), _delta_of(0, size, 0.0, 0.0, chance)
 
 
@@ -139,7 +138,7 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
 
 def cutoff_of(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> float | None:
     """Return the most weight that a greedy mechanism gives to an item, in units."""
-    (first, *_) = json.loads(_core.calibrate(request_json(privacy, bound, mechanism)))["rounds"]
+    (first, *_) = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     weighting = first["weighting"]
     if not isinstance(weighting, dict) or "greedy" not in weighting:
         return None

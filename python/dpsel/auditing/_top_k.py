@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core
+from dpsel._request import top_k_request
 from dpsel.auditing._exact import Needed, divergence, epsilon_for
 from dpsel.auditing._laws import LAWS
-from dpsel.top_k import top_k_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +70,4 @@ def worst_of_top_k(
 
 
 def _calibration(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> dict[str, Any]:
-    request = top_k_request(K, privacy, mechanism, bound=bound)
-    found: dict[str, Any] = json.loads(_core.calibrate_top_k(request))
-    return found
+    return top_k_request(K, privacy, mechanism, bound=bound).calibrate()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpsel import _core_calls
 from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
@@ -67,8 +68,6 @@ class GreedyFrequency(SelectionMechanism):
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        from dpsel import _core
-
         object.__setattr__(self, "prior", _frequencies(self.prior))
         if self.alpha is not None:
             object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
@@ -76,7 +75,7 @@ class GreedyFrequency(SelectionMechanism):
             raise InvalidParameterError(
                 f'calibration must be "curve" or "published", got {type_name(self.calibration)}; leave it out'
             )
-        _core.validate_greedy_frequency(self.calibration, self.alpha)
+        _core_calls.validate_greedy_frequency(self.calibration, self.alpha)
         if self.calibration == "published":
             warnings.warn(
                 "no guarantee: the published calibration of GreedyFrequency is not differentially private; "

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest._libraries import library_of
+from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
-from dpsel.selection import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from dpsel.release import Release
-    from dpsel.report import Report
-    from dpsel.top_k_release import TopKRelease
+    from dpsel.release import Release, Report, TopKRelease
 
 __all__ = ["SparkRelease", "SparkTopKRelease"]
 

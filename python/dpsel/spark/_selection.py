@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpsel import _core
-from dpsel._arguments import as_int
-from dpsel._payment import begin_call
-from dpsel._request import checked_privacy
+from dpsel import _core, _core_calls
+from dpsel._request import request_of_selection
+from dpsel._request._columns import checked_test_key
+from dpsel.budget._payment import begin_call
 from dpsel.release import Release
-from dpsel.selection import checked_test_key, partition_request
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
@@ -82,20 +81,24 @@ def select_partitions(
         DataError: If the rows break a rule, such as a null user, or change between two reads.
         CalibrationError: If no noise and threshold meet the guarantee.
     """
-    privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
-    _core.validate_bound(limit)
     columns = named_columns(user, item)
-    request, _, reason = partition_request(
-        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
+    request = request_of_selection(
+        privacy,
+        max_items_per_user,
+        mechanism,
+        columns=columns,
+        ngrams=ngrams,
+        with_weights=with_weights,
     )
     key = checked_test_key(insecure_test_key)
-    _core.validate_cluster(request)
+    _core_calls.validate_cluster(request.json)
     frame = checked_frame(data, "select_partitions")
-    selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
+    selection = _core.ClusterSelection(request.json, arrow_schema(frame, columns), test_key=key)
     parts = number_of_routes(frame, routes)
     check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, private=key is None)
-    release: Release[Any] = Release(_run(selection, frame, columns, parts, secret_file, reason), "pyarrow")
+    core = _run(selection, frame, columns, parts, secret_file, request.chosen)
+    release: Release[Any] = Release(core, "pyarrow")
     payment.report = release.report
     return SparkRelease(release, frame.sparkSession)
 

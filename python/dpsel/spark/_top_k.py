@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
-from dpsel._payment import begin_call
+from dpsel._request import priced, request_of_rows
+from dpsel._request._columns import checked_test_key
+from dpsel.budget._payment import begin_call
 from dpsel.exceptions import DataError
-from dpsel.selection import checked_test_key
+from dpsel.release import TopKRelease
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
@@ -16,16 +18,13 @@ from dpsel.spark._quiet import quiet
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
 from dpsel.spark._sharing import shared
-from dpsel.top_k import priced, row_request
-from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Privacy, PublishedCounts
     from dpsel.mechanisms import TopKMechanism
-    from dpsel.top_k import PublishedCounts
 
 __all__ = ["select_top_k"]
 
@@ -86,7 +85,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         CalibrationError: If the budget is too small.
     """
     columns = named_columns(user, item)
-    request, labels, reason = row_request(
+    request = request_of_rows(
         columns,
         k=k,
         privacy=privacy,
@@ -98,13 +97,15 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         neighbours=neighbours,
     )
     key = checked_test_key(insecure_test_key)
-    _core.calibrate_top_k(request)
+    request.calibrate()
     frame = checked_frame(data, "select_top_k")
-    top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
+    top_k = _core.ClusterTopK(
+        request.json, arrow_schema(frame, columns), test_key=key, domain=request.public_table
+    )
     parts = number_of_routes(frame, routes)
     check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    answer = TopKRelease.from_core(_run(top_k, frame, columns, parts, secret_file, reason), "pyarrow")
+    answer = TopKRelease.from_core(_run(top_k, frame, columns, parts, secret_file, request.chosen), "pyarrow")
     payment.report = answer.report
     return SparkTopKRelease(answer, frame.sparkSession)
 

@@ -1,15 +1,4 @@
-"""Plans: what a guarantee buys, before any data is read and so at no cost.
-
-Examples:
-    >>> import dpsel
-    >>> plan = dpsel.plan(
-    ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8),
-    ...     max_items_per_user=[1, 100],
-    ...     mechanisms=[dpsel.WeightedGaussian()],
-    ... )
-    >>> [row["max_items_per_user"] for row in plan.rows]
-    [1, 100]
-"""
+"""Plans of a selection: thresholds, and how many users an item needs."""
 
 from __future__ import annotations
 
@@ -17,18 +6,20 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from dpsel import _core
-from dpsel._arguments import as_flag, as_int, at_least_one, several
-from dpsel._request import checked_privacy, request_json
-from dpsel._tables import html_table, text_table
+from dpsel import _core_calls
+from dpsel._arguments import as_int, at_least_one, several
+from dpsel._plot import Curve, draw
+from dpsel._request import checked_limit, request_of_selection
+from dpsel._tables import Tabular
+from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._auto import resolve
-from dpsel.report import readable
+from dpsel.release._wording import readable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from dpsel._request import Request
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
 
@@ -53,9 +44,9 @@ def plan(
 ) -> Plan:
     """Say which items a guarantee can release, without data: thresholds and how many users an item needs.
 
-    The keep probability of an item is that of an item which so many users hold, each of them with
-    ``items_per_user`` items. With several rounds it is that of at least one of them, if nothing else is
-    released before; real releases are better, because released items leave the users' sets.
+    The keep probability is the probability of release of an item of a given number of users, each with
+    ``items_per_user`` items. With several rounds it is the probability of a release in any of them, if
+    nothing else is released before. Real releases are better, because released items leave the users' sets.
 
     Args:
         privacy: The guarantee.
@@ -93,30 +84,23 @@ def plan(
     counts = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     for limit in limits:
-        _core.validate_bound(limit)
+        checked_limit(limit)
         if held is not None and held > limit:
             raise InvalidParameterError(
                 f"items_per_user must be at most max_items_per_user = {limit}, got {held}; "
                 "users with more items contribute that many only"
             )
-    chosen = [
-        (limit, resolve(mechanism, privacy, limit, with_weights=as_flag("with_weights", with_weights))[0])
+    requests = [
+        (limit, request_of_selection(privacy, limit, mechanism, with_weights=with_weights))
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
-    requests = [
-        request_json(privacy, limit, mechanism, with_weights=as_flag("with_weights", with_weights))
-        for limit, mechanism in chosen
-    ]
-    rows = tuple(
-        _row(limit, mechanism, request, held or limit, counts)
-        for (limit, mechanism), request in zip(chosen, requests, strict=True)
-    )
+    rows = tuple(_row(limit, request, held or limit, counts) for limit, request in requests)
     return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Tabular):
     """What :func:`plan` found: one row for each limit and mechanism.
 
     Examples:
@@ -144,31 +128,11 @@ class Plan:
         odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
         ``users_for_95``, ``users_for_99``: the least number of users for that probability.
         """
-        return json_copy(self._rows)
+        return self._copies()
 
     def to_json(self) -> str:
         """Return the rows as JSON text."""
         return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
-
-    def to_polars(self) -> Any:
-        """Return the rows as a ``polars.DataFrame``, one column ``keep_<users>`` for each number of users.
-
-        Raises:
-            ImportError: If polars is not installed.
-        """
-        import polars as pl
-
-        return pl.DataFrame([_flat(row) for row in self._rows])
-
-    def to_pandas(self) -> Any:
-        """Return the rows as a ``pandas.DataFrame``, one column ``keep_<users>`` for each number of users.
-
-        Raises:
-            ImportError: If pandas is not installed.
-        """
-        import pandas as pd
-
-        return pd.DataFrame([_flat(row) for row in self._rows])
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw the keep probability against the number of users.
@@ -183,9 +147,12 @@ class Plan:
         Raises:
             ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
         """
-        from dpsel._plot import plot_keep_curves
-
-        return plot_keep_curves(self, path, ax)
+        curves = (
+            Curve(*self.keep_curve(index), f"{row['mechanism']}, at most {row['max_items_per_user']:,} items")
+            for index, row in enumerate(self._rows)
+        )
+        labels = "users who hold the item", "probability that it is released"
+        return draw(curves, labels=labels, limits=(-0.02, 1.02), path=path, ax=ax)
 
     def keep_curve(self, row: int) -> tuple[list[int], list[float]]:
         """Return numbers of users, and keep probabilities, of one row, for a smooth curve.
@@ -200,14 +167,14 @@ class Plan:
         top = max(2, 2 * (chosen["users_for_99"] or max(self.users)))
         step = max(1, top // _CURVE_POINTS)
         users = list(range(1, top + step, step))
-        return users, _core.keep_probabilities(chosen["request"], chosen["items_per_user"], users)
+        return users, _core_calls.keep_probabilities(chosen["request"], chosen["items_per_user"], users)
 
-    def __str__(self) -> str:
-        """Return a table for a person."""
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+    def _flat(self) -> list[dict[str, Any]]:
+        return [
+            {key: value for key, value in row.items() if key not in {"keep", "rounds", "request"}}
+            | {f"keep_{number}": value for number, value in row["keep"].items()}
+            for row in self._rows
+        ]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
@@ -226,14 +193,12 @@ class Plan:
         return head, body
 
 
-def _row(
-    limit: int, mechanism: SelectionMechanism, request: str, held: int, users: list[int]
-) -> dict[str, Any]:
-    rounds = [readable(each) for each in json.loads(_core.calibrate(request))["rounds"]]
-    probabilities = _core.keep_probabilities(request, held, users)
-    needed = _core.users_needed(request, held, list(_KEEP))
+def _row(limit: int, request: Request[SelectionMechanism], held: int, users: list[int]) -> dict[str, Any]:
+    rounds = [readable(each) for each in request.calibrate()["rounds"]]
+    probabilities = _core_calls.keep_probabilities(request.json, held, users)
+    needed = _core_calls.users_needed(request.json, held, list(_KEEP))
     return {
-        "mechanism": repr(mechanism),
+        "mechanism": repr(request.mechanism),
         "max_items_per_user": limit,
         "items_per_user": held,
         "scale": rounds[-1]["scale"],
@@ -241,19 +206,8 @@ def _row(
         "rounds": rounds,
         "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
-        "request": request,
+        "request": request.json,
     }
-
-
-def json_copy(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
-    """Return a deep copy, so that a caller who edits rows does not edit the plan."""
-    copies: list[dict[str, Any]] = json.loads(json.dumps(rows))
-    return copies
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    flat = {key: value for key, value in row.items() if key not in {"keep", "rounds", "request"}}
-    return flat | {f"keep_{number}": value for number, value in row["keep"].items()}
 
 
 def _thousands(number: int | None) -> str:

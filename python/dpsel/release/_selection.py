@@ -1,14 +1,4 @@
-"""The result of a selection: the items that may be published, and what was enforced.
-
-Examples:
-    >>> import dpsel
-    >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
-    >>> release = dpsel.select_partitions(
-    ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3
-    ... )
-    >>> release.items
-    ['milk', 'tea']
-"""
+"""The result of a selection."""
 
 from __future__ import annotations
 
@@ -16,17 +6,18 @@ import html
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel.item_table import ItemTable
-from dpsel.report import CheckResult, Report, check, describe_guarantee, describe_mechanism
+from dpsel.release._report import Report
+from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from dpsel import _core
+    from dpsel._core_calls import Release as CoreRelease
     from dpsel._restored import Restored
 
-__all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "check"]
+__all__ = ["EXTENSIONS", "Release"]
 
 EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
 """The file name extensions that :meth:`Release.write` knows."""
@@ -50,7 +41,7 @@ def converted(table: ItemTable, returns: str, restored: Restored | None) -> Any:
 
 
 class Release(Generic[ItemsT]):
-    """The released items and the report. Eager and final: looking twice draws nothing twice.
+    """The released items and the report, computed once: reading them again draws no new randomness.
 
     It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
     by :func:`dpsel.select_partitions`.
@@ -75,7 +66,7 @@ class Release(Generic[ItemsT]):
     report: Report
     """What was enforced."""
 
-    def __init__(self, core: _core.Release, returns: str, restored: Restored | None = None) -> None:
+    def __init__(self, core: CoreRelease, returns: str, restored: Restored | None = None) -> None:
         """Wrap the compiled release; ``returns`` and ``restored`` are kind and types of :attr:`items`."""
         self._table = ItemTable(core)
         self._returns, self._restored = returns, restored
@@ -145,7 +136,7 @@ class Release(Generic[ItemsT]):
         """Three lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        limit = _count(request["max_items_per_user"], "item")
+        limit = counted(request["max_items_per_user"], "item")
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
@@ -159,7 +150,7 @@ class Release(Generic[ItemsT]):
                 f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
             )
         return (
-            f"{stamp}{_count(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
+            f"{stamp}{counted(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
             f"{guarantee}, {limit} per user at most\n"
             f"{rule}"
         )
@@ -167,8 +158,7 @@ class Release(Generic[ItemsT]):
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        what = f"{describe_mechanism(self.report)}, {describe_guarantee(self.report)}"
-        return f"<dpsel.Release: {_count(len(self), 'item')}, {what}{stamp}>"
+        return f"<dpsel.Release: {counted(len(self), 'item')}, {describe(self.report)}{stamp}>"
 
     def _repr_html_(self) -> str:
         """Show the first items and the three lines in a notebook."""
@@ -189,7 +179,3 @@ class Release(Generic[ItemsT]):
         """Restore; the table of the kind that came in is made again when asked for."""
         self._table, self._returns, self._restored, self.report = state
         self._items = None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -8,15 +8,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dpsel._arguments import as_int
-from dpsel._payment import Payment, stamped
-from dpsel.cost import Cost, as_cost, checked_neighbours, for_neighbours
+from dpsel.accounting import checked_privacy
+from dpsel.accounting._amounts import for_neighbours, numbers
+from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
+from dpsel.budget._dp_accounting import accounted
+from dpsel.budget._payment import Payment, stamped
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsel._dp_accounting import Accounted
-    from dpsel.accounting import Privacy
-    from dpsel.report import Report
-    from dpsel.typing import Neighbours
+    from dpsel.accounting import Neighbours, Privacy
+    from dpsel.budget._dp_accounting import Accounted
+    from dpsel.release import Report
 
     AnyCost = TypeVar("AnyCost", bound=Privacy | Cost)
 
@@ -71,14 +73,12 @@ class Budget(Generic[Kind]):
 
     def __init__(self, total: Kind, *, neighbours: Neighbours = "add_remove") -> None:
         """Start with nothing spent."""
-        from dpsel._request import checked_privacy
-
         checked_privacy(total)
         # Calls for neighbours="any" are paid from a budget for adding and removing.
         checked_neighbours(neighbours, ("add_remove", "swap"))
         self._total = total
         self._neighbours: Neighbours = neighbours
-        self._spent = dict.fromkeys(_amounts(total), Fraction(0))
+        self._spent = dict.fromkeys(numbers(total), Fraction(0))
         self._entries: list[Payment] = []
 
     @property
@@ -124,7 +124,7 @@ class Budget(Generic[Kind]):
                 f"parts must be at least 1, got {number}; give the number of releases"
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
-        shares = {name: _round_down(amount / number) for name, amount in _amounts(self._total).items()}
+        shares = {name: _round_down(amount / number) for name, amount in numbers(self._total).items()}
         return type(self._total)(**shares)
 
     def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
@@ -196,7 +196,7 @@ class Budget(Generic[Kind]):
 
     def _left(self, spent: dict[str, Fraction] | None = None) -> dict[str, Fraction]:
         left = {}
-        for name, total in _amounts(self._total).items():
+        for name, total in numbers(self._total).items():
             gone = (self._spent if spent is None else spent)[name]
             # The x for which spending it composes to exactly the total.
             left[name] = (total - gone) / (1 - gone if self._deltas_overlap(name) else 1)
@@ -220,8 +220,6 @@ class Budget(Generic[Kind]):
             ImportError: If ``dp_accounting`` is not installed.
             InvalidParameterError: If the budget is not for adding or removing a user.
         """
-        from dpsel._dp_accounting import accounted
-
         if self._neighbours != "add_remove":
             raise InvalidParameterError(
                 "to_dp_accounting is for adding or removing one user, and the budget is for "
@@ -234,10 +232,6 @@ class Budget(Generic[Kind]):
         relation = "" if self._neighbours == "add_remove" else f", neighbours={self._neighbours!r}"
         left = f"remaining={self.remaining!r}, entries={len(self._entries)}"
         return f"Budget(total={self._total!r}{relation}, {left})"
-
-
-def _amounts(privacy: Privacy) -> dict[str, Fraction]:
-    return {name: Fraction(value) for name, value in privacy.to_json().items() if name != "kind"}
 
 
 def _round_down(amount: Fraction) -> float:

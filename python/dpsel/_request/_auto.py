@@ -1,19 +1,33 @@
-"""What ``"auto"`` chooses, from public parameters only."""
+"""The mechanism of a selection that ``"auto"`` chooses, from public parameters only."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from dpsel._arguments import type_name
-from dpsel.cost import of_json
+from dpsel._request._fixed import selection_request
+from dpsel.accounting import ApproxDP
+from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._additive import CountGaussian, CountLaplace
-from dpsel.mechanisms._base import SelectionMechanism, selection_mechanisms
-from dpsel.mechanisms._one_item import OneItem
-from dpsel.mechanisms._rounds import Sips, Steered
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    Mechanism,
+    OneItem,
+    SelectionMechanism,
+    Sips,
+    Steered,
+    selection_mechanisms,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpsel.accounting import Privacy
+
+__all__ = ["given", "reasons", "resolve"]
+
+MechanismT = TypeVar("MechanismT", bound=Mechanism)
 
 
 def resolve(
@@ -27,14 +41,8 @@ def resolve(
 
     ``"auto"`` looks at public parameters only.
     """
-    known_mechanisms = tuple(selection_mechanisms().values())
-    if isinstance(mechanism, known_mechanisms):
-        return mechanism, None
-    if not _is_auto(mechanism):
-        known = ", ".join(f"{cls.__name__}()" for cls in known_mechanisms)
-        raise InvalidParameterError(
-            f"mechanism must be 'auto' or a mechanism, got {type_name(mechanism)}; use one of {known}"
-        )
+    if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
+        return own, None
     return _choose(privacy, max_items_per_user, with_weights=with_weights)
 
 
@@ -46,8 +54,17 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return [(mechanism.to_json(), reason)]
 
 
-def _is_auto(mechanism: object) -> bool:
-    return isinstance(mechanism, str) and mechanism == "auto"
+def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -> MechanismT | None:
+    """Return a mechanism that was given, or ``None`` for ``"auto"``; refuse everything else."""
+    for cls in known.values():
+        if isinstance(mechanism, cls):
+            return mechanism
+    if isinstance(mechanism, str) and mechanism == "auto":
+        return None
+    names = ", ".join(f"{cls.__name__}()" for cls in known.values())
+    raise InvalidParameterError(
+        f"mechanism must be 'auto' or {noun}, got {type_name(mechanism)}; use one of {names}"
+    )
 
 
 #: The limits from which on `Steered` goes before `Sips`, with release curves and with noise, and the least
@@ -60,8 +77,6 @@ _LEAST_CURVE_EPSILON: Final = 0.1
 def _choose(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool
 ) -> tuple[SelectionMechanism, str]:
-    from dpsel.accounting import ApproxDP
-
     plain = isinstance(privacy, ApproxDP) and not with_weights
     if max_items_per_user == 1:
         if plain:
@@ -79,11 +94,10 @@ def _choose(
 
 def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
     """With one item per user all weights are 1, so the lowest threshold is best."""
-    from dpsel._request import calibrate
-
     # Laplace noise has no zCDP guarantee here.
     both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
     candidates = both[1:] if privacy.kind == "zcdp" else both
-    thresholds = [calibrate(privacy, 1, each)["rounds"][0]["threshold"] for each in candidates]
+    calibrations = [selection_request(privacy, 1, each).calibrate() for each in candidates]
+    thresholds = [calibration["rounds"][0]["threshold"] for calibration in calibrations]
     best = candidates[thresholds.index(min(thresholds))]
     return best, "auto: with one item per user every weight is 1, and this noise has the lowest threshold"

@@ -1,22 +1,24 @@
-"""What ``"auto"`` chooses for a top-k, from public parameters only."""
+"""The mechanism of a top-k that ``"auto"`` chooses, from public parameters only."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpsel._arguments import type_name
-from dpsel.cost import of_json
+from dpsel._request._auto import given
+from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._base import TopKMechanism, top_k_mechanisms
-from dpsel.mechanisms._exponential import GumbelPeel, Joint, JointSet
-from dpsel.mechanisms._unknown_domain import Discover, LimitDomain
+from dpsel.mechanisms import (
+    Discover,
+    GumbelPeel,
+    Joint,
+    JointSet,
+    LimitDomain,
+    TopKMechanism,
+    top_k_mechanisms,
+)
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
-
-
-def _is_auto(mechanism: object) -> bool:
-    return isinstance(mechanism, str) and mechanism == "auto"
 
 
 def resolve(
@@ -28,19 +30,13 @@ def resolve(
     bounded: bool,
 ) -> tuple[TopKMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason; public facts decide, never counts."""
-    known_mechanisms = tuple(top_k_mechanisms().values())
-    if isinstance(mechanism, known_mechanisms):
-        if not ordered and mechanism.ordered:
+    if (own := given(mechanism, top_k_mechanisms(), "a top-k mechanism")) is not None:
+        if not ordered and own.ordered:
             raise InvalidParameterError(
-                f"ordered=False asks for a set, but {type(mechanism).__name__} makes a sequence; "
+                f"ordered=False asks for a set, but {type(own).__name__} makes a sequence; "
                 "use JointSet, or leave ordered= out"
             )
-        return mechanism, None
-    if not _is_auto(mechanism):
-        names = ", ".join(f"{cls.__name__}()" for cls in known_mechanisms)
-        raise InvalidParameterError(
-            f"mechanism must be 'auto' or a top-k mechanism, got {type_name(mechanism)}; use one of {names}"
-        )
+        return own, None
     return (
         _choose_known(privacy, ordered=ordered)
         if known

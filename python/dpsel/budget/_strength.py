@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
 
-__all__ = ["is_silent", "spoken_for", "warn_if_weak"]
+__all__ = ["is_silent", "warn_if_weak", "without_charge"]
 
 #: Above these a call warns. docs/guide/choosing-parameters.md has the reasons.
 LARGEST_EPSILON: Final = 20.0
 LARGEST_DELTA: Final = 1e-3
 LARGEST_RHO: Final = 5.0
 
-_PACKAGE: Final = str(Path(__file__).parent)
+_PACKAGE: Final = str(Path(__file__).parents[1])
 _silent: ContextVar[bool] = ContextVar("_silent", default=False)
 
 
 @contextmanager
-def spoken_for() -> Iterator[None]:
+def without_charge() -> Iterator[None]:
     """Neither warn of nor charge the calls inside, which this package makes on public or made-up data."""
     token = _silent.set(True)
     try:

@@ -1,4 +1,4 @@
-"""Plans of a top-k: budgets per round and bounds of the loss, before any data is read."""
+"""Plans of a top-k: budgets per round, and bounds of the loss."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from dpsel import _core
-from dpsel._arguments import as_flag, as_int, at_least_one, several
-from dpsel._request import checked_privacy
-from dpsel._tables import html_table, text_table
+from dpsel import _core_calls
+from dpsel._arguments import as_flag, as_int_if_given, at_least_one, several
+from dpsel._request import top_k_request
+from dpsel._request._auto_top_k import resolve
+from dpsel._tables import Tabular
+from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import _top_k_auto
-from dpsel.top_k import top_k_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpsel._request import Request
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import TopKMechanism
-    from dpsel.top_k import PublishedCounts
-    from dpsel.typing import NeighboursOfCounts
+    from dpsel.typing import NeighboursOfCounts, PublishedCounts
 
 __all__ = ["TopKPlan", "plan_top_k"]
 
@@ -74,7 +74,7 @@ def plan_top_k(
     """
     privacy = checked_privacy(privacy)
     number = at_least_one("items", items)
-    bound = None if max_items_per_user is None else as_int("max_items_per_user", max_items_per_user)
+    bound = as_int_if_given("max_items_per_user", max_items_per_user)
     ordered = as_flag("ordered", ordered)
     rows = []
     for each in several(k):
@@ -83,9 +83,7 @@ def plan_top_k(
                 f"k must be at most items, got k = {each} of {number}; items= is the number in the domain"
             )
         for mechanism in several(mechanisms):
-            chosen, _ = _top_k_auto.resolve(
-                mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None
-            )
+            chosen, _ = resolve(mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None)
             request = top_k_request(
                 each,
                 privacy,
@@ -95,21 +93,21 @@ def plan_top_k(
                 sensitivity=sensitivity,
                 counts=counts,
             )
-            rows.append(_row(chosen, at_least_one("k", each), request, number))
+            rows.append(_row(at_least_one("k", each), request, number))
     return TopKPlan(privacy=privacy, _rows=tuple(rows))
 
 
-def _row(mechanism: TopKMechanism, k: int, request: str, items: int) -> dict[str, Any]:
-    calibration = json.loads(_core.calibrate_top_k(request))
+def _row(k: int, request: Request[TopKMechanism], items: int) -> dict[str, Any]:
+    calibration = request.calibrate()
     return {
-        "mechanism": repr(mechanism),
+        "mechanism": repr(request.mechanism),
         "k": k,
         "items": items,
         "rounds": calibration["rounds"],
         "rate": calibration["rate"],
         "threshold": calibration.get("threshold"),
         "counts_deviation": _deviation(calibration),
-        **{f"loss_{p * 100:.0f}": _core.top_k_loss(request, items, p) for p in _PROBABILITIES},
+        **{f"loss_{p * 100:.0f}": _core_calls.top_k_loss(request.json, items, p) for p in _PROBABILITIES},
     }
 
 
@@ -123,7 +121,7 @@ def _deviation(calibration: dict[str, Any]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class TopKPlan:
+class TopKPlan(Tabular):
     """What :func:`plan_top_k` found: one row for each k and mechanism.
 
     Examples:
@@ -147,18 +145,11 @@ class TopKPlan:
         far above the last candidate an item must come where the domain is unknown. ``counts_deviation`` is
         about the standard deviation of the noise on published counts that have a budget of their own.
         """
-        return [dict(row) for row in self._rows]
+        return self._copies()
 
     def to_json(self) -> str:
         """Return the rows as JSON text."""
         return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
-
-    def __str__(self) -> str:
-        """Return a table for a person."""
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "k", "items", "rounds", "rate", "loss at 50%", "loss at 95%"]

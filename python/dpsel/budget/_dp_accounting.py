@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core
+from dpsel import _core_calls
 from dpsel._arguments import as_number
-from dpsel.cost import exp_up
+from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel._payment import Payment
     from dpsel.accounting import Privacy
+    from dpsel.budget._payment import Payment
 
 __all__ = ["Accounted", "accounted"]
 
@@ -141,7 +141,7 @@ def accounted(payments: Sequence[Payment]) -> Accounted:
 def _parts(payment: Payment) -> list[_Part]:
     cost = payment.cost
     counts = [] if cost.counts is None else [_of_guarantee(cost.counts)]
-    gaussian = None if payment.report is None else _core.gaussian_part(payment.report.to_json())
+    gaussian = None if payment.report is None else _core_calls.gaussian_part(payment.report.to_json())
     if gaussian is None:
         return [_of_guarantee(cost.items), *counts]
     return [_Part(mu=gaussian[0], delta=gaussian[1]), *counts]

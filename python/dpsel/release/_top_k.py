@@ -6,19 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
-from dpsel.release import converted
-from dpsel.report import Report, describe_guarantee, describe_mechanism, notation
+from dpsel.release._report import Report
+from dpsel.release._selection import converted
+from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism, notation
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
-    from dpsel import _core
+    from dpsel._core_calls import Release as CoreRelease
     from dpsel._restored import Restored
 
 __all__ = ["TopKRelease"]
 
 
 class TopKRelease(Generic[ItemsT]):
-    """The items and the report. Eager and final: looking twice draws nothing twice.
+    """The items and the report, computed once: reading them again draws no new randomness.
 
     It is made by :func:`dpsel.select_top_k` and :func:`dpsel.top_k_from_counts`.
 
@@ -58,7 +59,7 @@ class TopKRelease(Generic[ItemsT]):
         self.report = Report(report)
 
     @classmethod
-    def from_core(cls, core: _core.Release, returns: str, restored: Restored | None = None) -> TopKRelease:
+    def from_core(cls, core: CoreRelease, returns: str, restored: Restored | None = None) -> TopKRelease:
         """Wrap the answer of rows."""
         return cls(None, None, ItemTable(core), returns, core.report_json, restored)
 
@@ -121,9 +122,8 @@ class TopKRelease(Generic[ItemsT]):
         """A few lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         lines = [
-            f"{stamp}{items} picked by {describe_mechanism(self.report)}",
+            f"{stamp}{counted(len(self), 'item')} picked by {describe_mechanism(self.report)}",
             f"guarantee: {describe_guarantee(self.report)} for {_relation(request)}",
         ]
         cost = self.report.cost
@@ -135,8 +135,7 @@ class TopKRelease(Generic[ItemsT]):
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        what = f"{describe_mechanism(self.report)}, {describe_guarantee(self.report)}"
-        return f"<dpsel.TopKRelease: {len(self):,} items, {what}{stamp}>"
+        return f"<dpsel.TopKRelease: {len(self):,} items, {describe(self.report)}{stamp}>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Pickle the answer and the report only."""

@@ -1,46 +1,31 @@
-"""Privacy parameters and budgets.
-
-Guarantees are for adding or removing one user with all of its rows, unless a :class:`Cost` says otherwise.
-
-Examples:
-    >>> import dpsel
-    >>> budget = dpsel.Budget(dpsel.ApproxDP(epsilon=2.0, delta=1e-7))
-    >>> budget.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-8), "words")
-    ApproxDP(epsilon=0.5, delta=1e-08)
-    >>> budget.remaining.epsilon
-    1.5
-"""
+"""The kinds of guarantees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
-from dpsel import _core
-from dpsel._arguments import as_count, as_number
-from dpsel.budget import Budget, Spent
-from dpsel.cost import Cost
+from dpsel import _core_calls
+from dpsel._arguments import as_count, as_number, type_name
+from dpsel.exceptions import InvalidParameterError
 
-if TYPE_CHECKING:
-    from dpsel._payment import Payment
-
-__all__ = ["ZCDP", "ApproxDP", "Budget", "Cost", "Privacy", "PureDP", "Spent"]
+__all__ = ["ZCDP", "ApproxDP", "Privacy", "PureDP", "checked_privacy", "of_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parameters:
-    """What the kinds have in common: their fields are numbers, checked by the core."""
+    """The base of all kinds: their fields are numbers, which the core checks."""
 
     kind: ClassVar[str]
-    # The entry of the budget that was asked for these parameters; no part of what they say.
-    _payment: Payment | None = field(default=None, init=False, repr=False, compare=False)
+    # The `dpsel.budget` entry that was spent for these parameters, which is above this file; not a parameter.
+    _payment: object = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check at once: a parameter that exists is valid."""
+        """Check the parameters: a guarantee that exists is valid."""
         values = {name: as_number(name, value) for name, value in self._numbers().items()}
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        _core.validate_privacy(self.kind, list(values.values()))
+        _core_calls.validate_privacy(self.kind, list(values.values()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the parameters as they stand in requests and reports."""
@@ -140,7 +125,7 @@ class ZCDP(_Parameters):
             >>> dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=4.96e-5).epsilon < 1.766
             True
         """
-        converted = _core.convert_zcdp(
+        converted = _core_calls.convert_zcdp(
             self.rho,
             self.delta,
             epsilon=None if epsilon is None else as_number("epsilon", epsilon),
@@ -152,3 +137,23 @@ class ZCDP(_Parameters):
 
 Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
 """Every kind of guarantee."""
+
+KINDS: Final[dict[str, type[PureDP | ApproxDP | ZCDP]]] = {cls.kind: cls for cls in (PureDP, ApproxDP, ZCDP)}
+"""The classes by the names of their kinds in requests and reports."""
+
+
+def of_json(fields: dict[str, Any]) -> Privacy:
+    """Return the guarantee that stands in a request or report."""
+    values = dict(fields)
+    privacy: Privacy = KINDS[values.pop("kind")](**values)
+    return privacy
+
+
+def checked_privacy(privacy: object) -> Privacy:
+    """Refuse what is no privacy parameter, such as a bare epsilon."""
+    if isinstance(privacy, PureDP | ApproxDP | ZCDP):
+        return privacy
+    raise InvalidParameterError(
+        f"privacy must be ApproxDP, ZCDP or PureDP, got {type_name(privacy)}; "
+        "write privacy=dpsel.ApproxDP(epsilon=..., delta=...)"
+    )

@@ -1,4 +1,4 @@
-"""Between a budget and a call: what was spent for it, and whether that is what it costs."""
+"""Payments: what a budget was asked for, and whether a call costs no more."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpsel._strength import is_silent, warn_if_weak
-from dpsel.cost import NEIGHBOURS, Cost
+from dpsel.accounting import Cost
+from dpsel.accounting._cost import NEIGHBOURS
+from dpsel.budget._strength import is_silent, warn_if_weak
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsel.accounting import Privacy
-    from dpsel.report import Report
-    from dpsel.typing import NeighboursOfCounts
+    from dpsel.accounting import NeighboursOfCounts, Privacy
+    from dpsel.release import Report
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
@@ -105,8 +105,8 @@ def begin_call(
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_silent():
         return Payment(cost, "")
-    payment: Payment | None = privacy._payment  # noqa: SLF001 - the other half of the account
-    if payment is not None:
+    payment = privacy._payment  # noqa: SLF001 - set by `stamped` below
+    if isinstance(payment, Payment):
         if not guaranteed:
             raise InvalidParameterError(
                 "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
@@ -115,4 +115,4 @@ def begin_call(
         payment.take(cost)
     if private:
         warn_if_weak(cost.total)
-    return Payment(cost, "") if payment is None else payment
+    return payment if isinstance(payment, Payment) else Payment(cost, "")

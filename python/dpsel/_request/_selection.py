@@ -1,0 +1,61 @@
+"""The request of a selection from the arguments of a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel import _core_calls
+from dpsel._arguments import as_flag, as_int
+from dpsel._request._auto import resolve
+from dpsel._request._columns import ngrams_of
+from dpsel._request._fixed import selection_request
+from dpsel.accounting import ApproxDP, checked_privacy
+from dpsel.mechanisms import WeightedGaussian
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel._request._request import Request
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import SelectionMechanism
+
+__all__ = ["checked_limit", "count_request", "request_of_selection"]
+
+
+def checked_limit(max_items_per_user: Any) -> int:
+    """Return the limit as an int; refuse what is out of range."""
+    limit = as_int("max_items_per_user", max_items_per_user)
+    _core_calls.validate_bound(limit)
+    return limit
+
+
+def request_of_selection(
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: SelectionMechanism | Literal["auto"],
+    *,
+    columns: Sequence[str] = ("user", "item"),
+    ngrams: object = None,
+    with_weights: object = False,
+) -> Request[SelectionMechanism]:
+    """Check every argument, and replace ``"auto"`` by a mechanism."""
+    privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
+    weights = as_flag("with_weights", with_weights)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weights)
+    return selection_request(
+        privacy,
+        limit,
+        chosen,
+        columns=columns,
+        ngrams=ngrams_of(ngrams),
+        with_weights=weights,
+        chosen=reason,
+    )
+
+
+def count_request(columns: Sequence[str], ngrams: object) -> Request[SelectionMechanism]:
+    """Return a request to count users per item, for which guarantee and mechanism do not matter."""
+    public = ApproxDP(epsilon=1.0, delta=1e-6)
+    return selection_request(
+        public, 1, WeightedGaussian(), task="count", columns=columns, ngrams=ngrams_of(ngrams)
+    )
