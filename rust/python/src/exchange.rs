@@ -8,20 +8,19 @@ use arrow_schema::Schema;
 use dpsel_core::Error;
 use dpsel_core::exchange::{Decisions, Known, MostUsers, Packed, Plan, Selection, Stage, TopK, scatter};
 use dpsel_core::runtime::panics::caught;
-use dpsel_core::task::TopKRequest;
 use pyo3::prelude::*;
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
-use crate::error::{guarded, parse_request, to_python};
+use crate::error::{guarded, to_python};
 use crate::export::Release;
 use crate::job::release_key;
+use crate::request::{list_of, parse_select, parse_top_k};
 use crate::sealing::ClusterPacked;
-use crate::top_k::read_list;
 
 /// Check the parameters of a selection on a cluster.
 #[pyfunction]
 pub(crate) fn validate_cluster(request_json: &str) -> PyResult<()> {
-    let request = parse_request(request_json)?;
+    let request = parse_select(request_json)?;
     guarded(|| Selection::calibrate(&request)).map(drop)
 }
 
@@ -37,7 +36,7 @@ impl ClusterSelection {
     #[new]
     #[pyo3(signature = (request_json, schema, *, test_key=None))]
     fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
-        let request = parse_request(request_json)?;
+        let request = parse_select(request_json)?;
         let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
         guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }
@@ -88,9 +87,9 @@ impl ClusterTopK {
         test_key: Option<&[u8]>,
         domain: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let request = guarded(|| TopKRequest::from_json(request_json))?;
+        let request = parse_top_k(request_json)?;
         let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
-        let domain = domain.map(|domain| read_list(domain, request.columns.as_ref())).transpose()?;
+        let domain = domain.map(|domain| list_of(&request, domain)).transpose()?;
         guarded(|| TopK::new(request, &schema, domain.as_ref(), key)).map(|top_k| Self { top_k })
     }
 
@@ -143,7 +142,7 @@ impl ClusterTopK {
         let (named, schema) = (batches(named), arrow_schema(schema)?);
         let mut release = guarded(|| self.top_k.publish(&named, &draw.drawn, &schema))?;
         release.report.chosen = chosen;
-        Release::of_top_k(release)
+        Release::new(release)
     }
 }
 

@@ -189,7 +189,11 @@ impl MechanismSpec {
         }
     }
 
-    pub(crate) fn validate(&self) -> Result<()> {
+    /// Check every parameter.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] or [`Error::Incompatible`] for parameters out of range.
+    pub fn validate(&self) -> Result<()> {
         match self {
             Self::PolicyLaplace(m) => m.validate(),
             Self::PolicyGaussian(m) => m.validate(),

@@ -3,11 +3,12 @@
 use dpsel_core::Error;
 use dpsel_core::mechanisms::forecast;
 use dpsel_core::rounds::Calibration;
+use dpsel_core::task::loss_bound;
 use dpsel_core::threshold::curve::{Curve, CurveSpec};
 use pyo3::prelude::*;
 
-use crate::accounting::calibration_of;
 use crate::error::guarded;
+use crate::request::{parse_select, parse_top_k};
 
 /// The probability that an item of so many users, each with so many items, is released.
 #[pyfunction]
@@ -31,6 +32,19 @@ pub(crate) fn users_needed(
     let calibration: Calibration = calibration_of(request_json)?;
     let needed = |probability| forecast::users_needed(&calibration, items_per_user, probability);
     guarded(|| Ok(probabilities.into_iter().map(needed).collect()))
+}
+
+/// An upper bound of the loss of a top-k among `items` items, which holds with this probability.
+#[pyfunction]
+pub(crate) fn top_k_loss(request_json: &str, items: u64, probability: f64) -> PyResult<Option<f64>> {
+    let request = parse_top_k(request_json)?;
+    guarded(|| loss_bound(&request, items, probability))
+}
+
+/// Calibrate the request of a selection.
+fn calibration_of(request_json: &str) -> PyResult<Calibration> {
+    let request = parse_select(request_json)?;
+    guarded(|| request.calibrate())
 }
 
 /// The table of a release curve as it stands in a report: how many of the 2^128 words release an item of 0, 1, ... quanta.
