@@ -142,12 +142,28 @@ def test_no_arm_for_the_rest_grants_something() -> None:
 
 def test_what_a_mechanism_can_do_has_no_default_that_grants_something() -> None:
     """Every mechanism says it itself; two answers are "no" unless it does, and that refuses a call."""
-    traits = {"mechanisms/mod.rs": "Mechanism", "top_k/mechanisms/mod.rs": "TopKMechanism"}
+    traits = {"mechanisms/mechanism.rs": "Mechanism", "top_k/mechanism.rs": "TopKMechanism"}
     for file, name in traits.items():
         body = (CORE / file).read_text().split(f"pub trait {name} {{")[1].split("\n}\n")[0]
         assert "fn calibrate" in body
         defaults = re.findall(r"fn (\w+)\([^;{]*\{\s*([^}]*?)\s*\}", re.sub(r"//[^\n]*", "", body))
         assert set(defaults) <= {("finds_domain", "false"), ("has_free_counts", "false")}, name
+
+
+def test_a_mechanism_is_matched_on_in_its_registry_alone() -> None:
+    """Whatever differs between mechanisms is an answer of their types, so a new one touches no other file."""
+    for path in (ROOT / "rust").glob("*/src/**/*.rs"):
+        if is_shipped(path):
+            assert not re.search(r"\b(MechanismSpec|TopKSpec)::[A-Z]", shipped_code(path)), path
+    for file, name in (("mechanisms", "Mechanism"), ("top_k", "TopKMechanism")):
+        registry = (CORE / file / "registry.rs").read_text()
+        listed = re.findall(r'^    "(\w+)" => \w+,$', registry, re.MULTILINE)
+        folders = {
+            path.parent.name
+            for path in (CORE / file).glob("*/mod.rs")
+            if re.search(rf"impl {name} for", path.read_text())
+        }
+        assert set(listed) == folders
 
 
 def test_the_binding_does_not_compute() -> None:

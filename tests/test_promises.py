@@ -1,16 +1,23 @@
-"""SECURITY.md and the page on trust: each promise names tests, and these exist."""
+"""README, SECURITY and the page on trust: promises name tests that exist; README shows what was measured."""
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
+import dpsel
+from dpsel import demo_data
+
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "SECURITY.md", ROOT / "docs" / "guide" / "trust.md"]
+README, SECURITY, TRUST = DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "docs/guide/trust.md"]
 #: A link whose words are the name of a test: [`test_name`](path).
 NAMED = re.compile(r"\[`(\w+)`\]\(([^)#\s]+\.(?:py|rs))\)")
+#: Data sets in the picture of README that had no part in the development of any mechanism.
+HELD_OUT = {"deps_recipes", "deps_authors"}
 
 
 def names_in(path: Path) -> set[str]:
@@ -37,15 +44,57 @@ def test_every_named_test_exists(document) -> None:
     assert missing == []
 
 
-def test_every_promise_names_a_test() -> None:
-    promises = rows(DOCUMENTS[0], "What is promised")
-    assert len(promises) > 20
+@pytest.mark.parametrize(
+    ("document", "heading", "least"), [(README, "Promises", 12), (SECURITY, "What is promised", 20)]
+)
+def test_every_promise_names_a_test(document, heading, least) -> None:
+    promises = rows(document, heading)
+    assert len(promises) > least
     assert [row for row in promises if not NAMED.search(row)] == []
 
 
+@pytest.mark.parametrize("document", [README, SECURITY], ids=lambda path: path.name)
+def test_promises_link_tests_by_name_and_not_whole_files(document) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert re.findall(r"\[`[^`]*\.(?:py|rs)`\]\([^)]*\)", text) == []
+
+
 def test_every_point_of_the_page_on_trust_has_a_command_and_a_test() -> None:
-    points = rows(DOCUMENTS[1], "The points")
+    points = rows(TRUST, "The points")
     assert len(points) >= 4
     for row in points:
         assert "nox -s" in row or "dpsel " in row, row
         assert re.search(r"\]\([^)]+\)", row), row
+
+
+def test_readme_shows_what_its_example_prints() -> None:
+    """All lines but the first and the last, which depend on fresh noise."""
+    text = README.read_text(encoding="utf-8")
+    shown = re.search(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1].splitlines()
+    release = dpsel.select_partitions(
+        demo_data.quotations(),
+        user="line",
+        item="text",
+        ngrams=(1, 2),
+        privacy=dpsel.ApproxDP(epsilon=4.0, delta=1e-5),
+        max_items_per_user=20,
+    )
+    printed = str(release).splitlines()
+    assert shown[1:3] == printed[1:]
+    assert shown[0].split(" ", 1)[1] == printed[0].split(" ", 1)[1]
+
+
+def test_the_claim_of_readme_follows_from_the_figures() -> None:
+    """Median, worst and best ratio of "auto" to the best published mechanism, on data that was held out."""
+    with (ROOT / "docs/images/items_by_epsilon.csv").open(newline="", encoding="utf-8") as lines:
+        figures = [row for row in csv.DictReader(lines) if row["data"] in HELD_OUT]
+    cases: dict[tuple[str, str], dict[str, int]] = {}
+    for row in figures:
+        cases.setdefault((row["data"], row["epsilon"]), {})[row["mechanism"]] = int(row["items"])
+    assert {data for data, _ in cases} == HELD_OUT
+    ratios = sorted(items.pop("dpsel, auto") / max(items.values()) for items in cases.values())
+    claim = f"{median(ratios):.2f} times as many items as the best published mechanism (median of "
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    assert claim in text
+    assert f"worst {ratios[0]:.2f}, best {ratios[-1]:.2f})" in text
+    assert len(ratios) == 10

@@ -53,18 +53,26 @@ def test_links_of_the_index_resolve_and_reach_every_page() -> None:
     assert {path.name for path in PAGES.glob("*.md")} - {"README.md"} <= {path.name for path in reached}
 
 
+#: The sections that every page of a mechanism has, in this order; others may stand between them.
+HEADINGS = ["Assumptions", "Notation", "Mechanism", "What finite precision changes", "Where in the code"]
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_page_says_what_a_reader_needs(name) -> None:
-    """Statement, guarantee with neighbours, proof or citation, what numbers do, the place in the code."""
+    """Guarantee, neighbours, assumptions, mechanism, theorem, proof, source, rounding, place in the code."""
     text = (PAGES / f"{MECHANISMS[name]}.md").read_text(encoding="utf-8")
-    assert re.search(r"\*\*Statement[.*]", text) or "**Statement** (ours)" in text
     guarantee = re.search(r"\*\*Guarantee\.\*\*(.*?)\n\n", text, re.DOTALL)
     assert guarantee
-    assert "adding or removing" in guarantee[1]
-    assert re.search(r"Proof|Theorem \d", text)
-    assert re.search(r"\b(19|20)\d\d\b|\*\* \(ours\)", text), "a source with its year, or ours"
-    assert re.search(r"\*\*(Numbers|Integers|Where the code differs)\.\*\*|## (Integers|Rounding)", text)
-    assert CODE.findall(text.split("Implemented in")[1])
+    assert "adding or removing" in " ".join(guarantee[1].split())
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    found = [heading for heading in headings if heading in HEADINGS]
+    assert found == HEADINGS, "each of them once, in this order"
+    theorems = re.findall(r"^\*\*(?:Theorem|Lemma)(?: \d+)?(?: \([^)]+\))?\.\*\*", text, re.MULTILINE)
+    assert theorems
+    assert "*Proof.*" in text
+    assert "$\\square$" in text or "\\square$$" in text or "\\square\n$$" in text, "a proof has an end"
+    assert re.search(r"\b(19|20)\d\d\b", text) or "ours" in text, "a source with its year, or ours"
+    assert CODE.findall(text.split("## Where in the code\n")[1])
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)

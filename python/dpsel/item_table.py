@@ -103,7 +103,7 @@ class ItemTable:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format.
 
-        The file is written aside and renamed, so it is complete or not there.
+        The file is written under another name and renamed, so it is complete or not there.
 
         Args:
             path: With an extension out of :data:`dpsel.release.EXTENSIONS`.

@@ -144,7 +144,7 @@ def select_partitions(
     job = request.job(
         test_key=insecure_test_key, threads=threads, memory_limit=memory_limit, progress=progress
     )
-    # Only now, with every parameter checked, is the data looked at.
+    # The data is opened only after every parameter was checked.
     opened = open_columns(data, user, item, file_format)
     opened.check(job)
     # n-grams are texts, whatever they were taken from.

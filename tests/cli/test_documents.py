@@ -49,6 +49,21 @@ def test_links_lead_somewhere(path):
     assert missing == []
 
 
+def anchors(path: Path) -> set[str]:
+    """The anchors that code hosts make of the headings of a page."""
+    headings = re.findall(r"^#+ +(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    words = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_anchors_are_headings(path):
+    links = LINK.findall(path.read_text(encoding="utf-8"))
+    pages = [(path.parent / target, anchor[1:]) for target, anchor in links if anchor and "://" not in target]
+    lost = [(page.name, anchor) for page, anchor in pages if anchor not in anchors(page)]
+    assert lost == []
+
+
 def test_the_table_of_exit_codes_is_complete():
     text = (ROOT / "docs/guide/command-line.md").read_text(encoding="utf-8")
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == set(ExitCode)

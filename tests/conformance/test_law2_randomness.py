@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -83,6 +84,13 @@ def test_forked_processes_draw_different_keys() -> None:
     commitments, noises = zip(*results, strict=True)
     assert len(set(commitments)) == 4
     assert len(set(map(str, noises))) == 4
+
+
+def test_threads_draw_different_keys() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: _release(CASE), range(16)))
+    assert len({report_of(release)["key"]["commitment"] for release in found}) == 16
+    assert len({str(sorted(_drawn(release).items())) for release in found}) == 16
 
 
 def _traces(key: bytes) -> list[bytes]:

@@ -22,6 +22,10 @@ _TICK: Final = 0.05
 """Seconds until a thread looks again whether the other one is still there."""
 
 
+_PATIENCE: Final = 10.0
+"""Seconds that an abandoned query has to end: it is told so with the next batch that it makes."""
+
+
 def batches_of(lazy: Any) -> Iterator[Any]:
     """Yield the frames of a query in any order.
 
@@ -34,6 +38,8 @@ def batches_of(lazy: Any) -> Iterator[Any]:
         yield from query.batches()
     finally:
         query.stopped.set()
+        # A thread that is inside of polars when the interpreter ends can bring the process down.
+        query.join(_PATIENCE)
 
 
 class _Query(Thread):

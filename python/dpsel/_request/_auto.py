@@ -39,7 +39,7 @@ def resolve(
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
-    ``"auto"`` looks at public parameters only.
+    ``"auto"`` depends on public parameters only.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
@@ -67,8 +67,8 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
     )
 
 
-#: The limits from which on `Steered` goes before `Sips`, with release curves and with noise, and the least
-#: epsilon for which curves are quickly made. Decision note 0008 has the comparison behind them.
+#: The least limits at which `Steered` is chosen before `Sips`, if curves are possible and if not, and the
+#: least epsilon for which a curve is computed quickly. Decision note 0008 has the comparisons.
 _STEERED_BEFORE_CURVES: Final = 20
 _STEERED_BEFORE_NOISE: Final = 10
 _LEAST_CURVE_EPSILON: Final = 0.1

@@ -92,7 +92,7 @@ def _sizes(bound: int) -> list[int]:
 
 
 def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
-    """Return tables with a user of so many items, and the delta of each as a function of epsilon."""
+    """Return tables with a user of ``size`` items, and the delta of each as a function of epsilon."""
     needed = _core_calls.users_needed(request, size, list(_LEVELS))
     levels = sorted({max(1, n + step) for n in needed if n is not None for step in (-2, -1, 0)})
     asked = sorted({1, *levels, *(n + 1 for n in levels)})

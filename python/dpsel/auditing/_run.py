@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._cases import Case
     from dpsel.auditing._sampling import Sampler
 
-#: How hard to look: rows of a selection, draws of a top-k, outcomes of anything else.
+#: The effort: rows of a selection, draws of a top-k, outcomes of anything else.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
 
-#: Rows in one call at most: disjoint copies of a gadget are so many independent samples.
+#: The most rows of one call: each of the disjoint copies of a gadget is an independent sample.
 _ROWS_PER_CALL = 400_000
 
 
@@ -97,7 +97,7 @@ class CallableSampler:
     copies: int = 1
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
-        """Call the function until there are so many outcomes on either table."""
+        """Call the function until there are ``cost`` outcomes on either table."""
         calls = -(-cost // self.copies)
         return Samples(
             self._outcomes(tables, calls, with_user=False), self._outcomes(tables, calls, with_user=True)

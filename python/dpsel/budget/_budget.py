@@ -42,18 +42,18 @@ class Budget(Generic[Kind]):
 
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
     a and b of zCDP become 1 - (1 - a)(1 - b) (Bun and Steinke, 2016, Lemma 8.2). The sums are exact
-    fractions, so no rounding hides an overspend: the float 0.1 is a hair more than a tenth, and ten of them
+    fractions, so no rounding hides an overspend: the float 0.1 is slightly above a tenth, so ten of them
     exceed 1.0. Use :meth:`share` for equal parts, and :attr:`remaining` for the last release.
 
-    A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. What
-    :meth:`spend` returns remembers that, and the call refuses counts or neighbours that were not paid for,
-    and to be paid for once and made twice.
+    A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. The
+    parameters that :meth:`spend` returns carry that cost. A call refuses them if it has other counts or
+    neighbours, or if an earlier call used them.
 
     Args:
         total: The guarantee that all releases together must have.
-        neighbours: What it is for: ``"add_remove"`` one user, or ``"swap"`` one for another. A cost for
-            adding or removing a user counts twice in a budget for swaps, by group privacy: epsilon as
-            2 epsilon, delta as delta (1 + e^epsilon). The converse is refused, since it does not follow.
+        neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another. In a budget for swaps a cost for
+            adding or removing a user counts twice, by group privacy: epsilon as 2 epsilon, delta as
+            delta (1 + e^epsilon). The converse is refused, since no such bound holds.
 
     Raises:
         InvalidParameterError: If it is no privacy parameter, or the kind of neighbours is not known.
@@ -103,13 +103,13 @@ class Budget(Generic[Kind]):
         return type(self._total)(**left) if all(value > 0 for value in left.values()) else None
 
     def share(self, parts: int) -> Kind:
-        """Return one of so many equal parts of the total, rounded down so that all of them can be spent.
+        """Return the total divided into equal parts, rounded down so that all of them can be spent.
 
         Args:
             parts: Number of releases.
 
         Returns:
-            The cost that each of them may have.
+            The cost of one part.
 
         Raises:
             InvalidParameterError: If it is not a whole number above 0.

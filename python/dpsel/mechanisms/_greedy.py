@@ -1,4 +1,4 @@
-"""Greedy: users, one after the other, fill the items that they prefer."""
+"""Greedy mechanisms: users, one after the other, fill the items that they prefer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["GreedyFrequency", "UnitGreedy"]
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class GreedyFrequency(SelectionMechanism):
-    """Let users, one after the other, fill their items one by one up to a cutoff: those they have most first.
+    """Let users, one after the other, fill their items one by one up to a cutoff, most frequent ones first.
 
-    Each user has one unit of weight. A user's first item is the one of which it has the most rows, so here
-    repeated rows count; items with equally many come in an order that is the same for all users. With
-    ``prior`` the order is that of a public table instead, and repeated rows do not count. An item is released
-    with the largest probability for its weight (a release curve); there are no noisy weights.
+    Each user has one unit of weight. A user's first item is the one with the most rows of that user, so here
+    repeated rows count. Ties are broken in the same order for all users. With ``prior`` the order comes from
+    a public table instead, and repeated rows do not count. An item is released with the largest probability
+    for its weight (a release curve); there are no noisy weights.
 
     The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
     differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:

@@ -1,4 +1,4 @@
-"""Several rounds, in which weights follow what earlier rounds showed."""
+"""Several rounds, of which the weights depend on the results of earlier rounds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Sips", "Steered"]
 class Sips(SelectionMechanism):
     """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
 
-    So a user's weight moves on to items that still need it. DP-SIPS: Swanberg, Desfontaines and Haney,
+    So a user's weight goes to items that are not released yet. DP-SIPS: Swanberg, Desfontaines and Haney,
     "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs
     2023), Algorithm 3. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
-        rounds: Number of rounds, at least 1. Three are enough nearly always.
+        rounds: Number of rounds, at least 1. Three are nearly always enough.
         ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1; by default 1/3 as
             in the paper, and 1/5 with curves, which gain more from a large last round.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
@@ -58,13 +58,13 @@ class Sips(SelectionMechanism):
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Steered(SelectionMechanism):
-    """Look at noisy weights of all items in many rounds and steer every user's weight by them.
+    """Draw noisy weights of all items in many rounds, and reweight every user's items by them.
 
-    Items without a chance are given up, frequent items get no more weight than they need, and what that
-    frees goes to the items in between. Only the last round publishes. More rounds release more for the same
-    budget and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should
-    be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    Items that are unlikely to reach the threshold are abandoned, and frequent items get no more weight than
+    they need. That weight goes to the items in between. Only the last round publishes. More rounds release
+    more for the same budget and take longer. Users keep the same ``max_items_per_user`` items in all rounds,
+    so choose a generous limit: a few hundred cost little. Ours; the proof is in
+    ``docs/algorithms/steered.md``. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1.

@@ -59,7 +59,7 @@ class Report(Mapping[str, Any]):
 
     def __init__(self, text: str) -> None:
         """Parse the JSON."""
-        # The core reads it first: what it lets through has the fields that are used here, of their types.
+        # The core checks the text first, so the fields that are used here exist and have their types.
         try:
             _core_calls.read_report(text)
             data = json.loads(text)
@@ -140,7 +140,7 @@ class Report(Mapping[str, Any]):
         return self._text
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the JSON to a file, aside and renamed, so it is complete or not there.
+        """Write the JSON under another name and rename it, so that the file is complete or not there.
 
         Raises:
             FileError: If it cannot be written.

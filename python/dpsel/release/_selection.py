@@ -110,7 +110,7 @@ class Release(Generic[ItemsT]):
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format (:data:`EXTENSIONS`).
 
-        The file is written aside and renamed, so it is complete or not there.
+        The file is written under another name and renamed, so it is complete or not there.
 
         Args:
             path: Where to.

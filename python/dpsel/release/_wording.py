@@ -26,10 +26,11 @@ _STEPS_PER_UNIT: Final = 1 << 30
 def readable(stage: dict[str, Any]) -> dict[str, Any]:
     """Return a round of a calibration in units of weight.
 
-    A round that only gathers evidence has no threshold; the last one has the scale of all the evidence.
+    A round of ``Steered`` before the last one has no threshold. The last one has the scale of the noise in
+    the cumulative score.
     """
     if "curve" in stage:
-        # Without noise there is no scale, and in place of a threshold stands the weight of even odds.
+        # A curve has no noise and no scale. Its threshold is the weight of even odds.
         return {
             "weighting": stage["weighting"],
             "noise": "none",

@@ -9,14 +9,11 @@ from dpsel._request import request_of_selection
 from dpsel._request._columns import checked_test_key
 from dpsel.budget._payment import begin_call
 from dpsel.release import Release
-from dpsel.spark._dataflow import Dataflow
-from dpsel.spark._encryption import Unencrypted, check_encryption
+from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
-from dpsel.spark._quiet import quiet
+from dpsel.spark._frames import checked_frame, named_columns
 from dpsel.spark._release import SparkRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
-from dpsel.spark._sharing import shared
 
 if TYPE_CHECKING:
     import os
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
+    from dpsel.spark._encryption import Unencrypted
 
 __all__ = ["select_partitions"]
 
@@ -94,10 +92,9 @@ def select_partitions(
     _core_calls.validate_cluster(request.json)
     frame = checked_frame(data, "select_partitions")
     selection = _core.ClusterSelection(request.json, arrow_schema(frame, columns), test_key=key)
-    parts = number_of_routes(frame, routes)
-    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
+    cluster = Cluster.checked(frame, columns, routes=routes, unencrypted=unencrypted, secret_file=secret_file)
     payment = begin_call(privacy, private=key is None)
-    core = _run(selection, frame, columns, parts, secret_file, request.chosen)
+    core = _run(selection, cluster, request.chosen)
     release: Release[Any] = Release(core, "pyarrow")
     payment.report = release.report
     return SparkRelease(release, frame.sparkSession)
@@ -106,17 +103,12 @@ def select_partitions(
 @own_errors
 def _run(
     selection: _core.ClusterSelection,
-    frame: Any,
-    columns: list[str],
-    routes: int,
-    secret_file: str | os.PathLike[str] | None,
+    cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    plan = selection.plan
-    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, routes)
-        schema = exact_schema(frame, columns)
+    with cluster.dataflow(selection.plan) as flow:
+        schema = exact_schema(cluster.frame, cluster.columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)

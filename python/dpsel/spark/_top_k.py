@@ -10,14 +10,11 @@ from dpsel._request._columns import checked_test_key
 from dpsel.budget._payment import begin_call
 from dpsel.exceptions import DataError
 from dpsel.release import TopKRelease
-from dpsel.spark._dataflow import Dataflow
-from dpsel.spark._encryption import Unencrypted, check_encryption
+from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
-from dpsel.spark._quiet import quiet
+from dpsel.spark._frames import checked_frame, named_columns
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
-from dpsel.spark._sharing import shared
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy, PublishedCounts
     from dpsel.mechanisms import TopKMechanism
+    from dpsel.spark._dataflow import Dataflow
+    from dpsel.spark._encryption import Unencrypted
 
 __all__ = ["select_top_k"]
 
@@ -102,10 +101,9 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     top_k = _core.ClusterTopK(
         request.json, arrow_schema(frame, columns), test_key=key, domain=request.public_table
     )
-    parts = number_of_routes(frame, routes)
-    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
+    cluster = Cluster.checked(frame, columns, routes=routes, unencrypted=unencrypted, secret_file=secret_file)
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    answer = TopKRelease.from_core(_run(top_k, frame, columns, parts, secret_file, request.chosen), "pyarrow")
+    answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
     payment.report = answer.report
     return SparkTopKRelease(answer, frame.sparkSession)
 
@@ -113,17 +111,13 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
 @own_errors
 def _run(
     top_k: _core.ClusterTopK,
-    frame: Any,
-    columns: list[str],
-    routes: int,
-    secret_file: str | os.PathLike[str] | None,
+    cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
     plan = top_k.plan
-    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, routes)
-        schema = exact_schema(frame, columns)
+    with cluster.dataflow(plan) as flow:
+        schema = exact_schema(cluster.frame, cluster.columns)
         draw = top_k.draw(_counted(flow, top_k))
         named = flow.names(plan.known(draw.items)) if top_k.looks_up(schema) else []
         return top_k.publish(named, draw, schema, reason)

@@ -21,7 +21,7 @@ pub(crate) fn validate(
     guarded(|| {
         privacy.map_or(Ok(()), |privacy| privacy.validate().map(drop))?;
         max_items_per_user.map_or(Ok(()), |items| bound(items).map(drop))?;
-        mechanism.map_or(Ok(()), |mechanism| mechanism.validate().map(drop))
+        mechanism.map_or(Ok(()), |mechanism| mechanism.as_mechanism().validate())
     })
 }
 

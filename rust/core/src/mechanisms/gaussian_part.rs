@@ -94,12 +94,12 @@ fn of_evidence(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        CountGaussian, CountLaplace, Mad, Mechanism, PolicyGaussian, ReleaseStep, Sips, Steered,
-    };
     use super::*;
     use crate::accounting::Privacy;
     use crate::accounting::gaussian::delta_upper;
+    use crate::mechanisms::{
+        CountGaussian, CountLaplace, Mad, Mechanism, PolicyGaussian, ReleaseStep, Sips, Steered,
+    };
 
     fn bound(items: u64) -> L0Bound {
         L0Bound::new(items).unwrap()
@@ -113,7 +113,7 @@ mod tests {
     fn under_zcdp_the_parts_are_those_of_the_request() {
         let (rho, delta) = (0.1, 1e-5);
         let mechanisms: [&dyn Mechanism; 5] = [
-            &super::super::WeightedGaussian::default(),
+            &crate::mechanisms::WeightedGaussian::default(),
             &CountGaussian {},
             &PolicyGaussian { alpha: 3.0, passes: 1, release: ReleaseStep::Noise },
             &Sips::default(),

@@ -66,7 +66,7 @@ impl Enforced {
             Self::Select(Calibrated { request, calibration }) => {
                 let request = request.clone().validate()?;
                 let mut differences = calibration.differences(&request.calibrate_once()?);
-                differences.extend(request.mechanism.flaw().map(str::to_owned));
+                differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));
                 Ok(differences)
             }
             Self::TopK(Calibrated { request, calibration }) => {

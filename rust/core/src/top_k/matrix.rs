@@ -5,10 +5,10 @@
 
 use std::f64::consts::LN_2;
 
-use super::counts::{Counts, MAX_COUNT};
 use crate::numeric::Bits;
 use crate::numeric::widths::index;
 use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::top_k::ranking::{Counts, MAX_COUNT};
 use crate::{Error, Result};
 
 /// Cells as one integer each, in the order of the paper: the difference, then the row from the last one, then the

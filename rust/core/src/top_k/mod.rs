@@ -1,31 +1,39 @@
 //! The k items that most users hold.
 //!
-//! The mechanisms take counts of users and draw ranks: which item has a rank is looked up at the end. What they share
-//! is an exact draw of an integer level, in [`levels`], whose weights are numbers of sequences, sets or items.
+//! A mechanism is one folder here with a type that implements [`TopKMechanism`], and one line in `registry.rs`. It
+//! takes counts of users and draws ranks; `ranking/` finds the item of a rank. `draws/` has the exact draws that
+//! several mechanisms share, such as a random loss whose weight is a number of sequences, sets or items.
 
-mod counts;
-mod flip;
-mod flip_joint;
-mod gaussian;
+mod discover;
+mod draws;
+mod gamma;
+mod gumbel_peel;
 mod joint;
 mod joint_set;
-mod levels;
-mod mass;
+mod laplace_top_k;
+mod limit_domain;
 mod matrix;
-mod mechanisms;
-mod noisy;
-mod peel;
+mod mechanism;
+mod permute_flip_joint;
+mod permute_flip_peel;
 mod ranking;
+mod registry;
 #[cfg(test)]
 mod tests;
-mod window;
 
-pub use counts::{Counts, MAX_COUNT, MAX_ITEMS, Place};
-pub(crate) use gaussian::{checked_square_rate, gaussian};
+pub use discover::Discover;
+pub(crate) use draws::discrete_gaussian::{checked_square_rate, gaussian};
+pub(crate) use draws::discrete_laplace::laplace;
+pub use gamma::Gamma;
+pub use gumbel_peel::{Conversion, GumbelPeel};
+pub use joint::Joint;
+pub use joint_set::JointSet;
+pub use laplace_top_k::LaplaceTopK;
+pub use limit_domain::LimitDomain;
 pub use matrix::joint_by_matrix;
-pub(crate) use mechanisms::checked_rate;
-pub use mechanisms::{
-    Conversion, Discover, Gamma, GumbelPeel, Joint, JointSet, LaplaceTopK, LimitDomain, Neighbours,
-    Parameters, PermuteFlipJoint, PermuteFlipPeel, Pick, TopKCalibration, TopKMechanism, TopKSpec,
-};
-pub(crate) use noisy::laplace;
+pub(crate) use mechanism::checked_rate;
+pub use mechanism::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
+pub use permute_flip_joint::PermuteFlipJoint;
+pub use permute_flip_peel::PermuteFlipPeel;
+pub use ranking::{Counts, MAX_COUNT, MAX_ITEMS, Place};
+pub use registry::TopKSpec;

@@ -3,19 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::Counts;
-use super::flip::flip_and_peel;
-use super::flip_joint::flip_sequences;
-use super::gaussian::{checked_square_rate, gaussian};
-use super::joint::{Sequences, joint_horizon};
 use super::joint_set::{Sets, set_horizon};
-use super::levels::Levels;
 use super::matrix::joint_by_matrix;
-use super::noisy::{Radius, laplace, within};
-use super::peel::{peel, pick_horizon};
-use super::ranking::Ranking;
 use crate::numeric::SLOW;
 use crate::random::{Coins, Purpose, ReleaseKey};
+use crate::top_k::draws::discrete_gaussian::{checked_square_rate, gaussian};
+use crate::top_k::draws::discrete_laplace::{Radius, laplace, within};
+use crate::top_k::draws::loss_levels::Levels;
+use crate::top_k::draws::peel::{peel, pick_horizon};
+use crate::top_k::draws::permute_flip::flip_and_peel;
+use crate::top_k::joint::{Sequences, joint_horizon};
+use crate::top_k::permute_flip_joint::flip_sequences;
+use crate::top_k::ranking::{Counts, Ranking};
 
 /// The probability of each outcome.
 type Law = BTreeMap<Vec<u64>, f64>;
@@ -281,7 +280,7 @@ fn a_refused_sequence_never_comes_back() {
 #[test]
 fn draws_beyond_the_horizon_have_the_same_law() {
     struct Near<'a>(Sequences<'a>);
-    impl super::levels::LevelLaw for Near<'_> {
+    impl crate::top_k::draws::loss_levels::LevelLaw for Near<'_> {
         fn rate(&self) -> f64 {
             self.0.rate()
         }
@@ -329,7 +328,7 @@ fn the_matrix_has_the_law_of_joint() {
 /// Golden values of the paper's mechanism: counts (10, 10, 5), k = 2, epsilon = 1.
 #[test]
 fn golden_values() {
-    use super::levels::LevelLaw;
+    use crate::top_k::draws::loss_levels::LevelLaw;
     let best = joint_law(&[10, 10, 5], 2, 0.5)[&vec![0, 1]];
     assert!((best - 0.429_490_539_3).abs() < 1e-10);
     let ranking = ranking(&[10, 10, 5], 2, 100);
@@ -397,7 +396,7 @@ fn noise_within_a_radius() {
     }
 }
 
-fn assert_enclosed(law: &impl super::levels::LevelLaw, counted: &str) {
+fn assert_enclosed(law: &impl crate::top_k::draws::loss_levels::LevelLaw, counted: &str) {
     use num_traits::ToPrimitive;
 
     let mut before = num_bigint::BigUint::default();

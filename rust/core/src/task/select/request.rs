@@ -50,7 +50,7 @@ impl SelectRequest {
     pub fn validate(self) -> Result<Self> {
         self.privacy.validate()?;
         L0Bound::new(self.max_items_per_user.get().into())?;
-        self.mechanism.validate()?;
+        self.mechanism.as_mechanism().validate()?;
         self.columns.validate()?;
         if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
             return Err(Error::Incompatible {
@@ -60,7 +60,7 @@ impl SelectRequest {
                 fix: "rename the item column, or leave with_weights out",
             });
         }
-        if self.with_weights && !self.mechanism.has_noisy_weights() {
+        if self.with_weights && !self.mechanism.as_mechanism().properties().noisy_weights {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
                     .into(),
@@ -75,7 +75,7 @@ impl SelectRequest {
     /// # Errors
     /// [`Error::Incompatible`] if a public table is wanted and there is none, or the other way round.
     pub fn preference(&self) -> Result<Preference<'_>> {
-        match (self.mechanism.filling_order(), &self.prior) {
+        match (self.mechanism.as_mechanism().properties().filling_order, &self.prior) {
             (None, None) => Ok(Preference::Any),
             (Some(FillingOrder::Counts), None) => Ok(Preference::OwnCounts),
             (Some(FillingOrder::Prior), Some(prior)) => Ok(Preference::Prior(prior)),

@@ -3,7 +3,6 @@
 use super::request::TopKRequest;
 use crate::Result;
 use crate::numeric::Interval;
-use crate::top_k::TopKSpec;
 
 /// An upper bound of the loss of an answer among `items` items. It holds with `probability`. Mechanisms without such a
 /// bound give `None`.
@@ -20,20 +19,8 @@ use crate::top_k::TopKSpec;
 pub fn loss_bound(request: &TopKRequest, items: u64, probability: f64) -> Result<Option<f64>> {
     let rate = request.calibrate()?.rate;
     let failure = Interval::ONE - Interval::point(probability.clamp(0.0, 1.0));
-    let log = |n: u64| Interval::integer(n.max(1).into()).ln();
     let k = u64::from(request.k).min(items);
-    let answers = match request.mechanism {
-        TopKSpec::Joint(_) | TopKSpec::PermuteFlipJoint(_) => {
-            (0..k).map(|place| log(items - place)).fold(Interval::ZERO, |a, b| a + b)
-        }
-        TopKSpec::JointSet(_) => {
-            (0..k).map(|place| log(items - place) - log(place + 1)).fold(Interval::ZERO, |a, b| a + b)
-        }
-        TopKSpec::GumbelPeel(_) | TopKSpec::PermuteFlipPeel(_) => log(items) + log(k),
-        TopKSpec::LaplaceTopK(_) | TopKSpec::Gamma(_) | TopKSpec::LimitDomain(_) | TopKSpec::Discover(_) => {
-            return Ok(None);
-        }
-    };
+    let Some(answers) = request.mechanism.as_mechanism().log_answers(items, k) else { return Ok(None) };
     let bound = (answers - failure.ln()) / Interval::point(rate);
     Ok(Some(bound.hi().max(0.0).ceil()).filter(|bound| bound.is_finite()))
 }

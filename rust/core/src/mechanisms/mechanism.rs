@@ -1,0 +1,56 @@
+//! What every mechanism answers, before any data is read.
+
+use serde::{Deserialize, Serialize};
+
+use super::FillingOrder;
+use crate::Result;
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::rounds::Calibration;
+
+/// A mechanism of partition selection: it turns a budget into the numbers of its rounds.
+pub trait Mechanism {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] or [`crate::Error::Incompatible`].
+    fn validate(&self) -> Result<()>;
+
+    /// Weighting, noise and threshold of every round, meeting `privacy` for users of at most `bound` items.
+    ///
+    /// # Contract
+    /// Running the rounds in order, each on the items that earlier rounds did not release, satisfies
+    /// `privacy` for adding or removing one user. Scales and thresholds are rounded up.
+    ///
+    /// # Errors
+    /// [`crate::Error::Incompatible`] if the mechanism has no guarantee of that kind,
+    /// [`crate::Error::Calibration`] if no finite scale or threshold meets it.
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
+
+    /// The guarantee in words: theorem, source and neighbouring relation.
+    fn guarantee(&self) -> Guarantee;
+
+    /// What the mechanism can do and needs. There is no default: a mechanism answers each question itself.
+    fn properties(&self) -> Properties;
+}
+
+/// Answers of a mechanism with its parameters. Every field is named where one is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Properties {
+    /// Whether released items have noisy weights, which `with_weights` may publish.
+    pub noisy_weights: bool,
+    /// The order in which a user's items are filled, if the mechanism fills them one by one.
+    pub filling_order: Option<FillingOrder>,
+    /// Why the mechanism guarantees nothing, if so. `dpsel check` reports it.
+    pub flaw: Option<&'static str>,
+}
+
+/// How a mechanism on weights of L1 or L2 norm 1 decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseStep {
+    /// Noise and a threshold.
+    #[default]
+    Noise,
+    /// A release curve: more items, no noisy weights.
+    Curve,
+}

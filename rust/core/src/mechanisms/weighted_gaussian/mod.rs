@@ -1,0 +1,98 @@
+//! `WeightedGaussian`: a user of k items gives 1/sqrt(k) to each; Gaussian noise; released from a threshold on.
+//!
+//! Theorem, approximate DP: the exact analysis of one thresholded Gaussian round, in which noise and threshold may both
+//! use the whole delta (after Wilkins, Kifer, Zhang and Karrer, JPC 2024; proof in `docs/algorithms/accounting.md`).
+//! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 2 and Theorem 13.
+//! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/weighted_gaussian.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use super::{Mechanism, Properties, ReleaseStep};
+use crate::Result;
+use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::noise::Noise;
+use crate::rounds::{Calibration, Round, Rule};
+use crate::threshold::Noisy;
+use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::curve::{l2_curve, l2_curves};
+use crate::weighting::Weighting;
+
+/// Weights 1/sqrt(k) with Gaussian noise.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedGaussian {
+    /// How items are decided.
+    #[serde(default)]
+    pub release: ReleaseStep,
+}
+
+/// The guarantee of rounds that decide by L2 release curves.
+pub(super) const CURVE_GUARANTEE: Guarantee = Guarantee {
+    statement: "(epsilon, delta)-DP for weights of L2 norm at most 1 and any number of items: each round is approximately \
+                Renyi-DP at one order, rounds add, and the sum is converted; the rounds may adapt to what earlier ones released",
+    neighbours: ADD_OR_REMOVE,
+    source: "after Harrison and Manurangsi 2026; the proof is complete on its page",
+    proof: "docs/algorithms/release_curves.md",
+};
+
+/// Rounds that decide by release curves, each with its share of the budget.
+pub(super) fn curve_rounds(
+    mechanism: &str,
+    privacy: Privacy,
+    bound: L0Bound,
+    shares: &[f64],
+) -> Result<Calibration> {
+    let weighting = Weighting::EqualL2;
+    match privacy.validate()? {
+        Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
+        Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
+        Privacy::ApproxDp { epsilon, delta } => {
+            let curves = match shares {
+                [_] => vec![l2_curve(weighting, bound, epsilon, delta)?],
+                _ => l2_curves(weighting, bound, epsilon, delta, shares)?,
+            };
+            let round = |spec| Round { weighting, rule: Rule::Curve(spec) };
+            Ok(Calibration { rounds: curves.into_iter().map(round).collect() })
+        }
+    }
+}
+
+impl Mechanism for WeightedGaussian {
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        if self.release == ReleaseStep::Curve {
+            return curve_rounds("WeightedGaussian", privacy, bound, &[1.0]);
+        }
+        let weighting = Weighting::EqualL2;
+        let rule = match without_decision_slack(privacy.validate()?, bound.get().into())? {
+            Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
+            Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
+            Privacy::Zcdp { rho, delta } => {
+                let noise = Noise::Gaussian { sigma: zcdp_sigma(rho) };
+                Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
+            }
+        };
+        Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Noisy(rule) }] })
+    }
+
+    fn guarantee(&self) -> Guarantee {
+        if self.release == ReleaseStep::Curve {
+            return CURVE_GUARANTEE;
+        }
+        Guarantee {
+            statement: "(epsilon, delta)-DP by the exact analysis of one thresholded Gaussian round, or delta-approximate rho-zCDP, for \
+                        weights of L2 norm at most 1",
+            neighbours: ADD_OR_REMOVE,
+            source: "Swanberg et al. 2023, Theorem 13; Balle and Wang 2018; after Wilkins et al. 2024",
+            proof: "docs/algorithms/weighted_gaussian.md",
+        }
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { noisy_weights: self.release == ReleaseStep::Noise, filling_order: None, flaw: None }
+    }
+}
