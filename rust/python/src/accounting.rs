@@ -22,7 +22,7 @@ pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
     json.map_err(|_| internal("a calibration does not serialise"))
 }
 
-/// What approximate zCDP guarantees as (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
+/// Convert approximate zCDP to (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
 #[pyfunction]
 #[pyo3(signature = (rho, delta, *, epsilon=None, target_delta=None, releases=1))]
 pub(crate) fn convert_zcdp(
@@ -65,7 +65,7 @@ fn privacy_of(kind: &str, values: &[f64]) -> PyResult<Privacy> {
     }
 }
 
-/// What two guarantees are together, as its kind and its numbers.
+/// The composition of two guarantees, as its kind and its numbers.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
 pub(crate) fn composed_privacy(

@@ -1,7 +1,7 @@
 //! Which Python types are keys, and how one value of each is read: exactly, or not at all.
 //!
-//! Only the type decides, so one look at a type serves for all values of it. Libraries are recognised by the names of their
-//! classes and need not be imported.
+//! The type of a value decides how it is read, so each type is examined once. Libraries are recognised by the names of
+//! their classes and need not be imported.
 
 use pyo3::prelude::*;
 use pyo3::types::{

@@ -1,4 +1,6 @@
-//! `dpsel._core`: the Rust core as a Python module. Translation only; the mathematics is in `dpsel-core`.
+//! `dpsel._core`: the Rust core as a Python module.
+//!
+//! A call converts arguments, detaches from the interpreter, calls the core and converts the result. It computes nothing.
 
 mod accounting;
 mod arguments;

@@ -32,7 +32,7 @@ pub struct Release {
 /// In JSON the field `task` is `select` or `top_k`, and says the form of `request` and `calibration`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of the form of reports.
+    /// Version of the form of reports: [`FORMAT`].
     pub format: u32,
     /// Version of this library.
     pub version: String,
@@ -128,7 +128,7 @@ impl Report {
     }
 }
 
-/// Refuse a report of another format. Only its number is quoted: other values are somebody's text.
+/// Refuse a report of another format. Only a number is quoted: other values are foreign text.
 fn check_format(report: &Value) -> Result<()> {
     let format = match (report.get("format"), report.get("version")) {
         (Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),

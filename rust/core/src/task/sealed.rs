@@ -28,7 +28,7 @@ pub(super) fn sealed<T: Serialize>(report: &T) -> Result<String> {
         .map_err(|_| Error::Internal("the report does not serialise"))
 }
 
-/// How the text of a report differs from the report that its own request leads to: one sentence for each field.
+/// The differences between the text of a report and the report derived from its request: one sentence for each field.
 ///
 /// # Errors
 /// [`Error::Report`] for a text that is no JSON or has a field twice.
@@ -53,7 +53,7 @@ fn split(json: &str) -> Result<(Value, Option<String>)> {
     Ok((given, stated.and_then(|text| text.as_str().map(str::to_owned))))
 }
 
-/// BLAKE3 of a text of the fields that no writer of JSON can change: sorted by name, numbers in one form.
+/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON writer.
 fn fingerprint(report: &Value) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("dpsel.v1.report.fingerprint");
     canonical(report, &mut hasher);
@@ -91,7 +91,7 @@ fn canonical(value: &Value, hasher: &mut blake3::Hasher) {
     }
 }
 
-/// A number in one form, whether it was written with a point or without: its digits if it is whole, or the bits of its `f64`.
+/// A number in one form, with a point or without: its digits if it is whole, otherwise the bits of its `f64`.
 fn canonical_number(number: &Number) -> String {
     const EXACT: f64 = (1_u64 << 53) as f64;
     match number.as_f64() {
@@ -104,7 +104,7 @@ fn canonical_number(number: &Number) -> String {
     }
 }
 
-/// Add a sentence for each field that differs. Names are told only if reports have them: others are somebody's text.
+/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign text.
 fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (given, derived) {
