@@ -58,6 +58,11 @@ def test_weighting_does_not_know_noise() -> None:
     assert not found & {"noise", "threshold", "mechanisms"}
 
 
+def test_noise_does_not_know_weighting() -> None:
+    """The grid is in `numeric`."""
+    assert not {name for path in files("noise") for name in uses(path)} & {"weighting", "bounding"}
+
+
 def test_the_draws_of_top_k_do_not_know_the_stages() -> None:
     for path in files("top_k"):
         if is_shipped(path):

@@ -188,7 +188,7 @@ fn lone_item(round: &Round) -> f64 {
         table_of(spec);
     }
     if round.rule.noisy().is_none() && round.rule.curve().is_none() {
-        // Evidence over several rounds has no law of its own; the conformance tests look at it.
+        // A single scored or screening round has no law of its own; the conformance tests cover them.
         return 0.0;
     }
     round.rule.keep_probability(i128::from(round.weighting.weight_in_quanta(1, quantum)))

@@ -25,7 +25,7 @@ Task: TypeAlias = Literal["select", "count", "top_k"]
 """What a request asks for: partition selection, numbers of users per item, or a top-k."""
 
 validate: Final = _core.validate
-validate_cluster: Final = _core.validate_cluster
+validate_exchange: Final = _core.validate_exchange
 composed_privacy: Final = _core.composed_privacy
 convert_zcdp: Final = _core.convert_zcdp
 gaussian_part: Final = _core.gaussian_part

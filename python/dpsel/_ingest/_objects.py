@@ -1,4 +1,4 @@
-"""Columns of Python objects in pandas: their values are read one by one, as those of pairs are.
+"""Columns of Python objects in pandas: their values are read one by one, like pairs.
 
 Such a column declares no type. A conversion that infers one from all rows would let a single row decide what
 type every released value has, or whether there is an error that quotes it.

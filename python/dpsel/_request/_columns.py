@@ -35,7 +35,7 @@ def ngrams_of(ngrams: object) -> tuple[int, int] | None:
             f"ngrams must be (fewest, most) words, got {type_name(ngrams)}; (1, 2) makes words and pairs"
         )
     fewest, most = (as_int("ngrams", words) for words in ngrams)
-    limit = 255  # what the core's type holds; its own, lower limit has a better message
+    limit = 255  # the largest value of the core's type; its own limit is lower, and has a better message
     return max(0, min(fewest, limit)), max(0, min(most, limit))
 
 

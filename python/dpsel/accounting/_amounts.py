@@ -27,7 +27,7 @@ def numbers(privacy: Privacy) -> dict[str, Fraction]:
 
 
 def amounts(part: Privacy, kind: str) -> dict[str, Fraction]:
-    """Return exactly what a part takes from a budget of this kind.
+    """Return the exact amounts that a guarantee takes from a budget of this kind.
 
     Raises:
         InvalidParameterError: If it has no guarantee of that kind.
@@ -47,8 +47,8 @@ def amounts(part: Privacy, kind: str) -> dict[str, Fraction]:
 
 
 def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, Fraction]:
-    """Return what a part takes from a budget for other neighbours: group privacy, or a refusal."""
-    # Whoever is added or removed changes counts in one direction, which is among all of them.
+    """Return the amounts from a budget for other neighbours, by group privacy; refuse if there are none."""
+    # A user who is added or removed changes counts in one direction, a special case of any direction.
     if have == want or (have, want) == ("any", "add_remove"):
         return amounts(part, kind)
     if (have, want) not in {("add_remove", "swap"), ("any", "swap")}:
@@ -76,7 +76,7 @@ def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, 
 def exp_up(exponent: Fraction) -> Fraction:
     """Return an upper bound of e^exponent, within a relative 1e-12.
 
-    Beyond 10^1000 it is that number: no delta survives either.
+    Above 10^1000 the bound is that number, with which any delta exceeds 1 as well.
     """
     try:
         power = _DIGITS.exp(Decimal(math.nextafter(float(exponent), math.inf)))

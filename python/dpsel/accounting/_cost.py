@@ -97,7 +97,7 @@ def checked_neighbours(neighbours: object, known: Collection[str] = NEIGHBOURS) 
 
 
 def as_cost(cost: object, neighbours: NeighboursOfCounts) -> Cost:
-    """Return a cost; a guarantee alone is that of items, for the neighbours given."""
+    """Return a cost; a guarantee alone is the cost of items for the given neighbours."""
     if isinstance(cost, Cost):
         return cost
     return Cost(items=checked_privacy(cost), neighbours=neighbours)

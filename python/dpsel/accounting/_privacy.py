@@ -150,7 +150,7 @@ def of_json(fields: dict[str, Any]) -> Privacy:
 
 
 def checked_privacy(privacy: object) -> Privacy:
-    """Refuse what is no privacy parameter, such as a bare epsilon."""
+    """Refuse a value that is no privacy parameter, such as a bare epsilon."""
     if isinstance(privacy, PureDP | ApproxDP | ZCDP):
         return privacy
     raise InvalidParameterError(

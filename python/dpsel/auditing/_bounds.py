@@ -1,4 +1,4 @@
-"""Confidence bounds: what counts of an event say about epsilon and delta, with a stated chance of error."""
+"""Confidence bounds of epsilon and delta from counts of an event, with a stated chance of error."""
 
 from __future__ import annotations
 

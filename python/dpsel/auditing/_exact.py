@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dpsel import _core_calls
 from dpsel._request import selection_request
+from dpsel.mechanisms import GreedyFrequency, UnitGreedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,13 +26,6 @@ __all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "worst_of_selecti
 #: How far rounding errors of double precision may put a computed delta above the true one.
 TOLERANCE: Final = 1e-13
 
-#: Weights of an item that only its holders and their numbers of items decide.
-_ADDITIVE: Final = {"count_laplace", "count_gaussian", "weighted_laplace", "weighted_gaussian", "one_item"}
-#: A user of these gives all of its weight to one of its items.
-_ONE_OF_ITS_ITEMS: Final = {"greedy_frequency", "unit_greedy"}
-#: What later rounds publish depends on more than the weight of an item.
-_NOT_COMPUTED: Final = {"steered"}
-
 _LEVELS: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999)
 _MOST_SIZES: Final = 8
 
@@ -41,7 +35,7 @@ Curve: TypeAlias = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The least epsilon and delta of a law over a family of tables; named are those that need that delta."""
+    """The least epsilon and delta of a law over a family of tables, and the tables that need this delta."""
 
     tables: str
     epsilon: float
@@ -49,16 +43,18 @@ class Needed:
 
 
 def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
-    """Return what the worst tables of a family need; ``None`` if the law is not computed.
+    """Return the epsilon and delta of the worst tables of a family; ``None`` if the law is not computed.
 
     A user of k items, t of which nobody else has, is added to n users of its other k - t items.
     """
-    if mechanism.name in _NOT_COMPUTED:
+    if mechanism.weights == "cumulative_score":
+        # A release then depends on more than the weight of the item in one round.
         return None
     request = selection_request(privacy, bound, mechanism).json
-    sizes = _sizes(bound) if mechanism.name in _ADDITIVE else [1]
+    sizes = _sizes(bound) if mechanism.additive else [1]
     family = [table for size in sizes for table in _tables_of_size(request, size)]
-    if mechanism.name not in _ADDITIVE | _ONE_OF_ITS_ITEMS:
+    # A user of a greedy mechanism gives all of its weight to one of its items.
+    if not mechanism.additive and not isinstance(mechanism, GreedyFrequency | UnitGreedy):
         family += [_novel(request, size) for size in _sizes(bound)]
     name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
     least = 0.0

@@ -17,7 +17,7 @@ __all__ = ["AuditReport", "Finding"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one mechanism was shown to need at least, against what it claims.
+    """Lower bounds of the epsilon and delta that one mechanism needs, and its claim.
 
     Args:
         subject: The mechanism or function.

@@ -91,7 +91,7 @@ def falsify(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Cautious estimates of what a pair of tables needs."""
+    """Cautious estimates of the epsilon and delta that a pair of tables needs."""
 
     tables: Any
     delta: float

@@ -29,7 +29,7 @@ CountPair = tuple[list[int], list[int]]
 
 
 def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> Iterator[CountPair]:
-    """Return small lists of counts, each with what one more user of at most ``bound`` items makes of it."""
+    """Return small lists of counts, each with the list after one more user of at most ``bound`` items."""
     items = 2 if mechanism.name in _NOISY else 4
     # Where an answer can stop, the counts matter that compete with the stop.
     offset = _calibration(mechanism, privacy, bound).get("threshold", 0)
@@ -43,7 +43,7 @@ def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -
 def worst_of_top_k(
     mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float, bound: int | None = None
 ) -> tuple[Needed, list[CountPair]]:
-    """Return what the worst pair of counts needs, and the few worst pairs of either kind."""
+    """Return the epsilon and delta of the worst pair of counts, and the few worst pairs."""
     laws: dict[tuple[int, ...], Law] = {}
     calibration = _calibration(mechanism, privacy, bound)
 

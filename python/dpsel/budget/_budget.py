@@ -30,7 +30,7 @@ Kind = TypeVar("Kind", bound="Privacy")
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One entry of a budget: what was spent, for what, and the report of the call, if it was made."""
+    """One entry of a budget: the cost, a label, and the report of the call, if it was made."""
 
     cost: Cost
     label: str
@@ -206,7 +206,7 @@ class Budget(Generic[Kind]):
         return name == "delta" and self._total.kind == "zcdp"
 
     def to_dp_accounting(self) -> Accounted:
-        """Return what was spent as events of Google's ``dp_accounting``, with what they leave out.
+        """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.
 
         A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
         of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a

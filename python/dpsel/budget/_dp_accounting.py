@@ -108,7 +108,7 @@ class Accounted:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One guarantee: what is composed, and the probability of anything beside it."""
+    """One guarantee: a Gaussian, zCDP or epsilon part, and a delta beside it."""
 
     delta: float
     mu: float | None = None

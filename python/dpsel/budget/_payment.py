@@ -22,7 +22,7 @@ __all__ = ["Payment", "begin_call", "stamped"]
 
 @dataclass(eq=False, slots=True)
 class Payment:
-    """One entry of a budget, which travels with the parameters that were spent for a call."""
+    """One entry of a budget. The parameters that were spent carry it into the call."""
 
     cost: Cost
     label: str
@@ -31,7 +31,7 @@ class Payment:
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def take(self, cost: Cost) -> None:
-        """Use it up for a call of this cost; refuse a call that was not paid for."""
+        """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
         covered = {self.cost.neighbours} | ({"any"} if self.cost.neighbours == "add_remove" else set())
         if cost.neighbours not in covered:
             raise InvalidParameterError(
@@ -53,7 +53,7 @@ class Payment:
             )
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Stay behind when parameters are copied or pickled: the account is in one process."""
+        """Leave the entry out of copies and pickles of parameters: the budget is in one process."""
         return _nothing, ()
 
 

@@ -39,6 +39,7 @@ class Mad(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l2_and_slack"
     weights = "none"
+    additive = False
 
     alpha: float = 2.0
 
@@ -75,6 +76,7 @@ class Mad2R(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l2_and_slack"
     weights = "none"
+    additive = False
 
     alpha: float = 2.0
 

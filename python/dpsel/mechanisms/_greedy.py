@@ -61,6 +61,7 @@ class GreedyFrequency(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l1"
     weights = "none"
+    additive = False
 
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
     calibration: Literal["curve", "published"] = "curve"
@@ -120,6 +121,7 @@ class UnitGreedy(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "one_item"
     weights = "none"
+    additive = False
 
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
 

@@ -40,6 +40,7 @@ class PolicyLaplace(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l1"
     weights = "noisy_weight"
+    additive = False
 
     alpha: float = 5.0
     passes: int = 1
@@ -79,6 +80,7 @@ class PolicyGaussian(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2_and_slack"
     weights = "noisy_weight"
+    additive = False
 
     alpha: float = 5.0
     passes: int = 1

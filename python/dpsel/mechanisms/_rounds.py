@@ -40,6 +40,7 @@ class Sips(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2"
     weights = "noisy_weight"
+    additive = False
 
     rounds: int = 3
     ratio: float | None = None
@@ -82,6 +83,7 @@ class Steered(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2"
     weights = "cumulative_score"
+    additive = False
 
     rounds: int = 30
 

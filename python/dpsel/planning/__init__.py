@@ -1,4 +1,4 @@
-"""Plans: what a guarantee buys, before any data is read and so at no cost.
+"""Plans: thresholds and release probabilities of a guarantee, without data and so at no cost.
 
 Examples:
     >>> import dpsel

@@ -42,7 +42,7 @@ def plan(
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
 ) -> Plan:
-    """Say which items a guarantee can release, without data: thresholds and how many users an item needs.
+    """Return thresholds, and the number of users that an item needs for a release, without data.
 
     The keep probability is the probability of release of an item of a given number of users, each with
     ``items_per_user`` items. With several rounds it is the probability of a release in any of them, if

@@ -42,7 +42,7 @@ def plan_top_k(
     sensitivity: int = 1,
     counts: PublishedCounts = None,
 ) -> TopKPlan:
-    """Say what a guarantee buys for a top-k, without data.
+    """Return rounds, rates and bounds of the loss of a top-k, without data.
 
     Args:
         privacy: The guarantee.

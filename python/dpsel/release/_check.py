@@ -43,11 +43,11 @@ class Reported(Protocol):
 
 
 def check(report: Report | Reported | str | os.PathLike[str]) -> CheckResult:
-    """Derive a report again, from the request in it alone: every number, the theorem, the cost, the reason.
+    """Derive a report again from its request: every number, the theorem, the cost, the reason.
 
-    A fingerprint covers all fields, also those that follow from nothing: names of columns, the commitment to
-    the key and whether a test gave it. A report is not signed, so nobody can find a report that was written
-    anew as a whole, fingerprint included. Nor can it be known whether a report belongs to some file of items.
+    A fingerprint covers all fields. Some cannot be derived: the names of columns, the commitment to the key,
+    and whether it was a test key. A report is not signed: a report that was forged as a whole, with its
+    fingerprint, passes. The check does not know whether a report belongs to a file of items.
 
     Args:
         report: A report, a release with its report, or the path of a file with one.
@@ -78,7 +78,7 @@ def check(report: Report | Reported | str | os.PathLike[str]) -> CheckResult:
 
 
 def _report_of(given: Report | Reported | str | os.PathLike[str]) -> Report:
-    """Return a report, that of a release, or that in a file."""
+    """Return the report itself, of a release, or in a file."""
     if isinstance(given, Report):
         return given
     if isinstance(given, str | os.PathLike):

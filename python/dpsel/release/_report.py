@@ -1,4 +1,4 @@
-"""The report of a release: what was enforced, and nothing of the data."""
+"""The report of a release: parameters and calibration, and nothing of the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
 
 
 class Report(Mapping[str, Any]):
-    """What was asked for and what was enforced: parameters, noise scales, thresholds, guarantee.
+    """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
     A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, so it can be
     published with the release, and :func:`check` can derive its numbers again.
@@ -127,7 +127,7 @@ class Report(Mapping[str, Any]):
 
     @property
     def has_guarantee(self) -> bool:
-        """Whether the mechanism guarantees what was asked for; the published one of greedy does not."""
+        """Whether the release has the guarantee; the published calibration of greedy has none."""
         return has_guarantee(self._data)
 
     @property

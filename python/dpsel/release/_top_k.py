@@ -53,7 +53,7 @@ class TopKRelease(Generic[ItemsT]):
         report: str,
         restored: Restored | None = None,
     ) -> None:
-        """Wrap what the core made."""
+        """Wrap the answer: a table of rows, or lists of counts."""
         self._restored = restored
         self._items, self._counts, self._table, self._returns = items, counts, table, returns
         self.report = Report(report)

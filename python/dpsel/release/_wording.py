@@ -38,7 +38,7 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
             "threshold": stage["half"] / _STEPS_PER_UNIT,
         }
     publish = stage.get("publish") or {}
-    noise = publish.get("evidence_noise", stage["noise"])
+    noise = publish.get("score_noise", stage["noise"])
     threshold = publish.get("threshold", stage.get("threshold"))
     return {
         "weighting": stage["weighting"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
-from dpsel.spark._frames import number_of_routes
+from dpsel.spark._frames import checked_partitions
 from dpsel.spark._quiet import quiet
 from dpsel.spark._sharing import shared
 
@@ -23,11 +23,11 @@ __all__ = ["Cluster"]
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A DataFrame, its needed columns, the number of parts, and the file that wraps the key."""
+    """A DataFrame, its needed columns, the number of partitions, and the file that wraps the key."""
 
     frame: Any
     columns: list[str]
-    parts: int
+    num_partitions: int
     secret_file: str | os.PathLike[str] | None
 
     @classmethod
@@ -36,17 +36,17 @@ class Cluster:
         frame: Any,
         columns: list[str],
         *,
-        routes: int | None,
+        num_partitions: int | None,
         unencrypted: Unencrypted,
         secret_file: str | os.PathLike[str] | None,
     ) -> Cluster:
-        """Check the number of parts and what Spark leaves unencrypted."""
-        parts = number_of_routes(frame, routes)
+        """Check the number of partitions, and what Spark leaves unencrypted."""
+        number = checked_partitions(frame, num_partitions)
         check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
-        return cls(frame, columns, parts, secret_file)
+        return cls(frame, columns, number, secret_file)
 
     @contextmanager
-    def dataflow(self, plan: _core.ClusterPlan) -> Iterator[Dataflow]:
-        """Share the plan with the executors while the jobs of a release run."""
-        with quiet(), shared(self.frame.sparkSession, plan, self.secret_file) as sealed:
-            yield Dataflow(self.frame, self.columns, plan, sealed, self.parts)
+    def dataflow(self, job: _core.ExchangeJob) -> Iterator[Dataflow]:
+        """Share the job with the executors while the jobs of a release run."""
+        with quiet(), shared(self.frame.sparkSession, job, self.secret_file) as sealed:
+            yield Dataflow(self.frame, self.columns, job, sealed, self.num_partitions)

@@ -1,4 +1,4 @@
-"""The results on a cluster."""
+"""The results of releases on Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _OnDriver(Generic[_Local]):
         return self._local.report
 
     def to_local(self) -> _Local:
-        """Return the same as the local engine does."""
+        """Return the release as the local engine does."""
         return self._local
 
     def __len__(self) -> int:

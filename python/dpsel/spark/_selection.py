@@ -36,7 +36,7 @@ def select_partitions(
     mechanism: SelectionMechanism | Literal["auto"] = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
-    routes: int | None = None,
+    num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
@@ -60,8 +60,9 @@ def select_partitions(
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see :func:`dpsel.select_partitions`.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        routes: Into how many parts users and items are divided. The parts of a task are worked on one after
-            the other, and one has to fit into memory; by default four for each shuffle partition.
+        num_partitions: Number of partitions into which users and items are divided; by default four for each
+            of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
+            memory.
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
             the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
         secret_file: A file of at least 32 random bytes that driver and executors have under this path. The
@@ -89,10 +90,16 @@ def select_partitions(
         with_weights=with_weights,
     )
     key = checked_test_key(insecure_test_key)
-    _core_calls.validate_cluster(request.json)
+    _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
-    selection = _core.ClusterSelection(request.json, arrow_schema(frame, columns), test_key=key)
-    cluster = Cluster.checked(frame, columns, routes=routes, unencrypted=unencrypted, secret_file=secret_file)
+    selection = _core.ExchangeSelection(request.json, arrow_schema(frame, columns), test_key=key)
+    cluster = Cluster.checked(
+        frame,
+        columns,
+        num_partitions=num_partitions,
+        unencrypted=unencrypted,
+        secret_file=secret_file,
+    )
     payment = begin_call(privacy, private=key is None)
     core = _run(selection, cluster, request.chosen)
     release: Release[Any] = Release(core, "pyarrow")
@@ -102,15 +109,15 @@ def select_partitions(
 
 @own_errors
 def _run(
-    selection: _core.ClusterSelection,
+    selection: _core.ExchangeSelection,
     cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    with cluster.dataflow(selection.plan) as flow:
+    with cluster.dataflow(selection.job) as flow:
         schema = exact_schema(cluster.frame, cluster.columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)
-            known = flow.known(contributions, released) if looks_up else _core.ClusterPacked()
-        return selection.publish(flow.names(known), released, schema, reason)
+            to_name = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
+        return selection.publish(flow.names(to_name), released, schema, reason)

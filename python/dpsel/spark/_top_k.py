@@ -41,7 +41,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
-    routes: int | None = None,
+    num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
@@ -66,7 +66,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
             :func:`dpsel.select_top_k`; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
-        routes: Into how many parts users and items are divided, as for
+        num_partitions: Number of partitions into which users and items are divided, as for
             :func:`dpsel.spark.select_partitions`.
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
             the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
@@ -98,10 +98,16 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     key = checked_test_key(insecure_test_key)
     request.calibrate()
     frame = checked_frame(data, "select_top_k")
-    top_k = _core.ClusterTopK(
+    top_k = _core.ExchangeTopK(
         request.json, arrow_schema(frame, columns), test_key=key, domain=request.public_table
     )
-    cluster = Cluster.checked(frame, columns, routes=routes, unencrypted=unencrypted, secret_file=secret_file)
+    cluster = Cluster.checked(
+        frame,
+        columns,
+        num_partitions=num_partitions,
+        unencrypted=unencrypted,
+        secret_file=secret_file,
+    )
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
     answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
     payment.report = answer.report
@@ -110,20 +116,20 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
 
 @own_errors
 def _run(
-    top_k: _core.ClusterTopK,
+    top_k: _core.ExchangeTopK,
     cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    plan = top_k.plan
-    with cluster.dataflow(plan) as flow:
+    job = top_k.job
+    with cluster.dataflow(job) as flow:
         schema = exact_schema(cluster.frame, cluster.columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(plan.known(draw.items)) if top_k.looks_up(schema) else []
+        named = flow.names(job.released_set(draw.items)) if top_k.looks_up(schema) else []
         return top_k.publish(named, draw, schema, reason)
 
 
-def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> _core.ClusterPacked:
+def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:
     """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
     with flow.contributions() as contributions:
         if not top_k.is_discovery:

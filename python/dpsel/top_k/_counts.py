@@ -56,8 +56,8 @@ def top_k_from_counts(
         privacy: The guarantee.
         mechanism: How to pick; ``"auto"`` decides by the other arguments alone.
         domain: Number of items of the domain, if it has more than are listed, none of which anybody can hold.
-            One of these comes back as ``None``. The listed items must be public all the same: a list of those
-            found in the data would tell, by what can be named, who is missing.
+            One of these comes back as ``None``. The listed items must be public all the same: a list of the
+            items found in the data would itself tell whose items are missing.
         ordered: Whether the order of the items is wanted.
         publish_counts: As ``counts`` of :func:`select_top_k`.
         max_items_per_user: The most counts that one user changes, if that is known to be bounded.

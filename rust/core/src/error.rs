@@ -105,17 +105,6 @@ pub enum Error {
         /// What to do.
         fix: &'static str,
     },
-    /// A budget does not cover one more release.
-    #[error(
-        "the budget does not cover {asked}: {remaining} remain; nothing was spent or released; \
-         ask for less, or decide on a larger budget"
-    )]
-    BudgetExceeded {
-        /// What was asked for.
-        asked: String,
-        /// What is left.
-        remaining: String,
-    },
     /// A report cannot be understood.
     #[error("not a dpsel report: {0}")]
     Report(String),

@@ -22,7 +22,6 @@ mod public;
 mod request;
 mod run;
 mod scalar;
-mod sealing;
 mod source;
 mod streams;
 mod validate;
@@ -48,7 +47,8 @@ mod _core {
     use super::counts::{joint_by_matrix, top_k_counts};
     #[pymodule_export]
     use super::exchange::{
-        ClusterDraw, ClusterPlan, ClusterSelection, ClusterTask, ClusterTopK, validate_cluster,
+        ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,
+        ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
     use super::export::{Release, write_text};
@@ -60,8 +60,6 @@ mod _core {
     use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]
     use super::run::{check_source, run};
-    #[pymodule_export]
-    use super::sealing::{ClusterPacked, ClusterSealed, ClusterShare};
     #[pymodule_export]
     use super::source::Source;
     #[pymodule_export]

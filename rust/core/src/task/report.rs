@@ -208,7 +208,7 @@ mod tests {
     fn every_changed_number_is_named() {
         let mut changed = report();
         let mut rule = select(&mut changed).calibration.rounds[1].rule.noisy().unwrap();
-        rule.threshold = Threshold::from_units(rule.threshold.units() - 1);
+        rule.threshold = Threshold::from_steps(rule.threshold.steps() - 1);
         select(&mut changed).calibration.rounds[1].rule = Rule::Noisy(rule);
         let differences = changed.check().unwrap();
         assert!(differences[0].starts_with("round 2: threshold"), "{differences:?}");

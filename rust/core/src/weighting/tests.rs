@@ -149,7 +149,7 @@ fn threads_do_not_matter() {
             let c = contributions(&rows, &key());
             let b = BoundedContributions::new(c, L0Bound::new(20).unwrap(), &key(), &control).unwrap();
             let mut histogram = WeightHistogram::new(b.vocabulary().code_bound());
-            histogram.weigh(&b, Weighting::EqualL2, &control).unwrap();
+            histogram.weigh(&b, |k| Weighting::EqualL2.weight(k), &control).unwrap();
             let codes = histogram.code_bound();
             let mut digests = vec![Digest::default(); codes];
             b.vocabulary().gather_digests(0, &mut digests);
@@ -201,7 +201,7 @@ fn many_items_and_heavy_sums() {
             let mut digests = vec![Digest::default(); codes];
             bounded.vocabulary().gather_digests(0, &mut digests);
             for _round in 0..2 {
-                histogram.weigh(&bounded, weighting, &control).unwrap();
+                histogram.weigh(&bounded, |k| weighting.weight(k), &control).unwrap();
                 let found: BTreeMap<_, _> = digests
                     .iter()
                     .copied()

@@ -73,7 +73,7 @@ impl GreedyFrequency {
             return Err(too_large());
         }
         #[expect(clippy::cast_possible_truncation, reason = "below 2^61")]
-        let threshold = Threshold::from_units(units.ceil() as i64);
+        let threshold = Threshold::from_steps(units.ceil() as i64);
         // Otherwise: the default, as documented.
         let cutoff = cutoff(threshold, noise, self.alpha.unwrap_or(PUBLISHED_ALPHA))?;
         Ok(Round {
