@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any, Literal, final
 
-from dpsel._protocols import ArrowArrayExportable, ArrowStreamExportable
+from dpsel._protocols import ArrowArrayExportable
 
 __all__ = [
     "ExchangeDraw",
@@ -17,42 +17,25 @@ __all__ = [
     "Job",
     "ObjectColumn",
     "Release",
+    "Source",
     "__version__",
     "calibrate",
-    "calibrate_top_k",
-    "check_files",
-    "check_names",
     "check_report",
+    "check_source",
     "composed_privacy",
     "convert_zcdp",
-    "count_batches",
-    "count_files",
-    "count_pairs",
-    "count_stream",
     "curve_words",
     "gaussian_part",
     "joint_by_matrix",
     "keep_probabilities",
     "object_column",
     "read_report",
-    "select_batches",
-    "select_files",
-    "select_pairs",
-    "select_stream",
-    "top_k_batches",
+    "run",
     "top_k_counts",
-    "top_k_files",
     "top_k_loss",
-    "top_k_pairs",
-    "top_k_stream",
     "users_needed",
-    "validate_bound",
+    "validate",
     "validate_exchange",
-    "validate_greedy_frequency",
-    "validate_policy",
-    "validate_privacy",
-    "validate_sips",
-    "validate_steered",
     "write_text",
 ]
 
@@ -71,6 +54,22 @@ class Job:
         chosen: str | None = None,
         public_table: Iterable[object] | None = None,
     ) -> Job: ...
+
+@final
+class Source:
+    @staticmethod
+    def files(
+        paths: list[str] | list[PathLike[str]],
+        file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+        *,
+        quoted: bool,
+    ) -> Source: ...
+    @staticmethod
+    def stream(stream: object, found: list[str], names: list[str] | None) -> Source: ...
+    @staticmethod
+    def batches(frames: object, names: list[str] | None) -> Source: ...
+    @staticmethod
+    def pairs(pairs: object) -> Source: ...
 
 @final
 class Release:
@@ -189,51 +188,10 @@ class ExchangeTask:
     def push(self, batch: ArrowArrayExportable) -> list[Any]: ...
     def finish(self) -> list[Any]: ...
 
-def select_stream(
-    stream: ArrowStreamExportable | ArrowArrayExportable, job: Job, found: list[str]
-) -> Release: ...
-def select_batches(frames: Iterable[object], job: Job) -> Release: ...
-def select_pairs(pairs: Iterable[object], job: Job) -> Release: ...
-def select_files(
-    paths: list[str] | list[PathLike[str]],
-    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,
-    job: Job,
-) -> Release: ...
-def check_names(names: list[str], job: Job) -> None: ...
-def check_files(
-    paths: list[str] | list[PathLike[str]],
-    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,
-    job: Job,
-) -> None: ...
-def count_stream(
-    stream: ArrowStreamExportable | ArrowArrayExportable, job: Job, found: list[str]
-) -> list[tuple[int, int]]: ...
-def count_batches(frames: Iterable[object], job: Job) -> list[tuple[int, int]]: ...
-def count_pairs(pairs: Iterable[object], job: Job) -> list[tuple[int, int]]: ...
-def count_files(
-    paths: list[str] | list[PathLike[str]],
-    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,
-    job: Job,
-) -> list[tuple[int, int]]: ...
-def top_k_stream(
-    stream: ArrowStreamExportable | ArrowArrayExportable, job: Job, found: list[str]
-) -> Release: ...
-def top_k_batches(frames: Iterable[object], job: Job) -> Release: ...
-def top_k_pairs(pairs: Iterable[object], job: Job) -> Release: ...
-def top_k_files(
-    paths: list[str] | list[PathLike[str]],
-    file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
-    quoted: bool,
-    job: Job,
-) -> Release: ...
-def top_k_counts(
-    counts: object, request_json: str, *, test_key: bytes | None = None, chosen: str | None = None
-) -> tuple[list[int | None], list[int | None], str]: ...
+def run(source: Source, job: Job) -> Release | list[tuple[int, int]]: ...
+def check_source(source: Source, job: Job) -> None: ...
+def top_k_counts(counts: object, job: Job) -> tuple[list[int | None], list[int | None], str]: ...
 def joint_by_matrix(counts: object, k: int, epsilon: float, test_key: bytes) -> list[int]: ...
-def calibrate_top_k(request_json: str) -> str: ...
 def top_k_loss(request_json: str, items: int, probability: float) -> float | None: ...
 def calibrate(request_json: str) -> str: ...
 def check_report(report_json: str) -> list[str]: ...
@@ -254,11 +212,11 @@ def gaussian_part(report_json: str) -> tuple[float, float] | None: ...
 def read_report(report_json: str) -> None: ...
 def keep_probabilities(request_json: str, items_per_user: int, users: list[int]) -> list[float]: ...
 def users_needed(request_json: str, items_per_user: int, probabilities: list[float]) -> list[int | None]: ...
-def validate_bound(items: int) -> None: ...
+def validate(
+    *,
+    privacy: dict[str, Any] | None = None,
+    max_items_per_user: int | None = None,
+    mechanism: dict[str, Any] | None = None,
+) -> None: ...
 def validate_exchange(request_json: str) -> None: ...
-def validate_greedy_frequency(calibration: str, alpha: float | None) -> None: ...
-def validate_privacy(kind: str, values: list[float]) -> None: ...
-def validate_policy(alpha: float, passes: int) -> None: ...
-def validate_sips(rounds: int, ratio: float) -> None: ...
-def validate_steered(rounds: int) -> None: ...
 def write_text(path: str | PathLike[str], text: str) -> None: ...

@@ -152,6 +152,6 @@ def select_partitions(
     payment = begin_call(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
     )
-    release: Release[Any] = Release(run("select", opened.source, job), opened.returns, restored)
+    release: Release[Any] = Release(run(opened.source, job), opened.returns, restored)
     payment.report = release.report
     return release

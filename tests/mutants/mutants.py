@@ -445,7 +445,7 @@ MUTANTS = [
     ),
     Mutant(
         "the report holds the number of released items",
-        CORE + "task/select.rs",
+        CORE + "task/select/run.rs",
         "    Ok(Release { items: publish(&selected, request.with_weights)?, report })",
         """    let items = publish(&selected, request.with_weights)?;
     let mut report = report;
@@ -590,9 +590,9 @@ MUTANTS = [
     ),
     Mutant(
         "the published calibration passes the check",
-        CORE + "task/report.rs",
+        CORE + "task/calibrated.rs",
         "differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));",
-        "let _ = request.mechanism.flaw();",
+        "let _ = request.mechanism.as_mechanism().properties().flaw;",
         (GREEDY,),
     ),
     Mutant(
@@ -780,7 +780,7 @@ MUTANTS = [
     ),
     Mutant(
         "counts with the Gaussian noise of one item",
-        CORE + "task/top_k_request.rs",
+        CORE + "task/top_k/request.rs",
         "mul_up(at_least(changed), mul_up(step, step))",
         "mul_up(at_least(changed.min(1)), mul_up(step, step))",
         ("tests/conformance/test_published_counts.py",),
@@ -941,14 +941,14 @@ MUTANTS = [
     ),
     Mutant(
         "counts that nothing bounds are noised as if something did",
-        CORE + "task/top_k_request.rs",
+        CORE + "task/top_k/request.rs",
         ".filter(|_| calibration.counts_are_bounded())",
         "",
         ("tests/conformance/test_published_counts.py",),
     ),
     Mutant(
         "items outside of the public list take the places of a limit",
-        CORE + "task/top_k.rs",
+        CORE + "task/top_k/rows.rs",
         "if let Some(is_wanted) = is_wanted {",
         "if let Some(is_wanted) = is_wanted.filter(|_| bound.get() == 0) {",
         ("tests/unit/test_top_k.py",),
@@ -962,7 +962,7 @@ MUTANTS = [
     ),
     Mutant(
         "items without a count are never drawn where noise is on every count",
-        CORE + "task/top_k.rs",
+        CORE + "task/top_k/from_counts.rs",
         "if unseen > 0 && request.mechanism.as_mechanism().needs_every_count()",
         "if unseen > 1 && request.mechanism.as_mechanism().needs_every_count()",
         ("tests/conformance/test_published_counts.py",),

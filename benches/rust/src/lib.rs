@@ -14,7 +14,7 @@ use dpsel_core::ingest::{Columns, Source};
 use dpsel_core::mechanisms::{MechanismSpec, Sips};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::runtime::Control;
-use dpsel_core::task::Request;
+use dpsel_core::task::SelectRequest;
 
 /// Rows per record batch.
 const BATCH: usize = 1 << 16;
@@ -177,8 +177,8 @@ pub fn bound() -> dpsel_core::Result<L0Bound> {
 ///
 /// # Errors
 /// None: the parameters are in range.
-pub fn request() -> dpsel_core::Result<Request> {
-    Ok(Request {
+pub fn request() -> dpsel_core::Result<SelectRequest> {
+    Ok(SelectRequest {
         columns: columns(),
         privacy: Privacy::Zcdp { rho: 0.1, delta: 1e-5 },
         max_items_per_user: bound()?,

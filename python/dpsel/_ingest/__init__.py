@@ -32,20 +32,18 @@ class Opened:
     Args:
         source: What the core reads.
         returns: The kind of table to return.
-        names: The columns of the data, where they are known before it is read.
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
     """
 
     source: Source
     returns: str
-    names: list[str] | None = None
     has_named_columns: bool = True
     restored: Restored | None = None
 
     def check(self, job: Job) -> None:
         """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
-        _core_calls.check_source(self.source, self.names, job)
+        _core_calls.check_source(self.source, job)
 
 
 def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
@@ -84,8 +82,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     paths = _as_paths(data)
     if paths is not None:
         quoted = _may_be_quoted(data)
-        files = {"paths": paths, "file_format": file_format, "quoted": quoted}
-        return Opened(Source("files", files), "table")
+        return Opened(Source.files(paths, file_format, quoted=quoted), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return opened(lambda: _open_object(data, columns))
@@ -109,10 +106,10 @@ def _open_object(data: object, columns: list[str]) -> Opened:
 
 def _open_adapted(adapted: _frames.Adapted) -> Opened:
     if adapted.in_batches:
-        source = Source("batches", {"frames": adapted.source})
+        source = Source.batches(adapted.source, adapted.names)
     else:
-        source = Source("stream", {"stream": adapted.source, "found": adapted.found})
-    return Opened(source, adapted.returns, adapted.names, restored=adapted.restored)
+        source = Source.stream(adapted.source, adapted.found, adapted.names)
+    return Opened(source, adapted.returns, restored=adapted.restored)
 
 
 def _open_pairs(data: object) -> Opened:
@@ -126,7 +123,7 @@ def _open_pairs(data: object) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    return Opened(Source("pairs", {"pairs": data}), "list", has_named_columns=False)
+    return Opened(Source.pairs(data), "list", has_named_columns=False)
 
 
 def is_read_once(data: object) -> bool:

@@ -6,7 +6,7 @@
 
 from dpsel._request._columns import columns_of, ngrams_of
 from dpsel._request._fixed import priced, selection_request, top_k_request
-from dpsel._request._request import Request, task_of
+from dpsel._request._request import Request
 from dpsel._request._selection import checked_limit, count_request, request_of_selection
 from dpsel._request._top_k import as_list, request_of_rows
 
@@ -21,6 +21,5 @@ __all__ = [
     "request_of_rows",
     "request_of_selection",
     "selection_request",
-    "task_of",
     "top_k_request",
 ]

@@ -13,11 +13,10 @@ from dpsel.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel._core_calls import Task
     from dpsel.accounting import Privacy, PublishedCounts
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
-__all__ = ["priced", "selection_request", "top_k_request"]
+__all__ = ["named_columns", "priced", "selection_request", "top_k_request"]
 
 #: The limit of the core, whose type is unsigned.
 _LARGEST_K = 10_000_000
@@ -28,19 +27,19 @@ def selection_request(
     max_items_per_user: int,
     mechanism: SelectionMechanism,
     *,
-    task: Task = "select",
     columns: Sequence[str] = ("user", "item"),
     ngrams: tuple[int, int] | None = None,
     with_weights: bool = False,
     chosen: str | None = None,
 ) -> Request[SelectionMechanism]:
     """Return the request of a selection; ``columns`` are the user column and then the item columns."""
-    named = _named(columns)
-    if ngrams is not None:
-        named["ngrams"] = {"min": ngrams[0], "max": ngrams[1]}
-    parameters = {"columns": named, "max_items_per_user": max_items_per_user, "with_weights": with_weights}
+    parameters = {
+        "columns": named_columns(columns, ngrams),
+        "max_items_per_user": max_items_per_user,
+        "with_weights": with_weights,
+    }
     return request_of(
-        task, privacy, mechanism, parameters, chosen=chosen, public_table=mechanism.public_table()
+        "select", privacy, mechanism, parameters, chosen=chosen, public_table=mechanism.public_table()
     )
 
 
@@ -70,7 +69,7 @@ def top_k_request(
             f"k must be between 1 and 10,000,000, got {number}; it is the number of items that you want"
         )
     if bound is not None:
-        _core_calls.validate_bound(bound)
+        _core_calls.validate(max_items_per_user=bound)
     parameters = {
         "k": number,
         "neighbours": neighbours,
@@ -80,12 +79,16 @@ def top_k_request(
         "counts": _published(counts),
     }
     if columns is not None:
-        parameters["columns"] = _named(columns)
+        parameters["columns"] = named_columns(columns)
     return request_of("top_k", privacy, mechanism, parameters, chosen=chosen, public_table=public_table)
 
 
-def _named(columns: Sequence[str]) -> dict[str, Any]:
-    return {"user": columns[0], "items": list(columns[1:])}
+def named_columns(columns: Sequence[str], ngrams: tuple[int, int] | None = None) -> dict[str, Any]:
+    """Return the columns of a request: the user column, then the item columns."""
+    named: dict[str, Any] = {"user": columns[0], "items": list(columns[1:])}
+    if ngrams is not None:
+        named["ngrams"] = {"min": ngrams[0], "max": ngrams[1]}
+    return named
 
 
 def _published(counts: object) -> dict[str, Any]:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import Mechanism
 
-__all__ = ["Request", "request_of", "task_of"]
+__all__ = ["Request", "as_json", "request_of"]
 
 # Kept, because making an encoder takes as long as encoding a request.
 _ENCODER: Final = json.JSONEncoder(allow_nan=False)
 
-MechanismT = TypeVar("MechanismT", bound="Mechanism")
+MechanismT = TypeVar("MechanismT", bound="Mechanism | None")
+ReleasingT = TypeVar("ReleasingT", bound="Mechanism")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Request(Generic[MechanismT]):
     Args:
         task: What is asked for.
         json: The request as the core reads it.
-        mechanism: The mechanism, never ``"auto"``.
+        mechanism: The mechanism, never ``"auto"``; ``None`` for a count.
         chosen: The reason, if ``"auto"`` chose the mechanism.
         public_table: Items with numbers that are public: a domain, or preferences of users.
     """
@@ -45,7 +46,7 @@ class Request(Generic[MechanismT]):
 
     def calibrate(self) -> dict[str, Any]:
         """Return the calibration, which needs no data."""
-        return _core_calls.calibrate(self.task, self.json)
+        return _core_calls.calibrate(self.json)
 
     def job(
         self,
@@ -70,17 +71,17 @@ class Request(Generic[MechanismT]):
 def request_of(
     task: Task,
     privacy: Privacy,
-    mechanism: MechanismT,
+    mechanism: ReleasingT,
     parameters: dict[str, Any],
     *,
     chosen: str | None = None,
     public_table: list[tuple[int, Any]] | None = None,
-) -> Request[MechanismT]:
-    """Return the request of a task; ``parameters`` are the fields that only this task has."""
+) -> Request[ReleasingT]:
+    """Return the request of a release; ``parameters`` are the fields that only this task has."""
     fields = {"privacy": privacy.to_json(), "mechanism": mechanism.to_json()} | parameters
-    return Request(task, _ENCODER.encode(fields), mechanism, chosen, public_table)
+    return Request(task, as_json(task, fields), mechanism, chosen, public_table)
 
 
-def task_of(request: dict[str, Any]) -> Task:
-    """Return the task of the request in a report."""
-    return "top_k" if "k" in request else "select"
+def as_json(task: Task, fields: dict[str, Any]) -> str:
+    """Return a request as the core reads it: it says its task."""
+    return _ENCODER.encode({"task": task} | fields)

@@ -8,14 +8,13 @@ from dpsel import _core_calls
 from dpsel._arguments import as_flag, as_int
 from dpsel._request._auto import resolve
 from dpsel._request._columns import ngrams_of
-from dpsel._request._fixed import selection_request
-from dpsel.accounting import ApproxDP, checked_privacy
-from dpsel.mechanisms import WeightedGaussian
+from dpsel._request._fixed import named_columns, selection_request
+from dpsel._request._request import Request, as_json
+from dpsel.accounting import checked_privacy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel._request._request import Request
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
 
@@ -25,7 +24,7 @@ __all__ = ["checked_limit", "count_request", "request_of_selection"]
 def checked_limit(max_items_per_user: Any) -> int:
     """Return the limit as an int; refuse what is out of range."""
     limit = as_int("max_items_per_user", max_items_per_user)
-    _core_calls.validate_bound(limit)
+    _core_calls.validate(max_items_per_user=limit)
     return limit
 
 
@@ -53,9 +52,7 @@ def request_of_selection(
     )
 
 
-def count_request(columns: Sequence[str], ngrams: object) -> Request[SelectionMechanism]:
-    """Return a request to count users per item, for which guarantee and mechanism do not matter."""
-    public = ApproxDP(epsilon=1.0, delta=1e-6)
-    return selection_request(
-        public, 1, WeightedGaussian(), task="count", columns=columns, ngrams=ngrams_of(ngrams)
-    )
+def count_request(columns: Sequence[str], ngrams: object) -> Request[None]:
+    """Return a request to count users per item, exactly; for public data only."""
+    fields = {"columns": named_columns(columns, ngrams_of(ngrams))}
+    return Request("count", as_json("count", fields), None)

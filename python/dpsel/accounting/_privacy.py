@@ -25,7 +25,7 @@ class _Parameters:
         values = {name: as_number(name, value) for name, value in self._numbers().items()}
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        _core_calls.validate_privacy(self.kind, list(values.values()))
+        _core_calls.validate(privacy=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return the parameters as they stand in requests and reports."""

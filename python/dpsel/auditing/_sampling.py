@@ -145,9 +145,9 @@ class TopKSampler:
 
     def draw(self, tables: tuple[list[int], list[int]], cost: int) -> Samples:
         """Draw from the counts without the user, and from those with it."""
+        job = _core_calls.Job(self._request)
         without, with_user = (
-            Counter(tuple(_core_calls.top_k_counts(counts, self._request)[0]) for _ in range(cost))
-            for counts in tables
+            Counter(tuple(_core_calls.top_k_counts(counts, job)[0]) for _ in range(cost)) for counts in tables
         )
         return Samples(without, with_user)
 

@@ -151,7 +151,7 @@ def _users_per_item(
 ) -> list[tuple[int, int]]:
     """Return (users, items): how many items have how many users."""
     job = count_request(columns_of(user, item), ngrams).job(threads=threads)
-    return _core_calls.run("count", open_columns(data, user, item, file_format).source, job)
+    return _core_calls.users_per_item(open_columns(data, user, item, file_format).source, job)
 
 
 def _row(

@@ -72,11 +72,8 @@ class GreedyFrequency(SelectionMechanism):
         object.__setattr__(self, "prior", _frequencies(self.prior))
         if self.alpha is not None:
             object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
-        if not isinstance(self.calibration, str):
-            raise InvalidParameterError(
-                f'calibration must be "curve" or "published", got {type_name(self.calibration)}; leave it out'
-            )
-        _core_calls.validate_greedy_frequency(self.calibration, self.alpha)
+        _check_calibration(self.calibration)
+        _core_calls.validate(mechanism=self.to_json())
         if self.calibration == "published":
             warnings.warn(
                 "no guarantee: the published calibration of GreedyFrequency is not differentially private; "
@@ -139,6 +136,15 @@ class UnitGreedy(SelectionMechanism):
     def public_table(self) -> list[tuple[int, Any]] | None:
         """Return the public preferences of users as (rank, item), if there are any."""
         return _ranked(self.prior)
+
+
+def _check_calibration(calibration: object) -> None:
+    if calibration not in ("curve", "published"):
+        given = repr(calibration) if isinstance(calibration, str) else type_name(calibration)
+        raise InvalidParameterError(
+            f'calibration must be "curve" or "published", got {given}; "curve" is private, '
+            '"published" is for reproducing the paper only'
+        )
 
 
 def _frequencies(prior: Any) -> dict[Any, float] | None:

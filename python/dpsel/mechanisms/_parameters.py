@@ -22,7 +22,7 @@ def check_release(release: object) -> None:
         )
 
 
-def check_alpha(mechanism: Any, passes: int = 1) -> None:
-    """Check the alpha of a frozen mechanism, and store it as a float."""
+def check_alpha(mechanism: Any) -> None:
+    """Store the alpha of a frozen mechanism as a float, and check the ranges of all its parameters."""
     object.__setattr__(mechanism, "alpha", as_number("alpha", mechanism.alpha))
-    _core_calls.validate_policy(mechanism.alpha, passes)
+    _core_calls.validate(mechanism=mechanism.to_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsel._arguments import as_int
+from dpsel._arguments import as_count
 from dpsel.mechanisms._base import SelectionMechanism, registered
 from dpsel.mechanisms._parameters import ReleaseStep, check_alpha, check_release
 
@@ -92,6 +92,6 @@ class PolicyGaussian(SelectionMechanism):
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
-    object.__setattr__(policy, "passes", as_int("passes", policy.passes))
-    check_alpha(policy, policy.passes)
+    object.__setattr__(policy, "passes", as_count("passes", policy.passes))
     check_release(policy.release)
+    check_alpha(policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsel import _core_calls
-from dpsel._arguments import as_int, as_number
+from dpsel._arguments import as_count, as_number
 from dpsel.mechanisms._base import SelectionMechanism, registered
 from dpsel.mechanisms._parameters import ReleaseStep, check_release
 
@@ -48,12 +48,12 @@ class Sips(SelectionMechanism):
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
+        object.__setattr__(self, "rounds", as_count("rounds", self.rounds))
         check_release(self.release)
         usual = 1 / 3 if self.release == "noise" else 1 / 5
         ratio = usual if self.ratio is None else as_number("ratio", self.ratio)
         object.__setattr__(self, "ratio", ratio)
-        _core_calls.validate_sips(self.rounds, ratio)
+        _core_calls.validate(mechanism=self.to_json())
 
 
 @registered
@@ -89,5 +89,5 @@ class Steered(SelectionMechanism):
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
-        _core_calls.validate_steered(self.rounds)
+        object.__setattr__(self, "rounds", as_count("rounds", self.rounds))
+        _core_calls.validate(mechanism=self.to_json())

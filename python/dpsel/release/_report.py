@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._request import task_of
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
@@ -92,7 +91,8 @@ class Report(Mapping[str, Any]):
     @property
     def task(self) -> Task:
         """What was asked for: ``"select"`` or ``"top_k"``."""
-        return task_of(self._data["request"])
+        task: Task = self._data["task"]
+        return task
 
     @property
     def rounds(self) -> list[dict[str, Any]]:

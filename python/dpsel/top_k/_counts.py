@@ -8,7 +8,6 @@ from dpsel import _core_calls
 from dpsel._arguments import as_flag, as_int, as_int_if_given, type_name
 from dpsel._request import priced, top_k_request
 from dpsel._request._auto_top_k import resolve
-from dpsel._request._columns import checked_test_key
 from dpsel.accounting import checked_privacy
 from dpsel.budget._payment import begin_call
 from dpsel.exceptions import InvalidParameterError
@@ -101,14 +100,14 @@ def top_k_from_counts(
         sensitivity=sensitivity,
         counts=publish_counts,
         domain=_domain(domain, finds=finds),
+        chosen=reason,
     )
     numbers, names = in_order_of_labels(counts, labels)
+    job = request.job(test_key=insecure_test_key)
     payment = begin_call(
         privacy, counts=priced(publish_counts), neighbours=neighbours, private=insecure_test_key is None
     )
-    positions, noisy, report = _core_calls.top_k_counts(
-        numbers, request.json, test_key=checked_test_key(insecure_test_key), chosen=reason
-    )
+    positions, noisy, report = _core_calls.top_k_counts(numbers, job)
     items = [at if at is None or names is None else names[at] for at in positions]
     published = None if publish_counts is None else noisy
     release = TopKRelease.from_counts(items, published, report)

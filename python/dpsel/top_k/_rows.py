@@ -143,7 +143,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     payment = begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
     )
-    core = run("top_k", opened.source, job)
+    core = run(opened.source, job)
     release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, opened.restored)
     payment.report = release.report
     return release

@@ -13,27 +13,28 @@ use super::*;
 use crate::random::{Digest, Words};
 use crate::rounds::Decider;
 use crate::runtime::Control;
-use crate::task::{Request, select_partitions};
+use crate::task::{Request, SelectRequest, select_partitions};
 use crate::weighting::UNIT;
 
 mod simulation;
 mod top_k;
 
-fn request(mechanism: &str, bound: u32, with_weights: bool) -> Request {
+fn request(mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
     request_with(mechanism, 3.0, bound, with_weights)
 }
 
-fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> Request {
+fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"columns": {{"user": "user", "items": ["item"]}},
+        r#"{{"task": "select", "columns": {{"user": "user", "items": ["item"]}},
              "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
              "max_items_per_user": {bound}, "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
     ))
+    .and_then(Request::into_select)
     .unwrap()
 }
 
 /// Releases on both engines, with several limits of what is frequent, and with released items as a list or a filter.
-fn same(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
+fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, partitions: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
     for (frequent_above, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
         let there = exchanged(table, rows, request, partitions, frequent_above, NonZeroU32::new(bits));

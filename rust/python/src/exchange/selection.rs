@@ -7,14 +7,15 @@ use pyo3_arrow::PyRecordBatch;
 use super::batches::{arrow_schema, from_python};
 use super::job::ExchangeJob;
 use super::packed::ExchangePacked;
-use crate::error::{guarded, parse_request};
+use crate::error::guarded;
 use crate::export::Release;
 use crate::job::release_key;
+use crate::request::parse_select;
 
 /// Check the parameters of a selection whose stages run elsewhere.
 #[pyfunction]
 pub(crate) fn validate_exchange(request_json: &str) -> PyResult<()> {
-    let request = parse_request(request_json)?;
+    let request = parse_select(request_json)?;
     guarded(|| Selection::calibrate(&request)).map(drop)
 }
 
@@ -30,7 +31,7 @@ impl ExchangeSelection {
     #[new]
     #[pyo3(signature = (request_json, schema, *, test_key=None))]
     fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
-        let request = parse_request(request_json)?;
+        let request = parse_select(request_json)?;
         let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
         guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }

@@ -1,7 +1,6 @@
 //! A top-k, as the driver sees it.
 
 use dpsel_core::exchange::{Decisions, Drawn, Packed, TopK};
-use dpsel_core::task::TopKRequest;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
@@ -11,7 +10,7 @@ use super::packed::ExchangePacked;
 use crate::error::guarded;
 use crate::export::Release;
 use crate::job::release_key;
-use crate::top_k::read_list;
+use crate::request::{list_of, parse_top_k};
 
 /// A top-k whose users are counted elsewhere, as the driver sees it.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -30,9 +29,9 @@ impl ExchangeTopK {
         test_key: Option<&[u8]>,
         domain: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let request = guarded(|| TopKRequest::from_json(request_json))?;
+        let request = parse_top_k(request_json)?;
         let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
-        let domain = domain.map(|domain| read_list(domain, request.columns.as_ref())).transpose()?;
+        let domain = domain.map(|domain| list_of(&request, domain)).transpose()?;
         guarded(|| TopK::new(request, &schema, domain.as_ref(), key)).map(|top_k| Self { top_k })
     }
 
@@ -85,7 +84,7 @@ impl ExchangeTopK {
         let (named, schema) = (from_python(named), arrow_schema(schema)?);
         let mut release = guarded(|| self.top_k.publish(&named, &draw.drawn, &schema))?;
         release.report.chosen = chosen;
-        Release::of_top_k(release)
+        Release::new(release)
     }
 }
 

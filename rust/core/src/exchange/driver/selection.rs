@@ -10,13 +10,13 @@ use crate::ingest;
 use crate::random::ReleaseKey;
 use crate::release::publish_columns;
 use crate::rounds::{Calibration, Round};
-use crate::task::{Release, Report, Request};
+use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
 use crate::{Error, Result};
 
 /// A partition selection whose stages run elsewhere.
 #[derive(Debug)]
 pub struct Selection {
-    report: Report,
+    asked: CalibratedSelect,
     job: ExchangeJob,
 }
 
@@ -26,7 +26,7 @@ impl Selection {
     /// # Errors
     /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be weighed
     /// one after the other.
-    pub fn new(request: Request, schema: &Schema, key: ReleaseKey) -> Result<Self> {
+    pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns)?;
         let spec = JobSpec {
@@ -35,14 +35,14 @@ impl Selection {
             calibration: calibration.clone(),
             with_weights: request.with_weights,
         };
-        Ok(Self { report: Report::new(request, calibration, &key), job: ExchangeJob::new(spec, key) })
+        Ok(Self { asked: Calibrated { request, calibration }, job: ExchangeJob::new(spec, key) })
     }
 
     /// Check the parameters alone, and calibrate.
     ///
     /// # Errors
     /// As [`Selection::new`], except for the schema.
-    pub fn calibrate(request: &Request) -> Result<Calibration> {
+    pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
         if !calibration.rounds.iter().all(in_pieces) {
             return Err(Error::Incompatible {
@@ -60,18 +60,12 @@ impl Selection {
         &self.job
     }
 
-    /// The report; no data goes into it.
-    #[must_use]
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
     /// Whether names have to be looked up in the table. If not, [`Selection::publish`] needs none.
     ///
     /// # Errors
     /// As for the schema.
     pub fn looks_up(&self, schema: &Schema) -> Result<bool> {
-        are_looked_up(&self.report.request.columns, schema)
+        are_looked_up(&self.asked.request.columns, schema)
     }
 
     /// The release: every decision needs its name, and every name its decision.
@@ -84,7 +78,7 @@ impl Selection {
         mut released: Decisions,
         schema: &Schema,
     ) -> Result<Release> {
-        let schema = ingest::item_schema(schema, &self.report.request.columns)?;
+        let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
         let steps = digests.iter().map(|item| released.take(*item));
@@ -93,8 +87,9 @@ impl Selection {
         let Some(steps) = steps.filter(|_| released.is_empty()) else {
             return Err(changed());
         };
-        let items = publish_columns(&items, &steps, self.report.request.with_weights)?;
-        Ok(Release { items, report: self.report.clone() })
+        let items = publish_columns(&items, &steps, self.asked.request.with_weights)?;
+        let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
+        Ok(Release { items, report })
     }
 }
 

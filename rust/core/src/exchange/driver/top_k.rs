@@ -16,14 +16,17 @@ use crate::exchange::wire::{Decisions, Packed};
 use crate::ingest::{self, Columns, PublicList};
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::Calibration;
-use crate::task::{Domain, TopKRelease, TopKReport, TopKRequest, answer, check_size, draw, held_items};
+use crate::task::{
+    Calibrated, CalibratedTopK, Domain, Enforced, Release, Report, TopKRequest, answer, check_size, draw,
+    held_items,
+};
 use crate::top_k::{Counts, Pick, Place};
 use crate::{Error, Result};
 
 /// A top-k whose users are counted elsewhere.
 #[derive(Debug)]
 pub struct TopK {
-    report: TopKReport,
+    asked: CalibratedTopK,
     columns: Columns,
     job: ExchangeJob,
     key: ReleaseKey,
@@ -46,8 +49,9 @@ impl TopK {
         domain: Option<&PublicList>,
         key: ReleaseKey,
     ) -> Result<Self> {
-        let report = TopKReport::new(request, &key)?;
-        let request = &report.top_k;
+        let calibration = request.calibrate()?;
+        let asked = Calibrated { request, calibration };
+        let request = &asked.request;
         let Some(columns) = request.columns.clone() else {
             return Err(Error::Internal("no columns were named"));
         };
@@ -62,7 +66,7 @@ impl TopK {
         if let Some(listed) = &listed {
             check_size(request, held_items(listed).len() as u64)?;
         }
-        let rounds = report.calibration.discovery.clone();
+        let rounds = asked.calibration.discovery.clone();
         let spec = JobSpec {
             columns: columns.clone(),
             bound: request.max_items_per_user,
@@ -70,7 +74,7 @@ impl TopK {
             calibration: rounds.unwrap_or(Calibration { rounds: vec![] }),
             with_weights: false,
         };
-        Ok(Self { job: ExchangeJob::new(spec, key.clone()), report, columns, key, listed })
+        Ok(Self { job: ExchangeJob::new(spec, key.clone()), asked, columns, key, listed })
     }
 
     /// What the tasks share.
@@ -79,16 +83,10 @@ impl TopK {
         &self.job
     }
 
-    /// The report; no data goes into it.
-    #[must_use]
-    pub fn report(&self) -> &TopKReport {
-        &self.report
-    }
-
     /// Whether the items are discovered first. All users of the discovered items are counted then, without a bound.
     #[must_use]
     pub fn is_discovery(&self) -> bool {
-        self.report.calibration.discovery.is_some()
+        self.asked.calibration.discovery.is_some()
     }
 
     /// The items of a public list, packed; `None` without a list.
@@ -102,7 +100,7 @@ impl TopK {
     /// The number of the largest counts that the draw uses; `None` for all of them.
     #[must_use]
     pub fn largest(&self) -> Option<u32> {
-        self.report.calibration.candidates.map(|candidates| candidates.saturating_add(1))
+        self.asked.calibration.candidates.map(|candidates| candidates.saturating_add(1))
     }
 
     /// Draw from the counts.
@@ -125,7 +123,7 @@ impl TopK {
         }
         let (digests, counts): (Vec<Digest>, Vec<i64>) = counts.into_iter().unzip();
         let given = Counts { counts: &counts, digests: Some(&digests), unseen: 0 };
-        let picks = draw(given, &self.report, &self.key)?.into_iter();
+        let picks = draw(given, &self.asked, &self.key)?.into_iter();
         let listed = picks.filter_map(|Pick { place, noisy }| match place {
             Place::Listed(position) => Some((digests[position], noisy)),
             Place::Unseen => None,
@@ -146,9 +144,10 @@ impl TopK {
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<TopKRelease> {
+    pub fn publish(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<Release> {
         let noisy = drawn.0.iter().map(|(_, noisy)| *noisy).collect();
-        answer(self.items(named, drawn, schema)?, noisy, self.report.clone())
+        let items = answer(self.items(named, drawn, schema)?, noisy, &self.asked.request)?;
+        Ok(Release { items, report: Report::new(Enforced::TopK(self.asked.clone()), &self.key)? })
     }
 
     /// Fresh columns of the drawn items, in their order.

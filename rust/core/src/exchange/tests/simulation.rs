@@ -14,7 +14,7 @@ use super::super::wire::partitioned_values;
 use super::super::*;
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
-use crate::task::{Release, Request};
+use crate::task::{Release, SelectRequest};
 
 pub(super) type Rows = Vec<(i64, i64)>;
 
@@ -229,7 +229,7 @@ impl<'a> Engine<'a> {
 pub(super) fn exchanged(
     table: Made,
     rows: &[(i64, i64)],
-    request: &Request,
+    request: &SelectRequest,
     tasks: usize,
     frequent_above: i64,
     filter_bits: Option<NonZeroU32>,

@@ -1,8 +1,10 @@
 //! A top-k in pieces: the answer of the local engine.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::ingest::PublicList;
-use crate::task::{TopKRequest, top_k_from_rows};
+use crate::task::{Request, TopKRequest, top_k_from_rows};
 
 fn list_of(rows: &[(i64, i64)]) -> PublicList {
     let batch = table(rows);
@@ -50,22 +52,17 @@ fn the_exchange_draws_the_local_top_k() {
             if mechanism.contains("discover") && bound == "null" {
                 continue;
             }
-            let request = TopKRequest::from_json(&format!(
-                r#"{{"columns": {{"user": "user", "items": ["item"]}}, "k": 7,
+            let request = Request::from_json(&format!(
+                r#"{{"task": "top_k", "columns": {{"user": "user", "items": ["item"]}}, "k": 7,
                      "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 1e-2}}, "mechanism": {mechanism},
                      "max_items_per_user": {bound}, "domain": {{"kind": "{domain}"}},
                      "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
             ))
+            .and_then(Request::into_top_k)
             .unwrap();
             let list = (domain == "listed").then_some(listed.as_slice());
-            let here = top_k_from_rows(
-                source(&rows),
-                list.map(list_of).as_ref(),
-                &request,
-                &key(),
-                &Control::default(),
-            )
-            .unwrap();
+            let local = TopKRequest { listed: list.map(list_of).map(Arc::new), ..request.clone() };
+            let here = top_k_from_rows(source(&rows), &local, &key(), &Control::default()).unwrap();
             for bits in [0, 2] {
                 let there = exchanged_top_k(&rows, list, &request, NonZeroU32::new(bits));
                 assert_eq!(there, here.items, "{mechanism}, {bits}");

@@ -1,9 +1,11 @@
-//! What the caller of a top-k asks for, as one value that entry points may not rebuild.
+//! The request of a top-k, as one value that entry points may not rebuild.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Cost, L0Bound, Privacy, conversion};
-use crate::ingest::Columns;
+use crate::ingest::{Columns, PublicList};
 use crate::numeric::{at_least, div_down, mul_up};
 use crate::top_k::{Neighbours, Parameters, TopKCalibration, TopKSpec, checked_rate, checked_square_rate};
 use crate::{Error, Result};
@@ -43,6 +45,9 @@ pub struct TopKRequest {
     /// Which noisy counts are published.
     #[serde(default)]
     pub counts: PublishedCounts,
+    /// The public list of items, for rows with [`Domain::Listed`]. Not in a report: no guarantee depends on it.
+    #[serde(skip)]
+    pub listed: Option<Arc<PublicList>>,
 }
 
 const fn one() -> u32 {
@@ -60,7 +65,7 @@ const fn is_one(number: &u32) -> bool {
 pub enum Domain {
     /// A public list.
     Listed,
-    /// The listed items and others that nobody holds, so many in all.
+    /// The listed items and others that nobody holds, `items` of them in all.
     Sized {
         /// Number of items.
         items: u64,
@@ -91,26 +96,10 @@ pub enum PublishedCounts {
 }
 
 impl TopKRequest {
-    /// Read from JSON and check every parameter.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] or [`Error::Incompatible`] for parameters out of range, [`Error::Report`] for JSON that is
-    /// not a request.
-    pub fn from_json(json: &str) -> Result<Self> {
-        let request: Self = serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))?;
-        request.validate()
-    }
-
-    /// Whether the text is meant to be such a request.
-    #[must_use]
-    pub fn is_meant(json: &str) -> bool {
-        serde_json::from_str::<serde_json::Value>(json).is_ok_and(|request| request.get("k").is_some())
-    }
-
     /// Check every parameter.
     ///
     /// # Errors
-    /// As [`TopKRequest::from_json`].
+    /// [`Error::InvalidParameter`] or [`Error::Incompatible`] for parameters out of range.
     pub fn validate(self) -> Result<Self> {
         self.privacy.validate()?;
         match self.counts {
@@ -185,7 +174,7 @@ impl TopKRequest {
         Ok(())
     }
 
-    /// What can be asked only about counts that came in.
+    /// Refuse parameters that apply to lists of counts only.
     fn check_counted_rows(&self) -> Result<()> {
         if self.neighbours == Neighbours::Any {
             return Err(Error::Incompatible {
@@ -204,7 +193,7 @@ impl TopKRequest {
         Ok(())
     }
 
-    /// What the calibration depends on.
+    /// The parameters on which the calibration depends.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         Parameters {
@@ -216,7 +205,7 @@ impl TopKRequest {
         }
     }
 
-    /// What the call costs: its items, and its counts if these have a budget of their own.
+    /// The cost of the call: its items, and its counts if these have a budget of their own.
     ///
     /// # Errors
     /// As [`Cost::with_counts`].
@@ -237,7 +226,7 @@ impl TopKRequest {
     /// As [`crate::top_k::TopKMechanism::calibrate`].
     pub fn calibrate(&self) -> Result<TopKCalibration> {
         let mut calibration = self.mechanism.as_mechanism().calibrate(&self.parameters())?;
-        // So many of the published counts one user changes at most. Proof: docs/algorithms/published_counts.md.
+        // The most published counts that one user changes. Proof: docs/algorithms/published_counts.md.
         let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
         // Otherwise: nothing bounds a user, who may change every published count.
         let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
@@ -245,7 +234,7 @@ impl TopKRequest {
         Ok(calibration)
     }
 
-    /// The rate of Laplace or Gaussian noise on published counts of which one user changes so many.
+    /// The rate of Laplace or Gaussian noise on published counts, of which one user changes at most `changed`.
     fn noise_of_counts(&self, changed: u64) -> Result<(Option<f64>, Option<f64>)> {
         match self.counts {
             PublishedCounts::None | PublishedCounts::Free => Ok((None, None)),
@@ -268,20 +257,20 @@ impl TopKRequest {
         }
     }
 
-    /// The rate of discrete Laplace noise on counts of which one user changes so many.
+    /// The rate of discrete Laplace noise on counts, of which one user changes at most `changed`.
     fn laplace_rate(&self, epsilon: f64, changed: u64) -> Result<f64> {
         let distance = changed.saturating_mul(self.sensitivity.into());
         checked_rate(div_down(epsilon, at_least(distance)))
     }
 
-    /// The same for the square of discrete Gaussian noise: rho over the square of the Euclidean distance.
+    /// The rate of the square of discrete Gaussian noise: rho over the squared Euclidean distance.
     fn square_rate(&self, rho: f64, changed: u64) -> Result<f64> {
         let step = f64::from(self.sensitivity);
         checked_square_rate(div_down(rho, mul_up(at_least(changed), mul_up(step, step))))
     }
 }
 
-/// There are fewer than k items to choose from; `list` is what has them. It is public.
+/// The error for fewer than k items to choose from. `list` names their source, and its length is public.
 pub(super) fn too_few(k: u32, items: u64, list: &str) -> Error {
     let noun = if items == 1 { "item" } else { "items" };
     Error::Incompatible {

@@ -1,15 +1,16 @@
-//! What a plan needs beyond calibrations: keep probabilities and numbers of users. No data.
+//! Forecasts without data: keep probabilities, numbers of users, and the loss of a top-k.
 
 use dpsel_core::Error;
 use dpsel_core::mechanisms::forecast;
 use dpsel_core::rounds::Calibration;
+use dpsel_core::task::loss_bound;
 use dpsel_core::threshold::curve::{Curve, CurveSpec};
 use pyo3::prelude::*;
 
-use crate::accounting::calibration_of;
 use crate::error::guarded;
+use crate::request::{parse_select, parse_top_k};
 
-/// The probability that an item of so many users, each with so many items, is released.
+/// The probability of release of an item of each number of users, who have `items_per_user` items each.
 #[pyfunction]
 pub(crate) fn keep_probabilities(
     request_json: &str,
@@ -21,7 +22,7 @@ pub(crate) fn keep_probabilities(
     guarded(|| Ok(users.into_iter().map(keep).collect()))
 }
 
-/// The fewest users that make a release at least so likely; `None` if no number of users does.
+/// The fewest users for each probability of release; `None` if no number of users reaches it.
 #[pyfunction]
 pub(crate) fn users_needed(
     request_json: &str,
@@ -33,8 +34,21 @@ pub(crate) fn users_needed(
     guarded(|| Ok(probabilities.into_iter().map(needed).collect()))
 }
 
-/// The table of a release curve as it stands in a report: how many of the 2^128 words release an item of 0, 1, ... quanta.
-/// Beyond the end all of them do.
+/// An upper bound of the loss of a top-k among `items` items, which holds with this probability.
+#[pyfunction]
+pub(crate) fn top_k_loss(request_json: &str, items: u64, probability: f64) -> PyResult<Option<f64>> {
+    let request = parse_top_k(request_json)?;
+    guarded(|| loss_bound(&request, items, probability))
+}
+
+/// Calibrate the request of a selection.
+fn calibration_of(request_json: &str) -> PyResult<Calibration> {
+    let request = parse_select(request_json)?;
+    guarded(|| request.calibrate())
+}
+
+/// The table of a release curve in a report: the number of the 2^128 words that release an item of 0, 1, ... quanta. Beyond
+/// the end of the table all words do.
 #[pyfunction]
 pub(crate) fn curve_words(spec_json: &str) -> PyResult<Vec<u128>> {
     guarded(|| {

@@ -11,7 +11,7 @@ use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::error::to_python;
 use crate::foreign::{close, replaced};
-use crate::link::Producer;
+use crate::producer::Producer;
 
 /// A stream of record batches from the Arrow C interface.
 pub(crate) struct Stream {
