@@ -20,8 +20,8 @@ class Seen(Enum):
 
     #: In each item's noisy weight, in the round that releases it.
     NOISY = auto()
-    #: In each item's evidence: every round adds its share of the weight, rounded down.
-    EVIDENCE = auto()
+    #: In each item's cumulative score: every round adds its share of the weight, rounded down.
+    SCORE = auto()
     #: In the decisions alone: an item is released iff its word of the key is below the curve's entry.
     DECISIONS = auto()
 
@@ -66,7 +66,7 @@ NORMS = {
     "one_item": one_item,
 }
 #: What `with_weights=True` returns -> how weights are seen.
-SEEN = {"noisy_weight": Seen.NOISY, "cumulative_score": Seen.EVIDENCE, "none": Seen.DECISIONS}
+SEEN = {"noisy_weight": Seen.NOISY, "cumulative_score": Seen.SCORE, "none": Seen.DECISIONS}
 KINDS = {"approx_dp": dpsel.ApproxDP, "zcdp": dpsel.ZCDP}
 
 

@@ -11,7 +11,7 @@ from dpsel import _core
 from reference import adaptive, curves, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
-from support import evidence_round, report_of, select, table
+from support import report_of, scored_round, select, table
 
 WEIGHTS = {
     "count": reference.count_weight,
@@ -29,10 +29,10 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Past:
-    """What earlier rounds have shown: items that they took out, and factors of the others."""
+    """The outcomes of earlier rounds: items that they removed, and importances of the others."""
 
     gone: frozenset = frozenset()
-    factors: dict | None = None
+    importances: dict | None = None
 
 
 def rounds_of(release) -> list[dict]:
@@ -55,15 +55,16 @@ def quantum_of(round_: dict) -> int:
     return round_["quantum"] if "curve" in round_ and not curves.is_continuous(round_["curve"]) else 1
 
 
-def look_of(round_: dict) -> adaptive.Look | None:
-    """The round's look, if that is what it is for."""
-    if "abandon" not in round_ or "share" in round_:
+def screening_of(round_: dict) -> adaptive.Screening | None:
+    """The parameters of a screening round."""
+    if "futility_bound" not in round_ or "share" in round_:
         return None
-    return adaptive.Look(round_["noise"]["sigma"], round_["abandon"], round_["course"], round_["aim"])
+    steering = (round_["futility_bound"], round_["expected_path"], round_["target"])
+    return adaptive.Screening(round_["noise"]["sigma"], *steering)
 
 
 def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, bound: int, key: bytes) -> dict:
-    """The weights of a round after any past, in integer units; items are (type, value)."""
+    """The weights of a round after any past, in grid steps; items are (type, value)."""
     weighting, quantum = rounds[number]["weighting"], quantum_of(rounds[number])
     if is_greedy(mechanism):
         left = [(user, item) for user, item in rows if (type(item), item) not in past.gone]
@@ -72,17 +73,17 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
     sets = {user: items - past.gone for user, items in reference.sets_of(rows).items()}
     bounded = reference.bound(sets, bound, key)
     if "share" in rounds[number]:
-        caps = evidence_round(rounds[-1]).caps
+        caps = scored_round(rounds[-1]).caps
         held = {user: items for user, items in bounded.items() if items}
-        factors = {
-            item: (past.factors or {}).get(item, steered.FULL) for kept in held.values() for item in kept
+        importances = {
+            item: (past.importances or {}).get(item, steered.FULL) for kept in held.values() for item in kept
         }
-        return steered.histogram(held, {u: steered.cap_of(len(held[u]), caps) for u in held}, factors)
+        return steered.histogram(held, {u: steered.cap_of(len(held[u]), caps) for u in held}, importances)
     if isinstance(weighting, str):
         return reference.histogram(bounded, lambda k: WEIGHTS[weighting](k) // quantum * quantum)
     ((name, parameters),) = weighting.items()
-    if past.factors is not None:
-        return adaptive.adaptive(bounded, parameters, key, past.factors)
+    if past.importances is not None:
+        return adaptive.adaptive(bounded, parameters, key, past.importances)
     return POLICIES[name](bounded, parameters | {"max_items": bound, "quantum": quantum}, key)
 
 
@@ -91,21 +92,23 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
     rounds, tables = shipped(mechanism, privacy, bound)
     sets = reference.sets_of(rows)
     if "share" in rounds[0]:
-        evidence, factors = [evidence_round(each) for each in rounds], []
-        found = steered.select(reference.bound(sets, bound, key), evidence, key, factors_of_rounds=factors)
-        return found, [Past(factors=each) for each in factors]
+        scored, importances = [scored_round(each) for each in rounds], []
+        found = steered.select(
+            reference.bound(sets, bound, key), scored, key, importances_of_rounds=importances
+        )
+        return found, [Past(importances=each) for each in importances]
     items = set().union(*sets.values())
     released, pasts, past = {}, [], Past()
     for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
         pasts.append(past)
         sums = histogram(mechanism, rounds, number, rows, past, bound, key)
-        if look := look_of(each):
-            factors = adaptive.looked_at(items, sums, look, number, key)
-            past = Past(frozenset(item for item in items if factors[item] == 0), factors)
+        if screening := screening_of(each):
+            importances = adaptive.screened(items, sums, screening, number, key)
+            past = Past(frozenset(item for item in items if importances[item] == 0), importances)
             continue
         out = decide(each, words, sums, number, key)
         released |= {item[1]: noisy for item, noisy in out.items()}
-        past = Past(past.gone | out.keys(), past.factors)
+        past = Past(past.gone | out.keys(), past.importances)
     return released, pasts
 
 

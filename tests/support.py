@@ -10,13 +10,13 @@ import pyarrow as pa
 import dpsel
 from dpsel.testing import TEST_KEY, weight_units
 from reference.mechanisms import Round
-from reference.steered import EvidenceRound
+from reference.steered import ScoredRound
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
 KEY = TEST_KEY
-#: Released item -> noisy weight in integer units.
+#: Released item -> noisy weight in grid steps.
 units_of = weight_units
 
 
@@ -55,21 +55,21 @@ def report_of(release) -> dict:
     return json.loads(release.report.to_json())
 
 
-def evidence_round(round_: dict) -> EvidenceRound:
-    """A round that gathers evidence, from a calibration."""
+def scored_round(round_: dict) -> ScoredRound:
+    """A scored round, from a calibration."""
     publish = round_.get("publish") or {"threshold": None, "caps": []}
     caps = tuple((cap["items"], cap["weight"]) for cap in publish["caps"])
-    steering = (round_["share"], round_["abandon"], round_["course"], round_["aim"])
-    return EvidenceRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
+    steering = (round_["share"], round_["futility_bound"], round_["expected_path"], round_["target"])
+    return ScoredRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
 
 
-def rounds_of(release) -> list[Round | EvidenceRound]:
+def rounds_of(release) -> list[Round | ScoredRound]:
     """Scale and threshold of every round, from the report."""
     rounds = []
     for round_ in report_of(release)["calibration"]["rounds"]:
         noise = round_["noise"]
         if "share" in round_:
-            rounds.append(evidence_round(round_))
+            rounds.append(scored_round(round_))
             continue
         scale = noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"]
         rounds.append(Round(scale, round_["threshold"], round_["weighting"]))

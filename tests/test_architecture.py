@@ -46,9 +46,6 @@ def files(module: str) -> list[Path]:
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
     allowed = set(STAGES[: STAGES.index(stage) + 1]) | BESIDE
-    if stage in ("ingest", "contributions"):
-        # Reading fills the builder, and the vocabulary keeps the schema: these two know each other.
-        allowed |= {"ingest", "contributions"}
     found = {name for path in files(stage) if is_shipped(path) for name in uses(path)}
     assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
 
@@ -56,6 +53,11 @@ def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
 def test_weighting_does_not_know_noise() -> None:
     found = {name for path in files("weighting") for name in uses(path)}
     assert not found & {"noise", "threshold", "mechanisms"}
+
+
+def test_noise_does_not_know_weighting() -> None:
+    """The grid is in `numeric`."""
+    assert not {name for path in files("noise") for name in uses(path)} & {"weighting", "bounding"}
 
 
 def test_the_draws_of_top_k_do_not_know_the_stages() -> None:
@@ -186,6 +188,135 @@ def imports(path: Path) -> set[str]:
 def test_the_reference_does_not_import_what_it_checks() -> None:
     for path in (ROOT / "tests" / "reference").glob("*.py"):
         assert "dpsel" not in imports(path), path
+
+
+PACKAGE = ROOT / "python" / "dpsel"
+
+#: The rooms of the Python package: a folder or a file each. A room uses itself and those before it.
+ROOMS = [
+    "exceptions",
+    "_protocols",
+    "_core",
+    "_arguments",
+    "_tables",
+    "_plot",
+    "_core_calls",
+    "accounting",
+    "mechanisms",
+    "typing",
+    "item_table",
+    "_restored",
+    "_request",
+    "release",
+    "budget",
+    "_ingest",
+    "selection",
+    "top_k",
+    "planning",
+    "comparison",
+    "auditing",
+    "demo_data",
+    "__init__",
+    "spark",
+    "testing",
+    "cli",
+]
+
+
+def python_files() -> dict[str, Path]:
+    """Every file of the package by its dotted name in there; the package itself is `__init__`."""
+    paths = [*PACKAGE.rglob("*.py"), PACKAGE / "_core.pyi"]
+    names = {path: path.relative_to(PACKAGE).with_suffix("").parts for path in paths}
+    return {
+        ".".join(name[:-1] if len(name) > 1 and name[-1] == "__init__" else name): path
+        for path, name in names.items()
+    }
+
+
+def imported_files(path: Path, known: set[str]) -> set[str]:
+    """The files of the package that a file imports: at its top, in functions, and for type checkers."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module, f"{path}: relative imports hide what is imported"
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            submodules = {name for name in inside if name.removeprefix("dpsel.") in known}
+            named |= submodules or {node.module}
+            if len(submodules) < len(inside):
+                named.add(node.module)
+    names = {name.removeprefix("dpsel.") for name in named if name.startswith("dpsel.")}
+    return (names & known) | ({"__init__"} & known if "dpsel" in named else set())
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of files of which each one leads to every other: strongly connected components."""
+
+    def reached(start: str) -> set[str]:
+        found, waiting = set(), [start]
+        while waiting:
+            for name in graph[waiting.pop()] - found:
+                found.add(name)
+                waiting.append(name)
+        return found
+
+    reach = {name: reached(name) for name in graph}
+    joined = [
+        frozenset({name} | {other for other in reach[name] if name in reach[other]})
+        for name in graph
+        if name in reach[name]
+    ]
+    return [set(each) for each in dict.fromkeys(joined)]
+
+
+def python_imports() -> dict[str, set[str]]:
+    found = python_files()
+    return {name: imported_files(path, set(found)) for name, path in found.items()}
+
+
+def test_no_circle_of_python_files() -> None:
+    assert circles(python_imports()) == []
+
+
+def test_a_python_room_uses_only_rooms_before_it() -> None:
+    graph = python_imports()
+    assert {name.split(".")[0] for name in graph} == set(ROOMS)
+    for name, used in graph.items():
+        allowed = ROOMS[: ROOMS.index(name.split(".")[0]) + 1]
+        above = {other for other in used if other.split(".")[0] not in allowed}
+        assert not above, f"{name} uses {sorted(above)}"
+
+
+def test_the_search_for_circles_finds_them() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [{"b", "c"}]
+    assert circles({"a": {"a"}}) == [{"a"}]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_imports_are_seen_wherever_they_stand(tmp_path) -> None:
+    path = tmp_path / "file.py"
+    path.write_text(
+        "from dpsel import _core, a\nimport dpsel.b.c\n"
+        "def f():\n    from dpsel.d import g\n"
+        "if TYPE_CHECKING:\n    from dpsel import Public\n"
+    )
+    known = {"_core", "a", "b", "b.c", "d", "e", "__init__"}
+    assert imported_files(path, known) == {"_core", "a", "b.c", "d", "__init__"}
+
+
+def test_the_core_is_called_in_one_file() -> None:
+    """Besides, `spark` hands out its pieces of a release."""
+    callers = {name for name, used in python_imports().items() if "_core" in used}
+    assert {name for name in callers if name.split(".")[0] != "spark"} == {"_core_calls"}
+
+
+def test_the_command_line_uses_public_names_only() -> None:
+    for name, used in python_imports().items():
+        if name.split(".")[0] == "cli":
+            private = {other for other in used if other.startswith("_") and other != "__init__"}
+            hidden = {other for other in used if "._" in other and not other.startswith("cli.")}
+            assert not private | hidden, name
 
 
 def test_importing_the_package_imports_no_table_library() -> None:

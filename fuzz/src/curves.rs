@@ -162,10 +162,13 @@ fn mechanism(description: &str, privacy: Privacy, items: u32) {
     let columns = r#"{"user": "user", "items": ["item"]}"#;
     let Ok(privacy_json) = serde_json::to_string(&privacy) else { return };
     let request = format!(
-        r#"{{"columns": {columns}, "privacy": {privacy_json}, "max_items_per_user": {items},
+        r#"{{"task": "select", "columns": {columns}, "privacy": {privacy_json}, "max_items_per_user": {items},
             "mechanism": {description}, "with_weights": false}}"#
     );
-    let calibration = match Request::from_json(&request).and_then(|request| request.calibrate()) {
+    let calibration = match Request::from_json(&request)
+        .and_then(Request::into_select)
+        .and_then(|request| request.calibrate())
+    {
         Ok(calibration) => calibration,
         Err(Error::Internal(what)) => panic!("an internal error: {what}"),
         Err(_) => return,
@@ -185,7 +188,7 @@ fn lone_item(round: &Round) -> f64 {
         table_of(spec);
     }
     if round.rule.noisy().is_none() && round.rule.curve().is_none() {
-        // Evidence over several rounds has no law of its own; the conformance tests look at it.
+        // A single scored or screening round has no law of its own; the conformance tests cover them.
         return 0.0;
     }
     round.rule.keep_probability(i128::from(round.weighting.weight_in_quanta(1, quantum)))

@@ -12,7 +12,7 @@ use dpsel_core::ingest::{FileFormat, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{OutputFormat, write_table_to};
 use dpsel_core::runtime::Control;
-use dpsel_core::task::{Request, select_partitions};
+use dpsel_core::task::{Request, SelectRequest, select_partitions};
 
 /// Part of every value in the corpus (`corpus.py`), so that an error that quotes one is seen.
 const MARK: &str = "zxqv";
@@ -22,7 +22,7 @@ const ENCODER: &[u8] = b"ERROR: Cast error";
 const MEMORY: u64 = 1 << 28;
 
 /// Plain items, items of two columns, n-grams.
-static REQUESTS: LazyLock<Vec<Request>> = LazyLock::new(|| {
+static REQUESTS: LazyLock<Vec<SelectRequest>> = LazyLock::new(|| {
     [
         r#""items": ["item"]"#,
         r#""items": ["item", "other"]"#,
@@ -30,10 +30,11 @@ static REQUESTS: LazyLock<Vec<Request>> = LazyLock::new(|| {
     ]
     .map(|items| {
         Request::from_json(&format!(
-            r#"{{"columns": {{"user": "user", {items}}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
+            r#"{{"task": "select", "columns": {{"user": "user", {items}}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
                     "delta": 1e-5}}, "max_items_per_user": 10, "mechanism": {{"name": "weighted_gaussian"}},
                     "with_weights": true}}"#
         ))
+        .and_then(Request::into_select)
         .expect("a valid request")
     })
     .into()
@@ -71,7 +72,7 @@ fn read_all(bytes: &[u8], format: FileFormat) {
     }
 }
 
-fn read(path: &Path, format: FileFormat, request: &Request) -> Option<RecordBatch> {
+fn read(path: &Path, format: FileFormat, request: &SelectRequest) -> Option<RecordBatch> {
     let control = Control::new(Some(NonZeroUsize::MIN), Some(MEMORY));
     let key = ReleaseKey::insecure_test([7; 32]);
     let source = Source::Files(vec![path.to_owned()], Some(format));

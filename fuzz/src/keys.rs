@@ -15,7 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use dpsel_core::ingest::Source;
 use dpsel_core::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use dpsel_core::runtime::Control;
-use dpsel_core::task::{Request, select_partitions, users_per_item};
+use dpsel_core::task::{CountRequest, Request, SelectRequest, select_partitions, users_per_item};
 
 const KEY: [u8; 32] = [5; 32];
 /// The most rows of one input.
@@ -168,15 +168,16 @@ fn model<K: Ord>(users: &[u8], values: impl Iterator<Item = Option<K>>) -> Vec<(
     counts.into_iter().collect()
 }
 
-static ONE: LazyLock<Request> = LazyLock::new(|| request(r#"["item"]"#));
-static TWO: LazyLock<Request> = LazyLock::new(|| request(r#"["item", "other"]"#));
+static ONE: LazyLock<SelectRequest> = LazyLock::new(|| request(r#"["item"]"#));
+static TWO: LazyLock<SelectRequest> = LazyLock::new(|| request(r#"["item", "other"]"#));
 
-fn request(items: &str) -> Request {
+fn request(items: &str) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"columns": {{"user": "user", "items": {items}}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
+        r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
             "delta": 0.5}}, "max_items_per_user": 64, "mechanism": {{"name": "weighted_gaussian"}},
             "with_weights": true}}"#
     ))
+    .and_then(Request::into_select)
     .expect("a valid request")
 }
 
@@ -184,9 +185,10 @@ fn source(batch: &RecordBatch) -> Source {
     Source::Stream(Box::new(RecordBatchIterator::new([Ok(batch.clone())], batch.schema())))
 }
 
-fn counted(batch: &RecordBatch, request: &Request) -> Vec<(u32, u64)> {
+fn counted(batch: &RecordBatch, request: &SelectRequest) -> Vec<(u32, u64)> {
     let key = ReleaseKey::insecure_test(KEY);
-    users_per_item(source(batch), request, &key, &Control::default()).expect("a supported type")
+    let request = CountRequest { columns: request.columns.clone() };
+    users_per_item(source(batch), &request, &key, &Control::default()).expect("a supported type")
 }
 
 /// Items and noisy weights: the weights tell the items' digests apart.

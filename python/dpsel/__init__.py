@@ -17,31 +17,31 @@ from typing import TYPE_CHECKING
 from dpsel import exceptions as exceptions
 from dpsel import mechanisms as mechanisms
 from dpsel import release as release
-from dpsel._core import __version__ as __version__
+from dpsel._core_calls import __version__ as __version__
 from dpsel.accounting import ZCDP as ZCDP
 from dpsel.accounting import ApproxDP as ApproxDP
-from dpsel.accounting import Budget as Budget
 from dpsel.accounting import Cost as Cost
 from dpsel.accounting import PureDP as PureDP
 from dpsel.auditing import AuditReport as AuditReport
 from dpsel.auditing import audit as audit
 from dpsel.auditing import audit_callable as audit_callable
+from dpsel.budget import Budget as Budget
 from dpsel.comparison import Comparison as Comparison
 from dpsel.comparison import compare as compare
 from dpsel.exceptions import DpselError as DpselError
 from dpsel.exceptions import WeakGuaranteeWarning as WeakGuaranteeWarning
 from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
 from dpsel.planning import Plan as Plan
+from dpsel.planning import TopKPlan as TopKPlan
 from dpsel.planning import plan as plan
+from dpsel.planning import plan_top_k as plan_top_k
 from dpsel.release import Release as Release
 from dpsel.release import Report as Report
+from dpsel.release import TopKRelease as TopKRelease
 from dpsel.release import check as check
 from dpsel.selection import select_partitions as select_partitions
 from dpsel.top_k import select_top_k as select_top_k
 from dpsel.top_k import top_k_from_counts as top_k_from_counts
-from dpsel.top_k_planning import TopKPlan as TopKPlan
-from dpsel.top_k_planning import plan_top_k as plan_top_k
-from dpsel.top_k_release import TopKRelease as TopKRelease
 
 if not TYPE_CHECKING:
     # Type checkers follow the lines above; a list that is computed would hide the mechanisms from them.

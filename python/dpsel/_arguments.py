@@ -1,21 +1,40 @@
-"""Checks of what JSON cannot carry: the types of arguments. Ranges are checked by the Rust core."""
+"""Checks of the types of arguments. The Rust core checks their ranges."""
 
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any, Final, SupportsFloat, SupportsIndex
 
 from dpsel.exceptions import InvalidParameterError
 
 _INT64: Final = 1 << 63
+_PRIVATE: Final = re.compile(r"\._\w+")
 
-__all__ = ["as_flag", "as_int", "as_number", "at_least_one", "several", "type_name"]
+__all__ = [
+    "as_count",
+    "as_flag",
+    "as_int",
+    "as_int_if_given",
+    "as_number",
+    "at_least_one",
+    "class_name",
+    "several",
+    "type_name",
+]
 
 
 def type_name(value: object) -> str:
-    """Return how a person would call the type of ``value``; never the value itself."""
-    cls = type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    """Return the name of the type of ``value`` for a message; never the value itself."""
+    return class_name(type(value))
+
+
+def class_name(cls: type) -> str:
+    """Return the name of a class for a message, without private modules of this package."""
+    if cls.__module__ == "builtins":
+        return cls.__qualname__
+    module = _PRIVATE.sub("", cls.__module__) if cls.__module__.startswith("dpsel.") else cls.__module__
+    return f"{module}.{cls.__qualname__}"
 
 
 def as_number(name: str, value: SupportsFloat | SupportsIndex) -> float:
@@ -34,6 +53,11 @@ def as_int(name: str, value: SupportsIndex) -> int:
     if abs(number) >= _INT64:
         raise InvalidParameterError(f"{name} must fit 64 bits, got {number}; give a smaller one")
     return number
+
+
+def as_int_if_given(name: str, value: SupportsIndex | None) -> int | None:
+    """Return a whole number as an int, and ``None`` as it is."""
+    return None if value is None else as_int(name, value)
 
 
 def as_flag(name: str, value: object) -> bool:

@@ -1,52 +1,47 @@
-"""Drawing plans and comparisons. The only file that imports matplotlib."""
+"""Plots of curves. The only file that imports matplotlib."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpsel.comparison import Comparison
-    from dpsel.planning import Plan
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["plot_comparison", "plot_keep_curves"]
-
-
-def plot_keep_curves(plan: Plan, path: str | os.PathLike[str] | None, ax: Any) -> Any:
-    """Draw one curve per row of the plan."""
-    axes = _new_axes() if ax is None else ax
-    for index, row in enumerate(plan.rows):
-        users, keep = plan.keep_curve(index)
-        axes.plot(users, keep, label=f"{row['mechanism']}, at most {row['max_items_per_user']:,} items")
-    axes.set_xlabel("users who hold the item")
-    axes.set_ylabel("probability that it is released")
-    axes.set_ylim(-0.02, 1.02)
-    return _finished(axes, path)
+__all__ = ["Curve", "draw"]
 
 
-def plot_comparison(
-    comparison: Comparison, path: str | os.PathLike[str] | None, ax: Any, *, fraction: bool
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One curve and how it is drawn."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    label: str
+    style: str = "-"
+
+
+def draw(
+    curves: Iterable[Curve],
+    *,
+    labels: tuple[str, str],
+    limits: tuple[float, float] | None = None,
+    path: str | os.PathLike[str] | None,
+    ax: Any,
 ) -> Any:
-    """Draw one curve over the budgets per mechanism and limit, and the upper bound."""
+    """Draw curves into given axes or new ones, and save the figure if there is a path.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
     axes = _new_axes() if ax is None else ax
-    summary = comparison.summary()
-    budget = "rho" if all(row["epsilon"] is None for row in summary) else "epsilon"
-    shown = sorted((row for row in summary if row[budget] is not None), key=lambda row: row[budget])
-    value = "fraction" if fraction else "items"
-    labels = dict.fromkeys((row["mechanism"], row["max_items_per_user"]) for row in summary)
-    for mechanism, limit in labels:
-        mine = [row for row in shown if (row["mechanism"], row["max_items_per_user"]) == (mechanism, limit)]
-        points = [row[budget] for row in mine], [row[value] for row in mine]
-        axes.plot(*points, marker="o", label=f"{mechanism}, at most {limit:,} items")
-    if not fraction and budget == "epsilon":
-        bounds = {row[budget]: row["upper_bound"] for row in shown}
-        axes.plot(list(bounds), list(bounds.values()), "k--", label="no mechanism can release more")
-    axes.set_xlabel(budget)
-    axes.set_ylabel("released items, of the upper bound" if fraction else "released items")
-    return _finished(axes, path)
-
-
-def _finished(axes: Any, path: str | os.PathLike[str] | None) -> Any:
+    for curve in curves:
+        axes.plot(curve.x, curve.y, curve.style, label=curve.label)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    if limits is not None:
+        axes.set_ylim(*limits)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
     if path is not None:

@@ -1,7 +1,7 @@
-"""Column types that fresh columns of values have lost, given back to a release in the library of the input.
+"""Types of columns that a release restores in the library of the input.
 
-Categories are those of the released items, sorted or in the order of the release, whatever the input's type
-lists: its categories may be made of unreleased rows, and so may their order and their numbers.
+The categories are the released items, sorted or in the order of the release. The categories of the input are
+not used: they, their order and their codes may come from rows that were not released.
 """
 
 from __future__ import annotations

@@ -1,10 +1,60 @@
-"""Tables for people: as text, and as HTML for notebooks."""
+"""Tables for people and table libraries: as text, HTML for notebooks, and data frames."""
 
 from __future__ import annotations
 
 import html
+import json
+from typing import Any
 
-__all__ = ["html_table", "text_table"]
+__all__ = ["Tabular", "html_table", "text_table"]
+
+
+class Tabular:
+    """Rows of a result: a dict for each, shown as a table."""
+
+    __slots__ = ()
+
+    _rows: tuple[dict[str, Any], ...]
+
+    def _copies(self) -> list[dict[str, Any]]:
+        """Return copies of the rows, so that a caller who edits them does not edit the result."""
+        copies: list[dict[str, Any]] = json.loads(json.dumps(self._rows))
+        return copies
+
+    def _flat(self) -> list[dict[str, Any]]:
+        """Return the rows with one value for each column."""
+        return self._copies()
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and body of the table for a person."""
+        raise NotImplementedError
+
+    def to_polars(self) -> Any:
+        """Return the rows as a ``polars.DataFrame``.
+
+        Raises:
+            ImportError: If polars is not installed.
+        """
+        import polars as pl
+
+        return pl.DataFrame(self._flat())
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a ``pandas.DataFrame``.
+
+        Raises:
+            ImportError: If pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._flat())
+
+    def __str__(self) -> str:
+        """Return a table for a person."""
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
 
 
 def text_table(head: list[str], body: list[list[str]]) -> str:

@@ -1,6 +1,6 @@
 """Every exception of dpsel. Each also inherits the builtin that a caller would catch.
 
-A message says what was wrong, why it matters and which argument mends it. It may name columns, files and
+A message says the problem, the reason and the argument to change. It may name columns, files and
 positions; it never holds a value of the data.
 
 Examples:

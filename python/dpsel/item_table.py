@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel import _core
+    from dpsel import _core_calls
 
 __all__ = ["ItemTable"]
 
@@ -31,7 +31,7 @@ class ItemTable:
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: _core.Release) -> None:
+    def __init__(self, core: _core_calls.Release) -> None:
         """Wrap the compiled release."""
         self._core = core
 
@@ -103,7 +103,7 @@ class ItemTable:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format.
 
-        The file is written aside and renamed, so it is complete or not there.
+        The file is written under another name and renamed, so it is complete or not there.
 
         Args:
             path: With an extension out of :data:`dpsel.release.EXTENSIONS`.
@@ -133,10 +133,10 @@ class ItemTable:
         """Number of items and columns."""
         return f"<dpsel.ItemTable: {len(self):,} items, columns {', '.join(self.columns)}>"
 
-    def __getstate__(self) -> _core.Release:
+    def __getstate__(self) -> _core_calls.Release:
         """Pickle the released items only."""
         return self._core
 
-    def __setstate__(self, state: _core.Release) -> None:
+    def __setstate__(self, state: _core_calls.Release) -> None:
         """Restore."""
         self._core = state

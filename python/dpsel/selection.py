@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from dpsel import _core
-from dpsel._arguments import as_flag, as_int, type_name
-from dpsel._ingest import open_data
-from dpsel._payment import begin_call
-from dpsel._request import checked_privacy, request_json
-from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._auto import resolve
+from dpsel._core_calls import run
+from dpsel._ingest import open_columns
+from dpsel._request import columns_of, request_of_selection
+from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 
 if TYPE_CHECKING:
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar, Unpack
 
-    from dpsel._ingest import Opened
     from dpsel.accounting import Privacy
     from dpsel.item_table import ItemTable
     from dpsel.mechanisms import SelectionMechanism
@@ -137,111 +133,25 @@ def select_partitions(
         ... ).items
         [('Oslo', 'bus')]
     """
-    privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
-    _core.validate_bound(limit)
-    columns = columns_of(user, item)
-    request, chosen, reason = partition_request(
-        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
+    request = request_of_selection(
+        privacy,
+        max_items_per_user,
+        mechanism,
+        columns=columns_of(user, item),
+        ngrams=ngrams,
+        with_weights=with_weights,
     )
-    job = _core.Job(
-        request,
-        test_key=checked_test_key(insecure_test_key),
-        threads=None if threads is None else as_int("threads", threads),
-        memory_limit=None if memory_limit is None else as_int("memory_limit", memory_limit),
-        progress=progress,
-        chosen=reason,
-        public_table=chosen.public_table(),
+    job = request.job(
+        test_key=insecure_test_key, threads=threads, memory_limit=memory_limit, progress=progress
     )
-    # Only now, with every parameter checked, is the data looked at.
+    # The data is opened only after every parameter was checked.
     opened = open_columns(data, user, item, file_format)
     opened.check(job)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams else opened.restored
-    payment = begin_call(privacy, guaranteed=chosen.has_guarantee, private=insecure_test_key is None)
-    release: Release[Any] = Release(opened.select(job), opened.returns, restored)
+    payment = begin_call(
+        privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
+    )
+    release: Release[Any] = Release(run(opened.source, job), opened.returns, restored)
     payment.report = release.report
     return release
-
-
-def partition_request(
-    columns: Sequence[str],
-    privacy: Privacy,
-    max_items_per_user: int,
-    mechanism: SelectionMechanism | Literal["auto"],
-    *,
-    ngrams: object,
-    with_weights: object,
-) -> tuple[str, SelectionMechanism, str | None]:
-    """Return the request of a call, its mechanism and, if ``"auto"`` chose that, the reason."""
-    weighed = as_flag("with_weights", with_weights)
-    chosen, reason = resolve(mechanism, privacy, max_items_per_user, with_weights=weighed)
-    request = request_json(
-        privacy,
-        max_items_per_user,
-        chosen,
-        user=columns[0],
-        items=columns[1:],
-        ngrams=ngrams_of(ngrams),
-        with_weights=weighed,
-    )
-    return request, chosen, reason
-
-
-def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
-    """Recognise the data; a table must have its columns named."""
-    named = user is not None and item is not None
-    if isinstance(data, list | tuple) and not data and (named or file_format is not None):
-        # Pairs need no names, paths do: this is a search for files that found none.
-        raise InvalidParameterError(
-            f"the {type_name(data)} is empty and names no file; name at least one, or pass iter(data) "
-            "if it is to hold pairs"
-        )
-    opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
-    if opened.has_named_columns and not named:
-        missing = [name for name, given in (("user", user), ("item", item)) if given is None]
-        written = ", ".join(f"{name}='...'" for name in missing)
-        raise InvalidParameterError(
-            f"user and item must name columns of the table, got no {' and no '.join(missing)}; "
-            f"write {written}"
-        )
-    return opened
-
-
-def columns_of(user: object, item: object) -> list[str]:
-    """Return the user column and then the item columns; labels stand in where pairs have no names."""
-    named = ["user" if user is None else user]
-    if item is None:
-        named.append("item")
-    elif isinstance(item, list | tuple):
-        named.extend(item)
-    else:
-        named.append(item)
-    columns = [name for name in named if isinstance(name, str)]
-    if len(columns) < len(named):
-        wrong = next(name for name in named if not isinstance(name, str))
-        raise InvalidParameterError(
-            f"user and item must be names of columns, got {type_name(wrong)}; give texts"
-        )
-    return columns
-
-
-def ngrams_of(ngrams: object) -> tuple[int, int] | None:
-    """Check (fewest, most) words."""
-    if ngrams is None:
-        return None
-    if not isinstance(ngrams, tuple | list) or len(ngrams) != 2:  # noqa: PLR2004 - a pair
-        raise InvalidParameterError(
-            f"ngrams must be (fewest, most) words, got {type_name(ngrams)}; (1, 2) makes words and pairs"
-        )
-    fewest, most = (as_int("ngrams", words) for words in ngrams)
-    limit = 255  # what the core's type holds; its own, lower limit has a better message
-    return max(0, min(fewest, limit)), max(0, min(most, limit))
-
-
-def checked_test_key(key: object) -> bytes | None:
-    """Refuse a key that is no bytes."""
-    if key is None or isinstance(key, bytes):
-        return key
-    raise InvalidParameterError(
-        f"insecure_test_key must be 32 bytes, got {type_name(key)}; leave it out for a private release"
-    )

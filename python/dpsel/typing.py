@@ -19,15 +19,16 @@ from typing import (
     TypeAlias,
     TypedDict,
     TypeVar,
-    runtime_checkable,
 )
+
+from dpsel._protocols import ArrowArrayExportable, ArrowStreamExportable
+from dpsel.accounting import Neighbours, NeighboursOfCounts, PublishedCounts
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
-    from dpsel.top_k import PublishedCounts
 
     #: The kind of a release's items; a bare `Release` says nothing about it.
     ItemsT = TypeVarWithDefault("ItemsT", default=Any)
@@ -41,35 +42,15 @@ __all__ = [
     "IntoContributions",
     "LazyTable",
     "Neighbours",
+    "NeighboursOfCounts",
     "Pair",
     "Progress",
+    "PublishedCounts",
     "Relation",
     "SelectOptions",
     "Table",
     "TopKOptions",
 ]
-
-
-@runtime_checkable
-class ArrowStreamExportable(Protocol):
-    """Anything with the Arrow stream method.
-
-    Polars, pandas (from 2.2) and PySpark (from 4.2) DataFrames, pyarrow Tables, RecordBatchReaders, DuckDB
-    relations, and the results of this package have it.
-    """
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return a PyCapsule with an Arrow C stream."""
-        ...
-
-
-@runtime_checkable
-class ArrowArrayExportable(Protocol):
-    """Anything with the Arrow array method, such as one pyarrow RecordBatch."""
-
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
-        """Return PyCapsules with an Arrow C schema and array."""
-        ...
 
 
 TableT_co = TypeVar("TableT_co", covariant=True)
@@ -122,10 +103,6 @@ Pair: TypeAlias = tuple[Any, Any]
 
 FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
 """The formats of files that are read."""
-
-Neighbours: TypeAlias = Literal["add_remove", "swap"]
-NeighboursOfCounts: TypeAlias = Literal["add_remove", "swap", "any"]
-"""The tables that must be hard to tell apart: with and without one user, or with one in place of another."""
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with (work done, total work); a total of 0 means that it is not known.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import dpsel
-from dpsel import _core
+from dpsel._request import top_k_request
 from dpsel.auditing import _cases
 from dpsel.auditing._exact import TOLERANCE, worst_of_selection
 from dpsel.auditing._top_k import worst_of_top_k
-from dpsel.top_k import top_k_request
 
 CASES = [case for case in _cases.every_case() if not case.control]
 SELECTIONS = [case for case in CASES if not case.is_top_k and case.name != "steered"]
@@ -44,7 +41,7 @@ def test_discover_divides_its_epsilon(share) -> None:
     epsilon, delta = 1.0, 1e-4
     mechanism = dpsel.Discover(share=share)
     privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
-    found = json.loads(_core.calibrate_top_k(top_k_request(2, privacy, mechanism, bound=5)))
+    found = top_k_request(2, privacy, mechanism, bound=5).calibrate()
     first = dpsel.ApproxDP(epsilon=share * epsilon, delta=delta)
     alone = dpsel.plan(privacy=first, max_items_per_user=5, mechanisms=dpsel.Sips()).rows[0]["rounds"]
     scales = [round_["noise"]["sigma"] for round_ in found["discovery"]["rounds"]]

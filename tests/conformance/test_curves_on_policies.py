@@ -181,15 +181,15 @@ def test_a_user_places_whole_quanta_of_one_unit_in_all(tables, bound, key) -> No
 
 
 @given(tables=neighbours(), bound=max_items, key=keys, data=st.data())
-def test_a_user_of_adaptive_weights_moves_one_unit_of_norm_whatever_the_factors(
+def test_a_user_of_adaptive_weights_moves_one_unit_of_norm_whatever_the_importances(
     tables, bound, key, data
 ) -> None:
     kept = [reference.bound(reference.sets_of(rows), bound, key) for rows in tables]
     items = sorted({item for sets in kept for held in sets.values() for item in held}, key=str)
     some = {item: data.draw(st.sampled_from([0, 1, 200, 255, 256, 256, 256])) for item in items}
-    for limit, most, factors in ((UNIT // 3, 7, some), (UNIT, 50, None), (12345, 2, some), (9, 3, None)):
+    for limit, most, importances in ((UNIT // 3, 7, some), (UNIT, 50, None), (12345, 2, some), (9, 3, None)):
         before, after = (
-            adaptive.adaptive(sets, {"limit": limit, "most": most}, key, factors) for sets in kept
+            adaptive.adaptive(sets, {"limit": limit, "most": most}, key, importances) for sets in kept
         )
         changes = [after.get(item, 0) - before.get(item, 0) for item in before | after]
         # On tables this small hardly any of the slack is used.

@@ -38,9 +38,9 @@ CROWD = [(10_000 + 100 * n + i, i) for i in ITEMS for n in range(12)]
 def reading_error(case) -> int:
     """By how many integer units the difference of two weights of an item may be misread.
 
-    Policies publish in steps. Evidence adds the rounded shares of the rounds.
+    Policies publish in steps. Scores add the rounded shares of the rounds.
     """
-    if case.seen is Seen.EVIDENCE:
+    if case.seen is Seen.SCORE:
         return case.mechanism.rounds
     return reference.STEP - 1 if reference.DEFINITIONS[case.name].policy else 0
 
@@ -141,9 +141,9 @@ def crowd_size(case, bound: int) -> int:
     """So many users with nothing but an item that it is released in the first round, come what noise may."""
     first = shipped(visible(case.mechanism), GENEROUS, bound)[0][0]
     noise = 20 * (first["noise"].get("sigma") or first["noise"]["scale"])
-    if case.seen is Seen.EVIDENCE:
-        # And has all the evidence that it will ever need after its share of the first round.
-        return ceil((first["aim"] / UNIT + noise) * 2**20 / first["share"])
+    if case.seen is Seen.SCORE:
+        # And its score reaches the target after its share of the first round.
+        return ceil((first["target"] / UNIT + noise) * 2**20 / first["share"])
     return ceil(first["threshold"] / UNIT + noise)
 
 

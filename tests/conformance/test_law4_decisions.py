@@ -15,7 +15,7 @@ from reference import calibration as formulas
 from reference import curves, steered
 from reference import mechanisms as reference
 from reference.noise import TAILS, UNIT
-from rounds import look_of, shipped, usual_weight
+from rounds import screening_of, shipped, usual_weight
 from support import report_of, rounds_of, select, table, units_of
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def publications(
     def lowered(scale, threshold: int) -> int:
         return threshold - (units_lower(float(scale), threshold) if units_lower else 0)
 
-    if case.seen is Seen.EVIDENCE:
-        # One for all rounds: the evidence, with the noise of all of them.
+    if case.seen is Seen.SCORE:
+        # One for all rounds: the score, with the noise of all of them.
         scale, last = spread(rounds), rounds[-1]
         chance = by_threshold("gaussian", scale, lowered(scale, last.threshold))
         return [Publication(chance, lambda t: steered.cap_of(t, last.caps), 1.0)]
@@ -76,8 +76,8 @@ def publications(
     ]
 
 
-def spread(rounds: list[steered.EvidenceRound]):
-    """The standard deviation of the noise in the evidence."""
+def spread(rounds: list[steered.ScoredRound]):
+    """The standard deviation of the noise in a score."""
     return mpmath.sqrt(sum((mpmath.mpf(r.share) / steered.SHARES * mpmath.mpf(r.scale)) ** 2 for r in rounds))
 
 
@@ -94,7 +94,7 @@ def norm(case, round_, bound: int):
 
 def shares(case, rounds: list) -> list[float]:
     """Each round's share of a budget; of Sips r^(I-1-j) (1-r) / (1-r^I)."""
-    if case.seen is Seen.EVIDENCE:
+    if case.seen is Seen.SCORE:
         return [round_.share / steered.SHARES for round_ in rounds]
     if case.name != "sips":
         return [1.0]
@@ -121,7 +121,7 @@ def test_novel_items_within_delta_and_not_one_unit_lower(noisy_case, bound, delt
 
 def kept_back(case) -> float:
     """The part of delta for the precision of noise that is looked at: 2^-20 of it, and its rounding."""
-    return 2**-20 * (1 + 1e-6) if case.seen is Seen.EVIDENCE else 0.0
+    return 2**-20 * (1 + 1e-6) if case.seen is Seen.SCORE else 0.0
 
 
 def _grid(scale: float, threshold: int) -> int:
@@ -147,7 +147,7 @@ def test_novel_items_of_curves_within_delta(curve_case, bound, delta) -> None:
     for t in range(1, bound + 1):
         missed = mpmath.mpf(1)
         for round_, words in zip(rounds, tables, strict=True):
-            if look_of(round_) is None:
+            if screening_of(round_) is None:
                 # Greedy users fill one item.
                 items, weight = (1, UNIT) if "greedy" in round_["weighting"] else (t, usual_weight(round_, t))
                 missed *= (1 - mpmath.mpf(curves.words_at(round_, words, weight)) / 2**128) ** items
@@ -233,7 +233,7 @@ def total_delta(case, rounds: list, bound: int, epsilon: float):
     if definition and definition.noise == "laplace":
         # The noise alone is epsilon-DP.
         return novel[0]
-    if case.seen is Seen.EVIDENCE or len(rounds) > 1:
+    if case.seen is Seen.SCORE or len(rounds) > 1:
         return gaussian_shift(rounds, 1 - mpmath.fprod(1 - each for each in novel), epsilon)
     (round_,) = rounds
     if definition.policy:

@@ -157,7 +157,18 @@ def test_the_report_has_no_unknown_field(case) -> None:
     """A new field is looked at by a person before it is published with every release."""
     arguments = {"max_items_per_user": case.bound(3), "mechanism": case.mechanism}
     report = report_of(select(table([]), privacy=PRIVACY, **arguments))
-    known = {"version", "request", "chosen", "calibration", "guarantee", "cost", "key", "fingerprint"}
+    known = {
+        "format",
+        "version",
+        "task",
+        "request",
+        "chosen",
+        "calibration",
+        "guarantee",
+        "cost",
+        "key",
+        "fingerprint",
+    }
     assert report.keys() <= known
     assert report["request"].keys() == {
         "columns",

@@ -1,4 +1,4 @@
-"""Mad2R: what the look costs, and that it looks at nothing but noisy weights of all items."""
+"""Mad2R: the cost of the screening round, which depends on noisy weights of all items alone."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def rounds_of(privacy, bound: int = 100) -> tuple[dict, dict]:
 
 
 @pytest.mark.parametrize("privacy", PRIVACY, ids=str)
-def test_look_and_curve_share_the_budget(privacy) -> None:
+def test_screening_and_curve_share_the_budget(privacy) -> None:
     """Divergences of one order add, and convert to delta together with the curve's approximation."""
     first, second = rounds_of(privacy)
     assert first["weighting"] == "equal_l2"
     assert second["weighting"]["mad"]["norm"] == second["curve"]["norm"] > UNIT
     curve, sigma = second["curve"], mpf(first["noise"]["sigma"])
-    looked = mpf(curve["alpha"]) / (2 * sigma**2)
-    total = looked + mpf(curve["divergence"])
+    screened = mpf(curve["alpha"]) / (2 * sigma**2)
+    total = screened + mpf(curve["divergence"])
     delta = mpf(curve["delta"])
     delta += (1 - delta) * curves.converted(curve["alpha"], total, privacy.epsilon)
     assert log(mpf("0.999")) < log(delta / mpf(privacy.delta)) <= 0
-    assert looked / total == pytest.approx(0.2)
+    assert screened / total == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("privacy", PRIVACY[:2], ids=str)
-def test_seeing_the_look_and_the_release_of_an_item_stays_within_delta(privacy) -> None:
+def test_seeing_the_screening_and_the_release_of_an_item_stays_within_delta(privacy) -> None:
     """The exact divergence of (noisy weight, released or not) for a user of one item, wherever it is."""
     first, second = rounds_of(privacy)
     mu, words = 1 / mpf(first["noise"]["sigma"]), _core.curve_words(json.dumps(second))
@@ -73,13 +73,15 @@ def test_the_second_round_moves_one_unit_of_norm_whatever_was_seen(tables, key, 
     """Replay: any noisy weights, items left out and sets bounded again, with and without the user."""
     sets = [reference.sets_of(rows) for rows in tables]
     items = sorted({item for each in sets for held in each.values() for item in held}, key=str)
-    look = adaptive.Look(1.0, 0, UNIT, 3 * UNIT)
+    screening = adaptive.Screening(1.0, 0, UNIT, 3 * UNIT)
     seen = {item: data.draw(st.integers(-UNIT, 9 * UNIT)) for item in items}
-    factors = {item: adaptive.factor(noisy, look) for item, noisy in seen.items()}
+    importances = {item: adaptive.importance_of(noisy, screening) for item, noisy in seen.items()}
     bound, limit = data.draw(st.integers(1, 8)), data.draw(st.integers(0, 2 * UNIT))
-    left = [{u: {i for i in held if factors[i]} for u, held in each.items()} for each in sets]
+    left = [{u: {i for i in held if importances[i]} for u, held in each.items()} for each in sets]
     before, after = (
-        adaptive.adaptive(reference.bound(each, bound, key), {"limit": limit, "most": bound}, key, factors)
+        adaptive.adaptive(
+            reference.bound(each, bound, key), {"limit": limit, "most": bound}, key, importances
+        )
         for each in left
     )
     changes = [after.get(item, 0) - before.get(item, 0) for item in before | after]
@@ -88,7 +90,7 @@ def test_the_second_round_moves_one_unit_of_norm_whatever_was_seen(tables, key, 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_users_of_novel_items_change_nothing_for_others(seed) -> None:
-    """Noise on items that nobody else holds is looked at by nobody else."""
+    """Noise on items that nobody else holds changes nothing for anybody else."""
     rows = [(u, i) for u in range(80) for i in range(14) if (u * 7 + i * 11) % 14 >= i]
     novel = [(1000 + u, 1000 + 20 * u + i) for u in range(30) for i in range(20)]
     arguments = {
@@ -103,13 +105,13 @@ def test_users_of_novel_items_change_nothing_for_others(seed) -> None:
     assert [item for item in with_novel if item < 1000] == without
 
 
-def test_a_changed_look_does_not_check() -> None:
+def test_a_changed_screening_does_not_check() -> None:
     release = select(
         table([(1, 1)]), privacy=PRIVACY[0], max_items_per_user=3, mechanism=dpsel.Mad2R(), key=None
     )
     assert dpsel.check(release.report).ok
     assert str(dpsel.Report(release.report.to_json())).strip()
-    for name, value in (("aim", 5), ("noise", {"kind": "gaussian", "sigma": 1.0})):
+    for name, value in (("target", 5), ("noise", {"kind": "gaussian", "sigma": 1.0})):
         changed = json.loads(release.report.to_json())
         changed["calibration"]["rounds"][0][name] = value
         assert "round 1" in dpsel.check(dpsel.Report(json.dumps(changed))).reason

@@ -1,4 +1,4 @@
-"""Laws 3 and 4 for steered selection: weights under any factors, and what the one publication rests on."""
+"""Laws 3 and 4 for steered selection: weights under any importances, and the one publication."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def calibration(privacy, bound: int, rounds: int = 7) -> dict:
 
 
 @given(tables=neighbours(), bound=max_items, key=keys, data=st.data())
-def test_neighbours_differ_by_one_unit_of_norm_whatever_the_factors(tables, bound, key, data) -> None:
+def test_neighbours_differ_by_one_unit_of_norm_whatever_the_importances(tables, bound, key, data) -> None:
     kept = [reference.bound(reference.sets_of(rows), bound, key) for rows in tables]
     items = sorted({item for sets in kept for held in sets.values() for item in held}, key=str)
-    factors = {item: data.draw(st.integers(0, steered.FULL)) for item in items}
+    importances = {item: data.draw(st.integers(0, steered.FULL)) for item in items}
     cap = data.draw(st.integers(1, UNIT))
-    before, after = (steered.histogram(sets, dict.fromkeys(sets, cap), factors) for sets in kept)
+    before, after = (steered.histogram(sets, dict.fromkeys(sets, cap), importances) for sets in kept)
     changes = [after.get(item, 0) - before.get(item, 0) for item in items]
     assert all(0 <= change <= cap for change in changes)
     assert sum(change**2 for change in changes) <= UNIT**2
@@ -51,7 +51,7 @@ def test_novel_items_and_noise_stay_within_the_budget(privacy, bound) -> None:
     spread = mpmath.sqrt(
         sum((mpmath.mpf(r["share"]) / steered.SHARES * mpmath.mpf(r["noise"]["sigma"])) ** 2 for r in rounds)
     )
-    assert spread <= mpmath.mpf(publish["evidence_noise"]["sigma"])
+    assert spread <= mpmath.mpf(publish["score_noise"]["sigma"])
     squares = sum(1 / mpmath.mpf(r["noise"]["sigma"]) ** 2 for r in rounds)
     sizes = [cap["items"] for cap in publish["caps"]]
     assert sizes == sorted(sizes)
@@ -69,7 +69,7 @@ def test_novel_items_and_noise_stay_within_the_budget(privacy, bound) -> None:
 
 
 def test_an_item_of_one_user_is_released_only_by_its_noise() -> None:
-    """Frequent items are released, one user's are not, and no evidence below the threshold comes out."""
+    """Frequent items are released, one user's are not, and no score below the threshold comes out."""
     rows = [(u, i) for u in range(400) for i in range(20)] + [(u, 1000 + u) for u in range(400)]
     release = select(
         table(rows),

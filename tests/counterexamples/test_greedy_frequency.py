@@ -15,10 +15,11 @@ import pytest
 
 import dpsel
 from dpsel import _core
-from dpsel._request import calibrate
+from dpsel._request import selection_request
 from reference.noise import UNIT, laplace_tail
 
 EPSILON, DELTA, ALPHA = 1, 1e-6, 3
+PRIVACY = dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA)
 FILLED = 8
 
 
@@ -75,9 +76,7 @@ def test_the_published_threshold_violates_delta(order) -> None:
 
 def test_the_release_curve_holds_on_the_same_input() -> None:
     """The curve that ships: an item of weight a <= 1 is released with probability at most delta a."""
-    (round_,) = calibrate(dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA), 100, dpsel.GreedyFrequency())[
-        "rounds"
-    ]
+    (round_,) = selection_request(PRIVACY, 100, dpsel.GreedyFrequency()).calibrate()["rounds"]
     words, quantum = _core.curve_words(json.dumps(round_)), round_["quantum"]
     cutoff = round_["weighting"]["greedy"]["cutoff"]
     gift, gifts_per_unit = quantum, UNIT // quantum
@@ -92,7 +91,7 @@ def test_the_release_curve_holds_on_the_same_input() -> None:
 def test_the_shipped_published_calibration_is_the_one_that_fails() -> None:
     with pytest.warns(dpsel.exceptions.DpselWarning, match="no guarantee"):
         mechanism = dpsel.GreedyFrequency(calibration="published")
-    (round_,) = calibrate(dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA), 100, mechanism)["rounds"]
+    (round_,) = selection_request(PRIVACY, 100, mechanism).calibrate()["rounds"]
     threshold, cutoff = published()
     assert abs(round_["threshold"] - threshold) <= 1
     assert abs(round_["weighting"]["greedy"]["cutoff"] - cutoff) <= 2

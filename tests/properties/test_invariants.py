@@ -81,7 +81,7 @@ def test_thresholds_move_the_right_way(case, delta) -> None:
     base = calibrated(1.0, delta)
     for tighter in (calibrated(0.5, delta), calibrated(1.0, delta / 10)):
         for t, b in zip(tighter, base, strict=True):
-            # A round that only gathers evidence has no threshold.
+            # A scored round before the last has no threshold.
             assert (t.threshold is None) == (b.threshold is None)
             assert t.scale >= b.scale
             assert t.threshold is None or t.threshold > b.threshold

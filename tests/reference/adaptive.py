@@ -12,43 +12,43 @@ from .noise import UNIT, noise
 
 
 @dataclass(frozen=True)
-class Look:
-    """A round that only says how users spread their weight in the next one, from a report."""
+class Screening:
+    """A round that sets importances for the next one, from a report."""
 
     scale: float
-    abandon: int
-    course: int
-    aim: int
+    futility_bound: int
+    expected_path: int
+    target: int
 
 
-def factor(noisy: int, look: Look) -> int:
-    """What an item of this noisy weight gets, of 256; 0 leaves it out."""
-    if noisy < look.abandon:
+def importance_of(noisy: int, screening: Screening) -> int:
+    """The importance of an item of this noisy weight; 0 abandons it."""
+    if noisy < screening.futility_bound:
         return 0
-    way = max(look.course - look.abandon, 1)
-    chance = min(noisy - look.abandon, way) * steered.ONE // way
-    worth = chance**2 * steered.FULL // steered.ONE**2
-    wanted = steered.FULL * max(look.aim, 0) // max(noisy, 1)
-    return min(max(min(worth, wanted), 1), steered.FULL)
+    way = max(screening.expected_path - screening.futility_bound, 1)
+    prospect = min(noisy - screening.futility_bound, way) * steered.ONE // way
+    by_prospect = prospect**2 * steered.FULL // steered.ONE**2
+    by_excess = steered.FULL * max(screening.target, 0) // max(noisy, 1)
+    return min(max(min(by_prospect, by_excess), 1), steered.FULL)
 
 
-def looked_at(items, sums: dict, look: Look, number: int, key: bytes) -> dict:
-    """The factor of every item, whether or not anybody keeps it."""
+def screened(items, sums: dict, screening: Screening, number: int, key: bytes) -> dict:
+    """The importance of every item, whether or not anybody keeps it."""
     words = {item: prf.noise_word(key, number, item[1]) for item in items}
-    noisy = {item: sums.get(item, 0) + noise("gaussian", look.scale, words[item]) for item in items}
-    return {item: factor(noisy[item], look) for item in items}
+    noisy = {item: sums.get(item, 0) + noise("gaussian", screening.scale, words[item]) for item in items}
+    return {item: importance_of(noisy[item], screening) for item in items}
 
 
-def adaptive(bounded, parameters: dict, _key: bytes, factors: dict | None = None) -> dict:
+def adaptive(bounded, parameters: dict, _key: bytes, importances: dict | None = None) -> dict:
     """What users give, what is cut off it, what returns to users, and what these put on their items."""
     limit, most = parameters["limit"], parameters["most"]
-    if factors is None:
-        factors = {item: steered.FULL for items in bounded.values() for item in items}
+    if importances is None:
+        importances = {item: steered.FULL for items in bounded.values() for item in items}
     firm, loose, put = defaultdict(int), defaultdict(int), defaultdict(Fraction)
     givers = []
     for items in bounded.values():
-        weights = steered.user_weights(items, factors, UNIT)
-        full = [item for item in weights if factors[item] == steered.FULL]
+        weights = steered.user_weights(items, importances, UNIT)
+        full = [item for item in weights if importances[item] == steered.FULL]
         returning = full if 1 <= len(full) <= most else []
         if returning:
             givers.append((weights[returning[0]], returning))

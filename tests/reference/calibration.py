@@ -36,7 +36,7 @@ def normal_tail(z: mpf) -> mpf:
 
 
 def noise_tail(noise: dict, units: int) -> mpf:
-    """P[N >= units] of the noise of a calibration, rounded down to integer units."""
+    """P[N >= units] of the noise of a calibration, rounded down to grid steps."""
     x = mpf(units) / UNIT
     if noise["kind"] == "gaussian":
         return normal_tail(x / mpf(noise["sigma"]))

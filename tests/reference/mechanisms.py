@@ -12,13 +12,13 @@ from .noise import UNIT, at_least, noise
 
 Rows = Iterable[tuple[Hashable, Hashable]]
 
-#: Steps of the noisy weights that policies publish, in integer units.
+#: Steps of the noisy weights that policies publish, in grid steps.
 STEP = UNIT >> 20
 
 
 @dataclass(frozen=True)
 class Round:
-    """Scale (units of weight), threshold (integer units) and weighting of one round, from a report."""
+    """Scale (units of weight), threshold (grid steps) and weighting of one round, from a report."""
 
     scale: float
     threshold: int
@@ -80,7 +80,7 @@ def bound(sets, max_items: int, key: bytes):
 
 
 def histogram(bounded, weight: Callable[[int], int]) -> dict[Hashable, int]:
-    """Sum of the weights of each item, in integer units."""
+    """Sum of the weights of each item, in grid steps."""
     sums = defaultdict(int)
     for items in bounded.values():
         for item in items:
@@ -128,7 +128,7 @@ def select(
     with_weights: bool = True,
     seen: list[dict] | None = None,
 ) -> dict[Hashable, int | None]:
-    """The released items, each with its noisy weight in integer units (None without weights)."""
+    """The released items, each with its noisy weight in grid steps (None without weights)."""
     if mechanism == "steered":
         found = steered.select(bound(sets_of(rows), max_items, key), rounds, key, seen)
         return found if with_weights else dict.fromkeys(found)

@@ -1,4 +1,4 @@
-"""Noise with an exact law: the continuous variable, rounded down to whole integer units."""
+"""Noise with an exact law: the continuous variable, rounded down to whole grid steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORD = 1 << 128
 _mp = mpmath.mp.clone()
 _mp.prec = 320
 
-#: P[N >= t] for t in integer units and a scale in units of weight.
+#: P[N >= t] for t in grid steps and a scale in units of weight.
 Tail = Callable[[int, float], "mpmath.mpf"]
 
 

@@ -3,8 +3,8 @@
     python tests/spark/cluster_job.py FOLDER dying:table.parquet plain dying failing uncached steered joined
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
-everything, contributions that are no longer cached, and an executor that dies in the middle of rounds of
-evidence, or of a join. Speculative copies of tasks cannot be had here: Spark starts them on other hosts
+everything, contributions that are no longer cached, and an executor that dies in the middle of
+scored rounds, or of a join. Speculative copies of tasks cannot be had here: Spark starts them on other hosts
 only. The classes of tasks stand in this file, which is the main module: so they travel by value. Run by
 test_failures.py as a process of its own, because a process has one Spark context.
 """
@@ -63,7 +63,7 @@ class Failing:
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
-    name = {"steered": "Steer", "joined": "Mistaken"}.get(scenario, "Weigh")
+    name = {"steered": "Steer", "joined": "FalsePositives"}.get(scenario, "Weigh")
     mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
     plain = getattr(_tasks, name)
 

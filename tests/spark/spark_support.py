@@ -56,9 +56,9 @@ def arguments(mechanism: object, **more: object) -> dict:
 def same(frame: object, local: pa.Table, mechanism: object, **more: object) -> pa.Table:
     """Select in both ways; the items, their order and types, and the reports are equal."""
     given = arguments(mechanism, **more)
-    routes = given.pop("routes", None)
+    number = given.pop("num_partitions", None)
     here = dpsel.select_partitions(local, **given)
-    there = dpsel.spark.select_partitions(frame, routes=routes, **given)
+    there = dpsel.spark.select_partitions(frame, num_partitions=number, **given)
     assert released(there.to_local()).equals(released(here))
     assert report_of(there) == report_of(here)
     assert there.to_local().report.to_json() == here.report.to_json()
@@ -68,9 +68,9 @@ def same(frame: object, local: pa.Table, mechanism: object, **more: object) -> p
 def same_top_k(frame: object, local: pa.Table, **given: object) -> object:
     """Pick in both ways; items, ranks, counts and reports are equal. Returns what the local engine picked."""
     given = {"user": "user", "item": "item", "k": 6, "insecure_test_key": KEY} | given
-    routes = given.pop("routes", None)
+    number = given.pop("num_partitions", None)
     here = dpsel.select_top_k(local, **given)
-    there = dpsel.spark.select_top_k(frame, routes=routes, **given)
+    there = dpsel.spark.select_top_k(frame, num_partitions=number, **given)
     found = there.to_local()
     assert found.to_table().to_arrow().equals(here.to_table().to_arrow())
     assert report_of(there) == report_of(here)
@@ -98,28 +98,28 @@ def named_rows() -> pa.Table:
     return table([(f"person number {user}", f"name of item {item}.") for user, item in rows(300, 250)])
 
 
-def plan_of(local: pa.Table) -> object:
-    """The plan of a release of items and users of a table, under the test key."""
+def job_of(local: pa.Table) -> object:
+    """The job of a release of items and users of a table, under the test key."""
     from dpsel import _core
-    from dpsel._request import request_json
+    from dpsel._request import selection_request
 
     given = arguments(dpsel.Sips())
-    request = request_json(given["privacy"], given["max_items_per_user"], given["mechanism"])
-    return _core.ClusterSelection(request, local.schema, test_key=KEY).plan
+    request = selection_request(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    return _core.ExchangeSelection(request.json, local.schema, test_key=KEY).job
 
 
 def together(made: list) -> list:
     """What a shuffle does to the batches of tasks."""
-    return pa.Table.from_batches(made).sort_by("route").to_batches()
+    return pa.Table.from_batches(made).sort_by("partition").to_batches()
 
 
 def all_digests(local: pa.Table) -> list[bytes]:
     """The digests of all items of a table, from the tasks themselves."""
     from dpsel.spark import _tasks
 
-    plan = plan_of(local)
-    encoded = list(_tasks.Encode(None, tuple(local.column_names), 4, False).work(plan, local.to_batches()))
-    counted = list(_tasks.Count(None, 4, False, None).work(plan, together(encoded)))
-    total = list(_tasks.Total(None, None).work(plan, together(counted)))
+    job = job_of(local)
+    encoded = list(_tasks.Encode(None, tuple(local.column_names), 4, False).work(job, local.to_batches()))
+    counted = list(_tasks.Count(None, 4, False, None).work(job, together(encoded)))
+    total = list(_tasks.Total(None, None).work(job, together(counted)))
     packed = b"".join(value for batch in total for value in batch["packed"].to_pylist())
     return [packed[start : start + 16] for start in range(0, len(packed), 24)]

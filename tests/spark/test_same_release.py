@@ -42,19 +42,19 @@ def test_noisy_weights_and_zcdp(frame, local, mechanism) -> None:
     same(frame, local, mechanism, with_weights=True, **zcdp)
 
 
-SPREADS = [(partitions, routes) for partitions in (1, 3, 16) for routes in (1, 7, 64)]
+SPREADS = [(spark_partitions, ours) for spark_partitions in (1, 3, 16) for ours in (1, 7, 64)]
 SOME_SPREADS = [(1, 64), (3, 1), (16, 7)]
 
 
 @pytest.mark.parametrize(
-    ("partitions", "routes"),
+    ("partitions", "number"),
     [pytest.param(*spread, marks=[pytest.mark.slow] * (spread not in SOME_SPREADS)) for spread in SPREADS],
 )
-def test_partitions_and_routes_do_not_matter(spark, local, partitions, routes) -> None:
+def test_partitions_do_not_matter(spark, local, partitions, number) -> None:
     from pyspark.sql import functions as f
 
     shuffled = spark.createDataFrame(local).orderBy(f.xxhash64("item", "user")).repartition(partitions)
-    same(shuffled, local, dpsel.Sips(), routes=routes)
+    same(shuffled, local, dpsel.Sips(), num_partitions=number)
 
 
 def test_empty_partitions_and_repeated_rows(spark, local) -> None:
@@ -135,8 +135,8 @@ def test_one_large_user_and_one_item_of_everybody(spark) -> None:
     data = [(0, item) for item in range(30_000)] + [(user, 0) for user in range(3000)]
     local = table(data)
     frame = spark.createDataFrame(local).repartition(5)
-    same(frame, local, dpsel.Sips(), routes=5)
-    same(frame, local, dpsel.Steered(rounds=3), routes=5)
+    same(frame, local, dpsel.Sips(), num_partitions=5)
+    same(frame, local, dpsel.Steered(rounds=3), num_partitions=5)
 
 
 @pytest.mark.slow

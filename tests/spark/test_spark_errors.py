@@ -91,10 +91,11 @@ def test_mechanisms_that_cannot_be_run_in_pieces(spark, local, mechanism) -> Non
 
 
 @pytest.mark.usefixtures("no_jobs")
-@pytest.mark.parametrize("routes", [0, -1, 2**31, True, 1.5])
-def test_routes(spark, local, routes) -> None:
-    with pytest.raises(InvalidParameterError, match="routes must be"):
-        dpsel.spark.select_partitions(spark.createDataFrame(local), routes=routes, **arguments(dpsel.Sips()))
+@pytest.mark.parametrize("number", [0, -1, 2**31, True, 1.5])
+def test_num_partitions(spark, local, number) -> None:
+    given = arguments(dpsel.Sips(), num_partitions=number)
+    with pytest.raises(InvalidParameterError, match="num_partitions must be"):
+        dpsel.spark.select_partitions(spark.createDataFrame(local), **given)
 
 
 def test_other_tables(local) -> None:

@@ -1,4 +1,4 @@
-"""Releases that are joined instead of broadcast: the same, with filters that mistake many items."""
+"""Releases that are joined instead of broadcast: the same, with filters with many false positives."""
 
 from __future__ import annotations
 
@@ -27,47 +27,47 @@ def frame(spark, local):
 def joins(monkeypatch):
     """Join everything, with a filter of one bit for each item.
 
-    What was asked for: the number of items, and how many others pass; `None` where items are listed.
+    Returns what was asked for: the number of items, and of false positives (`None` where items are listed).
     """
     asked: list[tuple[int, int | None]] = []
 
-    def known(flow, contributions, decided):
+    def released_set(flow, contributions, decided):
         told = plain(flow, contributions, decided)
-        sieve = flow._plan.known(decided, _dataflow.FILTER_BITS)
+        bloom = flow._job.released_set(decided, _dataflow.FILTER_BITS)
         # A list is a byte longer than the decisions.
         joined = bool(decided) and len(told) != 1 + len(decided)
-        asked.append((len(decided) // 24, (len(told) - len(sieve)) // 16 if joined else None))
+        asked.append((len(decided) // 24, (len(told) - len(bloom)) // 16 if joined else None))
         return told
 
-    plain = _dataflow.Dataflow.known
+    plain = _dataflow.Dataflow.released_set
     monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", 0)
     monkeypatch.setattr(_dataflow, "FILTER_BITS", 1)
-    monkeypatch.setattr(_dataflow.Dataflow, "known", known)
+    monkeypatch.setattr(_dataflow.Dataflow, "released_set", released_set)
     return asked
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "routes", "more"),
+    ("mechanism", "number", "more"),
     [
         pytest.param(dpsel.Sips(), 64, {"with_weights": True}, id="noise"),
         pytest.param(dpsel.Sips(ratio=0.2, release="curve"), 1, {}, id="curve"),
         pytest.param(dpsel.Steered(rounds=4), 7, {}, id="steered"),
     ],
 )
-def test_every_round_is_joined(frame, local, joins, mechanism, routes, more) -> None:
-    found = same(frame, local, mechanism, routes=routes, **more)
+def test_every_round_is_joined(frame, local, joins, mechanism, number, more) -> None:
+    found = same(frame, local, mechanism, num_partitions=number, **more)
     rounds = 3 if isinstance(mechanism, dpsel.Sips) else 1
     first, *later = joins if rounds > 1 else [(0, None), *joins]
     assert first == (0, None)
     assert len(later) == rounds
-    assert all(mistaken > 500 for _, mistaken in later)
+    assert all(passed > 500 for _, passed in later)
     assert later[-1][0] == found.num_rows
 
 
 def test_a_round_that_is_broadcast_before_one_that_is_joined(frame, local, joins, monkeypatch) -> None:
     monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", 7)
     same(frame, local, dpsel.Sips())
-    assert [mistaken is None for _, mistaken in joins] == [True, True, False, False]
+    assert [passed is None for _, passed in joins] == [True, True, False, False]
     assert joins[1][0] > 0
 
 
@@ -93,18 +93,20 @@ def test_top_k_of_joined_items(spark, joins) -> None:
     frame = spark.createDataFrame(local).repartition(3)
     delta = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
     assert len(same_top_k(frame, local, privacy=delta, max_items_per_user=9)) > 0
-    assert [mistaken is None for _, mistaken in joins] == [True, False, False, False]
+    assert [passed is None for _, passed in joins] == [True, False, False, False]
     domain = [f"item {number}" for number in range(0, 340, 2)]
     same_top_k(frame, local, privacy=dpsel.PureDP(epsilon=3.0), domain=domain)
-    ((listed, mistaken),) = joins[4:]
+    ((listed, passed),) = joins[4:]
     assert listed == 170
-    assert mistaken > 10
+    assert passed > 10
 
 
 def test_items_that_were_not_discovered_are_not_drawn(spark, monkeypatch) -> None:
-    """With a filter whose mistakes are forgotten nothing is drawn at all, and no count is shown."""
+    """With a filter whose false positives are forgotten, nothing is drawn at all, and no count is shown."""
     monkeypatch.setattr(
-        _dataflow.Dataflow, "known", lambda flow, _contributions, decided: flow._plan.known(decided, 1)
+        _dataflow.Dataflow,
+        "released_set",
+        lambda flow, _contributions, decided: flow._job.released_set(decided, 1),
     )
     frame = spark.createDataFrame(table(rows(600, 300)))
     given = {"user": "user", "item": "item", "k": 6, "max_items_per_user": 9}

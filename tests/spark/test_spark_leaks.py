@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
-from spark_support import all_digests, arguments, named_rows, plan_of, rows, same, table, together
+from spark_support import all_digests, arguments, job_of, named_rows, rows, same, table, together
 
 import dpsel
 import dpsel.spark
@@ -45,17 +45,17 @@ def test_neither_key_nor_names_are_in_the_event_log(spark, events, monkeypatch, 
 
 def test_functions_hold_and_show_no_key() -> None:
     local = table([(f"person {user}", f"name {item}") for user, item in rows(30, 20)])
-    plan = plan_of(local)
-    share = _core.ClusterShare()
-    sealed = _sharing.Sealed(share.seal(plan))
-    known = plan.known(_core.ClusterPacked()).sealed(plan)
+    job = job_of(local)
+    share = _core.ExchangeShare()
+    sealed = _sharing.Sealed(share.seal(job))
+    released = job.sealed(job.released_set(_core.ExchangePacked()))
     tasks = [
         _tasks.Encode(sealed, ("user", "item"), 3, True),
-        _tasks.Settle(sealed, 3, known),
-        _tasks.Weigh(sealed, 3, 0, known),
-        _tasks.Sift(sealed, 3, known),
-        _tasks.Name(sealed, ("item",), known),
-        _tasks.tilt_again(sealed, 3, 1),
+        _tasks.Prune(sealed, 3, released),
+        _tasks.Weigh(sealed, 3, 0, released),
+        _tasks.FilterCandidates(sealed, 3, released),
+        _tasks.Name(sealed, ("item",), released),
+        _tasks.reweight_again(sealed, 3, 1),
     ]
     for task in tasks:
         travels = cloudpickle.dumps(task)
@@ -63,41 +63,41 @@ def test_functions_hold_and_show_no_key() -> None:
             hidden = spellings(secret)
             assert not [spelling for spelling in hidden if spelling in f"{task!r} {task}".encode()]
             assert not [spelling for spelling in hidden if spelling in travels]
-    for shown in (plan, share, sealed, share.seal(plan), _core.ClusterPacked()):
+    for shown in (job, share, sealed, share.seal(job), _core.ExchangePacked()):
         assert not [spelling for spelling in spellings(KEY) if spelling in f"{shown!r} {shown}".encode()]
-    again = pickle.loads(pickle.dumps(sealed)).plan.open(share.text())
-    assert again.rounds == plan.rounds
+    again = pickle.loads(pickle.dumps(sealed)).job.open(share.text())
+    assert again.rounds == job.rounds
 
 
 def test_what_holds_a_key_or_counts_has_no_pickle() -> None:
-    plan = plan_of(table([("person", "name")]))
-    for secret in (plan, _core.ClusterShare(), _core.ClusterPacked()):
+    job = job_of(table([("person", "name")]))
+    for secret in (job, _core.ExchangeShare(), _core.ExchangePacked()):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(secret)
 
 
 def test_a_task_without_its_share_does_nothing() -> None:
-    """A plan that was logged or stored is worth nothing; another share does not open it."""
-    plan = plan_of(table([("person", "name")]))
-    sealed = _sharing.Sealed(_core.ClusterShare().seal(plan))
+    """A job that was logged or stored is worth nothing; another share does not open it."""
+    job = job_of(table([("person", "name")]))
+    sealed = _sharing.Sealed(_core.ExchangeShare().seal(job))
     with pytest.raises(InternalError, match="did not get the property"):
         sealed.open()
-    for share, error in [(_core.ClusterShare().text(), InvalidParameterError), ("0", InternalError)]:
+    for share, error in [(_core.ExchangeShare().text(), InvalidParameterError), ("0", InternalError)]:
         with pytest.raises(error):
-            sealed.plan.open(share)
+            sealed.job.open(share)
 
 
 def test_a_secret_file_wraps_the_key_too(tmp_path) -> None:
-    plan, share = plan_of(table([("person", "name")])), _core.ClusterShare()
+    job, share = job_of(table([("person", "name")])), _core.ExchangeShare()
     path = tmp_path / "secret"
     with pytest.raises(MissingFileError):
-        share.seal(plan, path)
+        share.seal(job, path)
     path.write_bytes(bytes(31))
     with pytest.raises(InvalidParameterError, match="fewer than 32 bytes"):
-        share.seal(plan, path)
+        share.seal(job, path)
     path.write_bytes(bytes(range(40)))
-    sealed = pickle.loads(pickle.dumps(share.seal(plan, path)))
-    assert sealed.open(share.text()).rounds == plan.rounds
+    sealed = pickle.loads(pickle.dumps(share.seal(job, path)))
+    assert sealed.open(share.text()).rounds == job.rounds
     path.write_bytes(bytes(40))
     with pytest.raises(InvalidParameterError, match="give all machines the same secret_file"):
         sealed.open(share.text())
@@ -153,34 +153,35 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
             shown += [repr(value).encode() for value in trace.tb_frame.f_locals.values()]
         trace = trace.tb_next
     text = b" ".join(shown)
-    assert (b"ClusterPacked" if kind == "partitions" else b"ClusterDraw") in text
+    assert (b"ExchangePacked" if kind == "partitions" else b"ExchangeDraw") in text
     assert not [digest for digest in digests if repr(digest).encode()[2:-1] in text]
 
 
 def test_what_stages_pass_on_holds_no_names() -> None:
     """What Spark shuffles, spills and keeps is what tasks return."""
     local = table([(f"person {user}", f"name {item}") for user, item in rows(300, 40)])
-    share, made = _core.ClusterShare(), plan_of(local)
-    plan = pickle.loads(pickle.dumps(share.seal(made))).open(share.text())
-    work = partial(_run, plan)
+    share, made = _core.ExchangeShare(), job_of(local)
+    job = pickle.loads(pickle.dumps(share.seal(made))).open(share.text())
+    work = partial(_run, job)
     everything = together(work(_tasks.Encode(None, tuple(local.column_names), 4, True), local.to_batches()))
-    marks, encoded = (
-        [batch.filter(pa.compute.less(batch["route"], 0)) for batch in everything],
-        [batch.filter(pa.compute.greater_equal(batch["route"], 0)) for batch in everything],
+    user_counts, encoded = (
+        [batch.filter(pa.compute.less(batch["partition"], 0)) for batch in everything],
+        [batch.filter(pa.compute.greater_equal(batch["partition"], 0)) for batch in everything],
     )
-    crowds = work(_tasks.Crowds(None, plan.few), marks)
-    settled = work(_tasks.Settle(None, plan.few, _core.ClusterPacked(crowds).sealed(plan)), encoded)
-    weighed = work(_tasks.Weigh(None, 4, 0, _core.ClusterPacked().sealed(plan)), settled)
+    few = job.frequent_above
+    frequent = work(_tasks.FrequentItems(None, few), user_counts)
+    pruned = work(_tasks.Prune(None, few, job.sealed(_core.ExchangePacked(frequent))), encoded)
+    weighed = work(_tasks.Weigh(None, 4, 0, job.sealed(_core.ExchangePacked())), pruned)
     decided = work(_tasks.Decide(None, 0), together(weighed))
-    released = _core.ClusterPacked(decided)
-    sieve = plan.known(released, 1).sealed(plan)
-    sifted = work(_tasks.Sift(None, 4, sieve), encoded)
-    scattered = list(map(pa.record_batch, plan.scatter(4, released)))
-    mistaken = work(_tasks.Mistaken(None), together(sifted + scattered))
-    stages = [everything, crowds, settled, weighed, decided, sifted, scattered, mistaken]
+    released = _core.ExchangePacked(decided)
+    bloom = job.sealed(job.released_set(released, 1))
+    passed = work(_tasks.FilterCandidates(None, 4, bloom), encoded)
+    partitioned = list(map(pa.record_batch, job.partition_decisions(4, released)))
+    false_positives = work(_tasks.FalsePositives(None), together(passed + partitioned))
+    stages = [everything, frequent, pruned, weighed, decided, passed, partitioned, false_positives]
     assert all(stages)
     packed = [value for batch in itertools.chain(*stages) for value in batch["packed"].to_pylist()]
-    for value in [*packed, sieve]:
+    for value in [*packed, bloom]:
         assert b"name " not in value
         assert b"person " not in value
         assert not [spelling for spelling in spellings(KEY) if spelling in value]
@@ -189,15 +190,15 @@ def test_what_stages_pass_on_holds_no_names() -> None:
 def test_what_is_sealed_shows_no_digest() -> None:
     """Broadcasts, and functions where there are none, hold what tasks know of items."""
     local = named_rows()
-    plan, digests = plan_of(local), all_digests(local)
+    job, digests = job_of(local), all_digests(local)
     plain = b"".join(digest + bytes(8) for digest in digests)
-    packed = _core.ClusterPacked([pa.record_batch([pa.array([plain])], ["packed"])])
+    packed = _core.ExchangePacked([pa.record_batch([pa.array([plain])], ["packed"])])
     assert len(packed) == len(plain)
-    for known in (plan.known(packed), packed):
-        sealed = known.sealed(plan)
-        assert len(sealed) == len(known) + 32
+    for value in (job.released_set(packed), packed):
+        sealed = job.sealed(value)
+        assert len(sealed) == len(value) + 32
         assert not [digest for digest in digests if digest in sealed]
 
 
-def _run(plan, task, batches) -> list:
-    return list(task.work(plan, batches))
+def _run(job, task, batches) -> list:
+    return list(task.work(job, batches))

@@ -98,10 +98,10 @@ def test_discovered_items(frame, local, ordered, counts) -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, pytest.param(16, marks=pytest.mark.slow)])
-def test_partitions_and_routes_do_not_matter(spark, local, partitions) -> None:
+def test_partitions_do_not_matter(spark, local, partitions) -> None:
     spread = spark.createDataFrame(local).repartition(partitions)
-    same_top_k(spread, local, privacy=DELTA, routes=partitions)
-    same_top_k(spread.union(spread), local, privacy=DELTA, max_items_per_user=5, routes=5)
+    same_top_k(spread, local, privacy=DELTA, num_partitions=partitions)
+    same_top_k(spread.union(spread), local, privacy=DELTA, max_items_per_user=5, num_partitions=5)
 
 
 def test_no_rows_and_nothing_found(spark, local) -> None:
@@ -180,14 +180,14 @@ def test_other_tables_and_null_users(spark, local) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "counted"), [(dpsel.LimitDomain(), False), (dpsel.Discover(), True)], ids=repr
 )
-def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
+def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None:
     from dpsel import _core
+    from dpsel._request import request_of_rows
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._sharing import shared
-    from dpsel.top_k import row_request
 
     local = table(rows(40, 30))
-    request, _, _ = row_request(
+    request = request_of_rows(
         ["user", "item"],
         k=3,
         privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
@@ -198,9 +198,9 @@ def test_a_census_is_made_for_rounds_only(spark, mechanism, counted) -> None:
         max_items_per_user=5,
         neighbours="add_remove",
     )
-    plan = _core.ClusterTopK(request, local.schema).plan
-    with shared(spark, plan, None) as sealed:
-        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], plan, sealed, 4)
+    job = _core.ExchangeTopK(request.json, local.schema).job
+    with shared(spark, job, None) as sealed:
+        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, sealed, 4)
         with flow.contributions() as contributions:
-            found = contributions.where("route < 0").count()
+            found = contributions.where("partition < 0").count()
     assert bool(found) == counted

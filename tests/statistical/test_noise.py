@@ -30,7 +30,7 @@ SIZES = [pytest.param(4_000, id="quick"), pytest.param(400_000, id="long", marks
 def visible_noise(case, items: int) -> np.ndarray:
     """Noise of `items` items, each held by six users who hold nothing else, in its standard scale."""
     if case.name == "steered":
-        pytest.skip("evidence is noise of several rounds on weights that follow it; see test_steered.py")
+        pytest.skip("a score has noise of several rounds on weights that follow it; see test_steered.py")
     data = pa.table({"user": np.arange(items * USERS), "item": np.repeat(np.arange(items), USERS)})
     mechanism, privacy = case.mechanism, PRIVACY
     if hasattr(mechanism, "alpha"):

@@ -50,7 +50,7 @@ def frequency_table(per_level: int) -> pa.Table:
 def test_release_frequency_is_the_exact_probability(case, size) -> None:
     """Rounds are independent too: noise used twice would show as too few releases."""
     if case.name == "steered":
-        pytest.skip("weights follow the evidence; see test_steered.py")
+        pytest.skip("weights follow the scores; see test_steered.py")
     release = select(
         frequency_table(size), privacy=PRIVACY, max_items_per_user=1, mechanism=case.mechanism, key=None
     )

@@ -75,6 +75,12 @@ dpsel.select_partitions(release, user="u", item="i", privacy=privacy, max_items_
 assert_type(
     dpsel.plan(privacy=privacy, max_items_per_user=[1, 10], mechanisms=["auto", dpsel.Sips()]), dpsel.Plan
 )
+chosen: list[dpsel.SelectionMechanism] = [dpsel.Mad2R(alpha=1), dpsel.mechanisms.OneItem()]
+dpsel.plan(privacy=privacy, max_items_per_user=1, mechanisms=chosen)
+assert_type(dpsel.Sips(rounds=2).rounds, int)
+assert_type(dpsel.selection_mechanisms()["sips"]().name, str)
+picked: dpsel.TopKMechanism = dpsel.top_k_mechanisms()["joint"]()
+assert_type(picked.ordered, bool)
 assert_type(dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=1e-4), dpsel.ApproxDP)
 
 assert_type(dpsel.audit("sips", dpsel.Joint(), effort="thorough"), dpsel.AuditReport)

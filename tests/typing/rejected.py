@@ -18,3 +18,10 @@ dpsel.Budget(dpsel.PureDP(epsilon=1.0), neighbours="other")
 dpsel.select_partitions(
     [("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=1
 ).items.schema()
+dpsel.select_partitions(
+    [("ada", "tea")],
+    privacy=dpsel.PureDP(epsilon=1.0),
+    max_items_per_user=1,
+    mechanism=dpsel.Joint(),
+)
+dpsel.plan_top_k(privacy=dpsel.PureDP(epsilon=1.0), k=1, items=2, mechanisms=dpsel.Sips())

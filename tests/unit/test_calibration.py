@@ -22,6 +22,7 @@ DECISION_SLACK = mpf(2) ** -127
 
 def request(mechanism: dict, privacy: dict, bound: int) -> dict:
     return {
+        "task": "select",
         "columns": {"user": "user", "items": ["item"]},
         "privacy": privacy,
         "max_items_per_user": bound,

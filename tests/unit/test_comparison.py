@@ -7,7 +7,7 @@ import csv
 import pytest
 
 import dpsel
-from dpsel.comparison import upper_bound
+from dpsel.comparison._bound import upper_bound
 
 ROWS = [(user, item) for user in range(300) for item in range(user % 30)]
 BUDGET = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)

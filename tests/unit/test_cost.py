@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
-from dpsel.cost import exp_up
+from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError, MissingFileError, SchemaError
 
 ROWS = [(user, drink) for user in range(400) for drink in ("tea", "milk")]

@@ -120,7 +120,7 @@ def test_a_mechanism_that_does_not_say_what_it_is_is_refused() -> None:
         name = "silent"
         guarantees = ("approx_dp",)
 
-    with pytest.raises(TypeError, match="Silent does not state sensitivity and weights"):
+    with pytest.raises(TypeError, match="Silent does not state sensitivity, weights, additive"):
         _base.registered(Silent)
 
 

@@ -318,6 +318,7 @@ def test_sensitivity_and_neighbours_of_counts_are_enforced_and_reported() -> Non
         with pytest.raises(InvalidParameterError, match="sensitivity"):
             counted(sensitivity=sensitivity)
     request = {
+        "task": "top_k",
         "columns": {"user": "u", "items": ["i"]},
         "k": 1,
         "sensitivity": 2,
@@ -325,7 +326,7 @@ def test_sensitivity_and_neighbours_of_counts_are_enforced_and_reported() -> Non
     }
     request |= {"privacy": PURE.to_json(), "domain": {"kind": "listed"}}
     with pytest.raises(InvalidParameterError, match="leave sensitivity out"):
-        _core.calibrate_top_k(json.dumps(request))
+        _core.calibrate(json.dumps(request))
 
 
 def test_zcdp_divides_between_discovery_and_ranking() -> None:

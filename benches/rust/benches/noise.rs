@@ -17,7 +17,7 @@ fn main() {
 }
 
 fn decision(law: usize) -> NoisyThreshold {
-    NoisyThreshold::new(LAWS[law], Threshold::from_units(12 << 30))
+    NoisyThreshold::new(LAWS[law], Threshold::from_steps(12 << 30))
 }
 
 fn words() -> Vec<u128> {

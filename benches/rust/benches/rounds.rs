@@ -36,7 +36,7 @@ fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
     let mut calibration = calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian::default()));
     let rule = calibration.rounds[0].rule.noisy().unwrap();
     calibration.rounds[0].rule =
-        Rule::Noisy(Noisy { threshold: Threshold::from_units(i64::MAX / 2), ..rule });
+        Rule::Noisy(Noisy { threshold: Threshold::from_steps(i64::MAX / 2), ..rule });
     run::<THREADS>(bencher, &calibration);
 }
 

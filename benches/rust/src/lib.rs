@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::ArrowError;
 use dpsel_core::accounting::{L0Bound, Privacy};
-use dpsel_core::contributions::Contributions;
-use dpsel_core::ingest::{self, Columns, Preference, Source};
+use dpsel_core::contributions::{self, Contributions};
+use dpsel_core::ingest::{Columns, Source};
 use dpsel_core::mechanisms::{MechanismSpec, Sips};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::runtime::Control;
-use dpsel_core::task::Request;
+use dpsel_core::task::SelectRequest;
 
 /// Rows per record batch.
 const BATCH: usize = 1 << 16;
@@ -116,9 +116,9 @@ impl Table {
     /// The table read and grouped by user.
     ///
     /// # Errors
-    /// As [`ingest::read`].
+    /// As [`contributions::read`].
     pub fn contributions(&self, control: &Control) -> dpsel_core::Result<Contributions> {
-        ingest::read(self.source(), &columns(), Preference::Any, &key(), control)
+        contributions::read(self.source(), &columns(), None, &key(), control)
     }
 }
 
@@ -177,8 +177,8 @@ pub fn bound() -> dpsel_core::Result<L0Bound> {
 ///
 /// # Errors
 /// None: the parameters are in range.
-pub fn request() -> dpsel_core::Result<Request> {
-    Ok(Request {
+pub fn request() -> dpsel_core::Result<SelectRequest> {
+    Ok(SelectRequest {
         columns: columns(),
         privacy: Privacy::Zcdp { rho: 0.1, delta: 1e-5 },
         max_items_per_user: bound()?,

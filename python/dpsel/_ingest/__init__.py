@@ -1,4 +1,4 @@
-"""The one door: every kind of source becomes something that the core reads."""
+"""Sources: every kind of data becomes a source that the core reads."""
 
 from __future__ import annotations
 
@@ -8,34 +8,62 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpsel import _core
+from dpsel import _core_calls
 from dpsel._arguments import type_name
+from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
+from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from dpsel._core_calls import Job
     from dpsel._restored import Restored
     from dpsel.typing import FileFormat
 
-__all__ = ["Opened", "is_read_once", "open_data"]
+__all__ = ["Opened", "is_read_once", "open_columns", "open_data"]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """Data that is ready to be read once: by which functions of the core, and what to return afterwards."""
+    """Data that is ready to be read once.
 
-    select: Callable[[_core.Job], _core.Release]
-    count: Callable[[_core.Job], list[tuple[int, int]]]
-    top_k: Callable[[_core.Job], _core.Release]
+    Args:
+        source: What the core reads.
+        returns: The kind of table to return.
+        has_named_columns: False for pairs.
+        restored: The types of columns to restore.
+    """
+
+    source: Source
     returns: str
-    check: Callable[[_core.Job], None]
-    """Refuses, without a row, missing columns and files: a wrong name must cost no budget."""
     has_named_columns: bool = True
     restored: Restored | None = None
+
+    def check(self, job: Job) -> None:
+        """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
+        _core_calls.check_source(self.source, job)
+
+
+def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
+    """Recognise the data; a table must have its columns named."""
+    named = user is not None and item is not None
+    if isinstance(data, list | tuple) and not data and (named or file_format is not None):
+        # Pairs need no names, paths do: this is a search for files that found none.
+        raise InvalidParameterError(
+            f"the {type_name(data)} is empty and names no file; name at least one, or pass iter(data) "
+            "if it is to hold pairs"
+        )
+    opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
+    if opened.has_named_columns and not named:
+        missing = [name for name, given in (("user", user), ("item", item)) if given is None]
+        written = ", ".join(f"{name}='...'" for name in missing)
+        raise InvalidParameterError(
+            f"user and item must name columns of the table, got no {' and no '.join(missing)}; "
+            f"write {written}"
+        )
+    return opened
 
 
 def open_data(data: object, *, columns: list[str], file_format: FileFormat | None) -> Opened:
@@ -54,13 +82,7 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
     paths = _as_paths(data)
     if paths is not None:
         quoted = _may_be_quoted(data)
-        return Opened(
-            lambda job: _core.select_files(paths, file_format, quoted, job),
-            lambda job: _core.count_files(paths, file_format, quoted, job),
-            lambda job: _core.top_k_files(paths, file_format, quoted, job),
-            "table",
-            lambda job: _core.check_files(paths, file_format, quoted, job),
-        )
+        return Opened(Source.files(paths, file_format, quoted=quoted), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return opened(lambda: _open_object(data, columns))
@@ -76,39 +98,18 @@ def _open_object(data: object, columns: list[str]) -> Opened:
             "dpsel.spark.select_top_k instead"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
-        return _open_frames(adapted) if adapted.in_batches else _open_stream(adapted)
+        return _open_adapted(adapted)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return _open_stream(_frames.Adapted(data, "table"))
+        return _open_adapted(_frames.Adapted(data, "table"))
     return _open_pairs(data)
 
 
-def _open_frames(adapted: _frames.Adapted) -> Opened:
-    frames: Any = adapted.source
-    return Opened(
-        lambda job: _core.select_batches(frames, job),
-        lambda job: _core.count_batches(frames, job),
-        lambda job: _core.top_k_batches(frames, job),
-        adapted.returns,
-        _names_check(adapted.names),
-        restored=adapted.restored,
-    )
-
-
-def _open_stream(adapted: _frames.Adapted) -> Opened:
-    stream, found = adapted.source, adapted.found
-    return Opened(
-        lambda job: _core.select_stream(stream, job, found),
-        lambda job: _core.count_stream(stream, job, found),
-        lambda job: _core.top_k_stream(stream, job, found),
-        adapted.returns,
-        _names_check(adapted.names),
-        restored=adapted.restored,
-    )
-
-
-def _names_check(names: list[str] | None) -> Callable[[_core.Job], None]:
-    """Return the check of a table with these columns; nothing is known of other producers before they run."""
-    return lambda job: None if names is None else _core.check_names(names, job)
+def _open_adapted(adapted: _frames.Adapted) -> Opened:
+    if adapted.in_batches:
+        source = Source.batches(adapted.source, adapted.names)
+    else:
+        source = Source.stream(adapted.source, adapted.found, adapted.names)
+    return Opened(source, adapted.returns, restored=adapted.restored)
 
 
 def _open_pairs(data: object) -> Opened:
@@ -122,14 +123,7 @@ def _open_pairs(data: object) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    return Opened(
-        lambda job: _core.select_pairs(data, job),
-        lambda job: _core.count_pairs(data, job),
-        lambda job: _core.top_k_pairs(data, job),
-        "list",
-        _names_check(None),
-        has_named_columns=False,
-    )
+    return Opened(Source.pairs(data), "list", has_named_columns=False)
 
 
 def is_read_once(data: object) -> bool:

@@ -87,7 +87,7 @@ def _polars_readable(frame: Any, schema: Any) -> Any:
 
 
 def _polars_types(schema: Any, columns: list[str]) -> Restored:
-    """Return what fresh columns are to become again. The names after the first are those of items."""
+    """Return the types to restore in fresh columns. The names after the first one are item columns."""
     import polars as pl
 
     # Before version 2 a Categorical lists all categories that the process has ever seen.
@@ -172,7 +172,7 @@ def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
 
 
 def _pandas_types(data: Any, columns: list[str]) -> Restored:
-    """Return which items are to become categories again; those of periods would come out as bare numbers."""
+    """Return the item columns to restore as categories, without periods, which would become bare numbers."""
     import pandas as pd
 
     lost = []

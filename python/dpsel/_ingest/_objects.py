@@ -1,4 +1,4 @@
-"""Columns of Python objects in pandas: their values are read one by one, as those of pairs are.
+"""Columns of Python objects in pandas: their values are read one by one, like pairs.
 
 Such a column declares no type. A conversion that infers one from all rows would let a single row decide what
 type every released value has, or whether there is an error that quotes it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpsel import _core
+from dpsel import _core_calls
 
 __all__ = ["as_arrow", "found_in"]
 
@@ -52,6 +52,6 @@ def as_arrow(data: Any, columns: list[str], found: list[str]) -> Any:
 def _array(pa: Any, column: Any, *, lists: bool) -> Any:
     if hasattr(column, "cat"):
         codes, values = column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
-        categories = pa.array(_core.object_column(values, str(column.name), lists=False))
+        categories = pa.array(_core_calls.object_column(values, str(column.name), lists=False))
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories)
-    return pa.array(_core.object_column(column.to_numpy(), str(column.name), lists=lists))
+    return pa.array(_core_calls.object_column(column.to_numpy(), str(column.name), lists=lists))

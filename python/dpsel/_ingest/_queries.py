@@ -43,7 +43,7 @@ def batches_of(lazy: Any) -> Iterator[Any]:
 
 
 class _Query(Thread):
-    """A running query. Its last message is ``None`` if it ended, or what it raised."""
+    """A running query. Its last message is ``None`` if it ended, or the exception that it raised."""
 
     def __init__(self, lazy: Any) -> None:
         super().__init__(name="dpsel query", daemon=True)

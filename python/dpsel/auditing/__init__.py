@@ -100,7 +100,7 @@ def audit_callable(
         privacy: What the function claims, :class:`~dpsel.ApproxDP` or :class:`~dpsel.PureDP`.
         max_items_per_user: The limit that the function enforces; users of the tables have more at times.
         effort: ``"quick"`` or ``"thorough"``, ten times as many calls.
-        copies: So many disjoint copies of the tables go into one call and count as so many samples. More
+        copies: Number of disjoint copies of the tables in one call, each of which is a sample. More
             than 1 is right only for functions that decide about an item by the users connected with it.
         false_alarm: The chance that a true claim is called refuted.
         name: What to call the function in the report.

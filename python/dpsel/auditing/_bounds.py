@@ -1,4 +1,4 @@
-"""Confidence bounds: what counts of an event say about epsilon and delta, with a stated chance of error."""
+"""Confidence bounds of epsilon and delta from counts of an event, with a stated chance of error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def proportion_below(hits: int, trials: int, alpha: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often an event came in so many runs on either of two neighbouring tables.
+    """Numbers of runs and of occurrences of an event on two neighbouring tables.
 
     The event has to be chosen before these runs. ``likely`` is the side on which it is meant to be frequent.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Event", "Samples", "cautious_delta", "cautious_epsilon", "choose"]
 
 Outcomes: TypeAlias = "Counter[Any]"
-#: What ranks outcomes: those of large score are likelier on one side.
+#: Ranks outcomes: an outcome of large score is likelier on one side.
 _Score: TypeAlias = Callable[[Hashable], float]
 
 _CAUTION = 2.0
@@ -100,7 +100,7 @@ def _scores(samples: Samples, *, added: bool) -> list[_Score]:
 
 
 def _by_frequency(likely: Outcomes, rare: Outcomes) -> _Score:
-    """Score whole outcomes by how much likelier they were; those that were not seen come last."""
+    """Score whole outcomes by how much likelier they were; unseen outcomes come last."""
     seen = {o: math.log((likely[o] + 0.5) / (rare[o] + 0.5)) for o in likely | rare}
     return lambda outcome: seen.get(outcome, -math.inf)
 

@@ -1,19 +1,19 @@
 """What epsilon and delta a law needs that can be computed: one round, weights that only the holders decide.
 
-The release probabilities come from the shipped thresholds and curves (``_core.keep_probabilities``), in
+The release probabilities come from the shipped thresholds and curves (``keep_probabilities`` of the core), in
 double precision; so bounds are compared with the claim up to :data:`TOLERANCE`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dpsel import _core
-from dpsel._request import request_json
+from dpsel import _core_calls
+from dpsel._request import selection_request
+from dpsel.mechanisms import GreedyFrequency, UnitGreedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +26,6 @@ __all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "worst_of_selecti
 #: How far rounding errors of double precision may put a computed delta above the true one.
 TOLERANCE: Final = 1e-13
 
-#: Weights of an item that only its holders and their numbers of items decide.
-_ADDITIVE: Final = {"count_laplace", "count_gaussian", "weighted_laplace", "weighted_gaussian", "one_item"}
-#: A user of these gives all of its weight to one of its items.
-_ONE_OF_ITS_ITEMS: Final = {"greedy_frequency", "unit_greedy"}
-#: What later rounds publish depends on more than the weight of an item.
-_NOT_COMPUTED: Final = {"steered"}
-
 _LEVELS: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999)
 _MOST_SIZES: Final = 8
 
@@ -42,7 +35,7 @@ Curve: TypeAlias = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The least epsilon and delta of a law over a family of tables; named are those that need that delta."""
+    """The least epsilon and delta of a law over a family of tables, and the tables that need this delta."""
 
     tables: str
     epsilon: float
@@ -50,16 +43,18 @@ class Needed:
 
 
 def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
-    """Return what the worst tables of a family need; ``None`` if the law is not computed.
+    """Return the epsilon and delta of the worst tables of a family; ``None`` if the law is not computed.
 
     A user of k items, t of which nobody else has, is added to n users of its other k - t items.
     """
-    if mechanism.name in _NOT_COMPUTED:
+    if mechanism.weights == "cumulative_score":
+        # A release then depends on more than the weight of the item in one round.
         return None
-    request = request_json(privacy, bound, mechanism)
-    sizes = _sizes(bound) if mechanism.name in _ADDITIVE else [1]
+    request = selection_request(privacy, bound, mechanism).json
+    sizes = _sizes(bound) if mechanism.additive else [1]
     family = [table for size in sizes for table in _tables_of_size(request, size)]
-    if mechanism.name not in _ADDITIVE | _ONE_OF_ITS_ITEMS:
+    # A user of a greedy mechanism gives all of its weight to one of its items.
+    if not mechanism.additive and not isinstance(mechanism, GreedyFrequency | UnitGreedy):
         family += [_novel(request, size) for size in _sizes(bound)]
     name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
     least = 0.0
@@ -93,11 +88,11 @@ def _sizes(bound: int) -> list[int]:
 
 
 def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
-    """Return tables with a user of so many items, and the delta of each as a function of epsilon."""
-    needed = _core.users_needed(request, size, list(_LEVELS))
+    """Return tables with a user of ``size`` items, and the delta of each as a function of epsilon."""
+    needed = _core_calls.users_needed(request, size, list(_LEVELS))
     levels = sorted({max(1, n + step) for n in needed if n is not None for step in (-2, -1, 0)})
     asked = sorted({1, *levels, *(n + 1 for n in levels)})
-    keep = dict(zip(asked, _core.keep_probabilities(request, size, asked), strict=True)) | {0: 0.0}
+    keep = dict(zip(asked, _core_calls.keep_probabilities(request, size, asked), strict=True)) | {0: 0.0}
     for novel in sorted({0, 1, size // 2, size - 1, size}):
         for level in levels if novel < size else [0]:
             chances = (keep[level], keep[level + 1], keep[1])
@@ -105,7 +100,7 @@ def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
 
 
 def _novel(request: str, size: int) -> tuple[str, Curve]:
-    (chance,) = _core.keep_probabilities(request, size, [1])
+    (chance,) = _core_calls.keep_probabilities(request, size, [1])
     return _name(size, size, 0), _delta_of(0, size, 0.0, 0.0, chance)
 
 
@@ -139,7 +134,7 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
 
 def cutoff_of(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> float | None:
     """Return the most weight that a greedy mechanism gives to an item, in units."""
-    (first, *_) = json.loads(_core.calibrate(request_json(privacy, bound, mechanism)))["rounds"]
+    (first, *_) = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     weighting = first["weighting"]
     if not isinstance(weighting, dict) or "greedy" not in weighting:
         return None

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpsel import _core_calls
 from dpsel._tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["AuditReport", "Finding"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one mechanism was shown to need at least, against what it claims.
+    """Lower bounds of the epsilon and delta that one mechanism needs, and its claim.
 
     Args:
         subject: The mechanism or function.
@@ -96,9 +97,7 @@ class AuditReport:
         Raises:
             FileError: If the file cannot be written.
         """
-        from dpsel import _core
-
-        _core.write_text(path, self.to_json() + "\n")
+        _core_calls.write_text(path, self.to_json() + "\n")
 
     def __str__(self) -> str:
         """Return a table for a person."""

@@ -39,7 +39,7 @@ class Neighbours:
         return [(user, item) for user, items in self.users(1, with_user=with_user) for item in items]
 
     def users(self, copies: int, *, with_user: bool) -> list[tuple[int, list[int]]]:
-        """Return the users of so many disjoint copies with their rows, one copy after the other."""
+        """Return the users of ``copies`` disjoint copies with their rows, one copy after the other."""
         base = [items for number, items in self.groups for _ in range(number)]
         added = [self.added] if with_user else []
         # The others keep their numbers when the added user is not there.

@@ -6,10 +6,10 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core
+from dpsel import _core_calls
 from dpsel._arguments import as_number, at_least_one
-from dpsel._request import checked_privacy, request_json
-from dpsel.accounting import ApproxDP, PureDP
+from dpsel._request import selection_request
+from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
 from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._cases import Case
     from dpsel.auditing._sampling import Sampler
 
-#: How hard to look: rows of a selection, draws of a top-k, outcomes of anything else.
+#: The effort: rows of a selection, draws of a top-k, outcomes of anything else.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
@@ -140,8 +140,8 @@ def _audit_selection(
 
 def _levels(case: Case, privacy: Any, bound: int) -> list[int]:
     """Return numbers of users at which items of one-item users, and of full ones, have even odds."""
-    request = request_json(privacy, bound, case.mechanism)
-    needed = [n for size in (1, bound) for n in _core.users_needed(request, size, [0.1, 0.5, 0.9])]
+    request = selection_request(privacy, bound, case.mechanism).json
+    needed = [n for size in (1, bound) for n in _core_calls.users_needed(request, size, [0.1, 0.5, 0.9])]
     return sorted({max(1, n - 1) for n in needed if n is not None})
 
 

@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpsel import _core
-from dpsel._strength import spoken_for
+from dpsel import _core_calls
+from dpsel._request import top_k_request
 from dpsel.auditing._events import Samples
+from dpsel.budget._strength import without_charge
 from dpsel.exceptions import InvalidParameterError
 from dpsel.selection import select_partitions
-from dpsel.top_k import select_top_k, top_k_request
+from dpsel.top_k import select_top_k
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
 
-#: Rows in one call at most: disjoint copies of a gadget are so many independent samples.
+#: The most rows of one call: each of the disjoint copies of a gadget is an independent sample.
 _ROWS_PER_CALL = 400_000
 
 
@@ -62,7 +63,7 @@ class SelectSampler:
         users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)
-            with spoken_for():
+            with without_charge():
                 items = select_partitions(
                     users[: len(users) // at_once * number],
                     privacy=self.privacy,
@@ -96,7 +97,7 @@ class CallableSampler:
     copies: int = 1
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
-        """Call the function until there are so many outcomes on either table."""
+        """Call the function until there are ``cost`` outcomes on either table."""
         calls = -(-cost // self.copies)
         return Samples(
             self._outcomes(tables, calls, with_user=False), self._outcomes(tables, calls, with_user=True)
@@ -108,7 +109,7 @@ class CallableSampler:
         rows = [(user, item) for user, items in users for item in items]
         for _ in range(calls):
             masks = [0] * self.copies
-            with spoken_for():
+            with without_charge():
                 items = self._call(rows)
             for item in items:
                 known = isinstance(item, int) and 0 <= item < width * self.copies
@@ -139,14 +140,14 @@ class TopKSampler:
 
     def __post_init__(self) -> None:
         """Make the request once."""
-        request = top_k_request(self.k, self.privacy, self.mechanism, bound=self.max_items_per_user)
+        request = top_k_request(self.k, self.privacy, self.mechanism, bound=self.max_items_per_user).json
         object.__setattr__(self, "_request", request)
 
     def draw(self, tables: tuple[list[int], list[int]], cost: int) -> Samples:
         """Draw from the counts without the user, and from those with it."""
+        job = _core_calls.Job(self._request)
         without, with_user = (
-            Counter(tuple(_core.top_k_counts(counts, self._request)[0]) for _ in range(cost))
-            for counts in tables
+            Counter(tuple(_core_calls.top_k_counts(counts, job)[0]) for _ in range(cost)) for counts in tables
         )
         return Samples(without, with_user)
 
@@ -168,7 +169,7 @@ class DiscoverSampler:
         return Samples(without, with_user)
 
     def _one(self, rows: list[tuple[int, int]]) -> tuple[int, ...]:
-        with spoken_for():
+        with without_charge():
             release = select_top_k(
                 rows,
                 k=self.k,

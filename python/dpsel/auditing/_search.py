@@ -28,11 +28,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard to look, in the units of a sampler.
+    """The effort of a search, in the units of a sampler.
 
     Args:
-        screen: For a first look at one pair of tables.
-        climbs: How many variations of the worst ones are looked at.
+        screen: For the first samples of one pair of tables.
+        climbs: Number of variations of the worst pairs that are tried.
         test: For testing events on one pair, and half as much for choosing them.
         tested: On how many pairs of tables events are tested, beside the first one.
     """
@@ -43,7 +43,7 @@ class Effort:
     tested: int
 
     def scaled(self, slowness: int) -> Effort:
-        """Return the effort for something that is so many times slower than usual."""
+        """Return the effort for a mechanism that is ``slowness`` times slower than usual."""
         return replace(self, screen=self.screen // slowness, test=self.test // slowness)
 
 
@@ -81,8 +81,8 @@ def falsify(
         assert vary is not None  # noqa: S101 - no climbs otherwise
         parent = random.choice(_worst(seen, 3))
         seen.append(_look(sampler, vary(parent.tables, random), claim, effort.screen))
-    # The first one is the usual worst case: noise of the first look must not lose it.
-    worst = list({id(look): look for look in [seen[0], *_worst(seen, effort.tested)]}.values())
+    # The first one is the usual worst case: noise of the first samples must not lose it.
+    worst = list({id(each): each for each in [seen[0], *_worst(seen, effort.tested)]}.values())
     each = alpha / (2 * len(worst))
     shown = [_test(sampler, one.tables, claim, effort.test, each) for one in worst]
     first = max(shown, key=lambda found: (found.refutes(claim), found.delta, found.epsilon))
@@ -91,7 +91,7 @@ def falsify(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Cautious estimates of what a pair of tables needs."""
+    """Cautious estimates of the epsilon and delta that a pair of tables needs."""
 
     tables: Any
     delta: float
@@ -99,7 +99,7 @@ class _Look:
 
 
 def _look(sampler: Sampler, tables: Any, claim: Claim, cost: int) -> _Look:
-    """Choose events on some samples and look at others."""
+    """Choose events on some samples and bound them on others."""
     fitted, weighed, other = (sampler.draw(tables, cost // 3) for _ in range(3))
     for_delta, for_epsilon = choose(fitted, weighed, claim.epsilon, claim.delta)
     return _Look(
@@ -111,10 +111,10 @@ def _look(sampler: Sampler, tables: Any, claim: Claim, cost: int) -> _Look:
 
 def _worst(seen: list[_Look], number: int) -> list[_Look]:
     """Return the worst by delta and the worst by epsilon in turns, none of them twice."""
-    by_delta = sorted(seen, key=lambda look: look.delta, reverse=True)
-    by_epsilon = sorted(seen, key=lambda look: look.epsilon, reverse=True)
-    turns = [look for pair in zip(by_delta, by_epsilon, strict=True) for look in pair]
-    return list({id(look): look for look in turns}.values())[:number]
+    by_delta = sorted(seen, key=lambda each: each.delta, reverse=True)
+    by_epsilon = sorted(seen, key=lambda each: each.epsilon, reverse=True)
+    turns = [each for pair in zip(by_delta, by_epsilon, strict=True) for each in pair]
+    return list({id(each): each for each in turns}.values())[:number]
 
 
 def _test(sampler: Sampler, tables: Any, claim: Claim, cost: int, alpha: float) -> Shown:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core
+from dpsel._request import top_k_request
 from dpsel.auditing._exact import Needed, divergence, epsilon_for
 from dpsel.auditing._laws import LAWS
-from dpsel.top_k import top_k_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +29,7 @@ CountPair = tuple[list[int], list[int]]
 
 
 def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> Iterator[CountPair]:
-    """Return small lists of counts, each with what one more user of at most ``bound`` items makes of it."""
+    """Return small lists of counts, each with the list after one more user of at most ``bound`` items."""
     items = 2 if mechanism.name in _NOISY else 4
     # Where an answer can stop, the counts matter that compete with the stop.
     offset = _calibration(mechanism, privacy, bound).get("threshold", 0)
@@ -45,7 +43,7 @@ def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -
 def worst_of_top_k(
     mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float, bound: int | None = None
 ) -> tuple[Needed, list[CountPair]]:
-    """Return what the worst pair of counts needs, and the few worst pairs of either kind."""
+    """Return the epsilon and delta of the worst pair of counts, and the few worst pairs."""
     laws: dict[tuple[int, ...], Law] = {}
     calibration = _calibration(mechanism, privacy, bound)
 
@@ -72,6 +70,4 @@ def worst_of_top_k(
 
 
 def _calibration(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> dict[str, Any]:
-    request = top_k_request(K, privacy, mechanism, bound=bound)
-    found: dict[str, Any] = json.loads(_core.calibrate_top_k(request))
-    return found
+    return top_k_request(K, privacy, mechanism, bound=bound).calibrate()

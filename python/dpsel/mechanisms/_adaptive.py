@@ -1,4 +1,4 @@
-"""Weights that return to their users where an item has more than it needs."""
+"""Adaptive weights: the excess of frequent items returns to their users and goes to other items."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["Mad", "Mad2R"]
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Mad(SelectionMechanism):
-    """Give back to users what items have beyond a limit; each puts up to a third of it on its items.
+    """Cut off weight above a limit; each user puts up to a third of its share of that on its items again.
 
-    A user of k items gives 1/sqrt(k) to each. What an item has beyond the limit returns to those who gave it.
-    Items are released by a curve, as with ``WeightedGaussian(release="curve")``. Users do not have to come in
-    order. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition
-    selection via adaptive weighting" (ICML 2025); the construction and its proof are in
+    A user of k items gives 1/sqrt(k) to each. The weight of an item above the limit returns to the users who
+    gave it. Items are released by a curve, as with ``WeightedGaussian(release="curve")``. The result does not
+    depend on an order of users. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable
+    private partition selection via adaptive weighting" (ICML 2025); the construction and its proof are in
     ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Mad2R`
     has two rounds.
 
     Args:
-        alpha: How far above even odds the limit lies, in distances from there to odds of 27 : 5; at
-            least 0.
+        alpha: Distance of the limit above the weight of even odds, at least 0. The unit is the distance
+            from even odds to odds of 27 : 5.
 
     Raises:
         InvalidParameterError: If the argument is no number or outside its range.
@@ -39,6 +39,7 @@ class Mad(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l2_and_slack"
     weights = "none"
+    additive = False
 
     alpha: float = 2.0
 
@@ -50,14 +51,14 @@ class Mad(SelectionMechanism):
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Mad2R(SelectionMechanism):
-    """Look at noisy weights of all items, then run :class:`Mad` on what they leave.
+    """Screen all items by noisy weights, then run :class:`Mad` on the others.
 
-    The first round takes a fifth of the budget and publishes nothing. After it users leave out items without
-    a chance and give less to items that have more than they need; the second round decides by a release
-    curve. What it costs does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
+    The screening round takes a fifth of the budget and publishes nothing. After it users leave out items that
+    cannot reach the threshold, and give less to items above their target. The second round decides by a
+    release curve. The cost does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
     Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
     (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
-    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` looks more often.
+    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` has more rounds.
 
     Args:
         alpha: As for :class:`Mad`, in the second round.
@@ -75,6 +76,7 @@ class Mad2R(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l2_and_slack"
     weights = "none"
+    additive = False
 
     alpha: float = 2.0
 

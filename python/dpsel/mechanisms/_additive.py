@@ -30,6 +30,7 @@ class CountLaplace(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "count_l1"
     weights = "noisy_weight"
+    additive = True
 
 
 @registered
@@ -52,6 +53,7 @@ class CountGaussian(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "count_l2"
     weights = "noisy_weight"
+    additive = True
 
 
 @registered
@@ -80,6 +82,7 @@ class WeightedLaplace(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l1"
     weights = "noisy_weight"
+    additive = True
 
     release: ReleaseStep = "noise"
 
@@ -118,6 +121,7 @@ class WeightedGaussian(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2"
     weights = "noisy_weight"
+    additive = True
 
     release: ReleaseStep = "noise"
 

@@ -66,6 +66,8 @@ class SelectionMechanism(Mechanism):
     """How far one user changes the histogram of a round."""
     weights: ClassVar[Weights]
     """What ``with_weights=True`` returns, unless the items are released by a curve."""
+    additive: ClassVar[bool]
+    """Whether each user adds a weight to its items that depends on their number alone."""
 
     @property
     def has_guarantee(self) -> bool:
@@ -108,7 +110,7 @@ _SELECTION: Final[dict[str, type[SelectionMechanism]]] = {}
 _TOP_K: Final[dict[str, type[TopKMechanism]]] = {}
 
 #: What a mechanism has to say of itself: no default grants it anything.
-_SELECTION_STATES: Final = ("name", "guarantees", "sensitivity", "weights")
+_SELECTION_STATES: Final = ("name", "guarantees", "sensitivity", "weights", "additive")
 _TOP_K_STATES: Final = ("name", "guarantees", "ordered", "finds_domain")
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
@@ -123,7 +125,7 @@ def registered(cls: type[MechanismT]) -> type[MechanismT]:
     stated = _SELECTION_STATES if issubclass(cls, SelectionMechanism) else _TOP_K_STATES
     missing = [each for each in stated if not hasattr(cls, each)]
     if missing:
-        raise TypeError(f"{cls.__name__} does not state {' and '.join(missing)}")
+        raise TypeError(f"{cls.__name__} does not state {', '.join(missing)}")
     if cls.name in _SELECTION or cls.name in _TOP_K:
         raise TypeError(f"there is a mechanism of the name {cls.name} already")
     if issubclass(cls, SelectionMechanism):

@@ -1,4 +1,4 @@
-"""Greedy: users, one after the other, fill the items that they prefer."""
+"""Greedy mechanisms: users, one after the other, fill the items that they prefer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpsel import _core_calls
 from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
@@ -21,12 +22,12 @@ __all__ = ["GreedyFrequency", "UnitGreedy"]
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class GreedyFrequency(SelectionMechanism):
-    """Let users, one after the other, fill their items one by one up to a cutoff: those they have most first.
+    """Let users, one after the other, fill their items one by one up to a cutoff, most frequent ones first.
 
-    Each user has one unit of weight. A user's first item is the one of which it has the most rows, so here
-    repeated rows count; items with equally many come in an order that is the same for all users. With
-    ``prior`` the order is that of a public table instead, and repeated rows do not count. An item is released
-    with the largest probability for its weight (a release curve); there are no noisy weights.
+    Each user has one unit of weight. A user's first item is the one with the most rows of that user, so here
+    repeated rows count. Ties are broken in the same order for all users. With ``prior`` the order comes from
+    a public table instead, and repeated rows do not count. An item is released with the largest probability
+    for its weight (a release curve); there are no noisy weights.
 
     The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
     differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:
@@ -60,6 +61,7 @@ class GreedyFrequency(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l1"
     weights = "none"
+    additive = False
 
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
     calibration: Literal["curve", "published"] = "curve"
@@ -67,16 +69,11 @@ class GreedyFrequency(SelectionMechanism):
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        from dpsel import _core
-
         object.__setattr__(self, "prior", _frequencies(self.prior))
         if self.alpha is not None:
             object.__setattr__(self, "alpha", as_number("alpha", self.alpha))
-        if not isinstance(self.calibration, str):
-            raise InvalidParameterError(
-                f'calibration must be "curve" or "published", got {type_name(self.calibration)}; leave it out'
-            )
-        _core.validate_greedy_frequency(self.calibration, self.alpha)
+        _check_calibration(self.calibration)
+        _core_calls.validate(mechanism=self.to_json())
         if self.calibration == "published":
             warnings.warn(
                 "no guarantee: the published calibration of GreedyFrequency is not differentially private; "
@@ -124,6 +121,7 @@ class UnitGreedy(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "one_item"
     weights = "none"
+    additive = False
 
     prior: Mapping[Any, float] | Iterable[tuple[Any, float]] | None = field(default=None, hash=False)
 
@@ -138,6 +136,15 @@ class UnitGreedy(SelectionMechanism):
     def public_table(self) -> list[tuple[int, Any]] | None:
         """Return the public preferences of users as (rank, item), if there are any."""
         return _ranked(self.prior)
+
+
+def _check_calibration(calibration: object) -> None:
+    if calibration not in ("curve", "published"):
+        given = repr(calibration) if isinstance(calibration, str) else type_name(calibration)
+        raise InvalidParameterError(
+            f'calibration must be "curve" or "published", got {given}; "curve" is private, '
+            '"published" is for reproducing the paper only'
+        )
 
 
 def _frequencies(prior: Any) -> dict[Any, float] | None:

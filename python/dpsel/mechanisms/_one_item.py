@@ -28,3 +28,4 @@ class OneItem(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "one_item"
     weights = "none"
+    additive = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from dpsel import _core_calls
 from dpsel._arguments import as_number, type_name
 from dpsel.exceptions import InvalidParameterError
 
@@ -21,9 +22,7 @@ def check_release(release: object) -> None:
         )
 
 
-def check_alpha(mechanism: Any, passes: int = 1) -> None:
-    """Check the alpha of a frozen mechanism, and store it as a float."""
-    from dpsel import _core
-
+def check_alpha(mechanism: Any) -> None:
+    """Store the alpha of a frozen mechanism as a float, and check the ranges of all its parameters."""
     object.__setattr__(mechanism, "alpha", as_number("alpha", mechanism.alpha))
-    _core.validate_policy(mechanism.alpha, passes)
+    _core_calls.validate(mechanism=mechanism.to_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsel._arguments import as_int
+from dpsel._arguments import as_count
 from dpsel.mechanisms._base import SelectionMechanism, registered
 from dpsel.mechanisms._parameters import ReleaseStep, check_alpha, check_release
 
@@ -16,15 +16,15 @@ __all__ = ["PolicyGaussian", "PolicyLaplace"]
 class PolicyLaplace(SelectionMechanism):
     """Let users, one after the other, raise their items up to a cutoff at equal speed; add Laplace noise.
 
-    An item at the cutoff gains no more, so the weight of later users goes to items that still need it. This
-    step uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
-    "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
+    An item at the cutoff gains no more, so the weight of later users goes to their other items. This step
+    uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
+    Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
     :class:`~dpsel.ApproxDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
-            With a curve: above even odds, in distances from there to odds of 27 : 5.
-        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+            With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
+        passes: Passes over all users, each with an equal part of a user's budget; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
@@ -40,6 +40,7 @@ class PolicyLaplace(SelectionMechanism):
     guarantees = ("approx_dp",)
     sensitivity = "l1"
     weights = "noisy_weight"
+    additive = False
 
     alpha: float = 5.0
     passes: int = 1
@@ -56,14 +57,14 @@ class PolicyGaussian(SelectionMechanism):
     """Let users, one after the other, move their items towards a cutoff; add Gaussian noise.
 
     Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
-    uses one thread: users have to come in order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin,
-    "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
+    uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
+    Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
-            With a curve: above even odds, in distances from there to odds of 27 : 5.
-        passes: How often each user comes, with an equal part of its budget each time; at least 1.
+            With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
+        passes: Passes over all users, each with an equal part of a user's budget; at least 1.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
 
     Raises:
@@ -79,6 +80,7 @@ class PolicyGaussian(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2_and_slack"
     weights = "noisy_weight"
+    additive = False
 
     alpha: float = 5.0
     passes: int = 1
@@ -90,6 +92,6 @@ class PolicyGaussian(SelectionMechanism):
 
 
 def _check_policy(policy: PolicyLaplace | PolicyGaussian) -> None:
-    object.__setattr__(policy, "passes", as_int("passes", policy.passes))
-    check_alpha(policy, policy.passes)
+    object.__setattr__(policy, "passes", as_count("passes", policy.passes))
     check_release(policy.release)
+    check_alpha(policy)

@@ -1,10 +1,11 @@
-"""Several rounds, in which weights follow what earlier rounds showed."""
+"""Several rounds, of which the weights depend on the results of earlier rounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsel._arguments import as_int, as_number
+from dpsel import _core_calls
+from dpsel._arguments import as_count, as_number
 from dpsel.mechanisms._base import SelectionMechanism, registered
 from dpsel.mechanisms._parameters import ReleaseStep, check_release
 
@@ -16,12 +17,12 @@ __all__ = ["Sips", "Steered"]
 class Sips(SelectionMechanism):
     """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
 
-    So a user's weight moves on to items that still need it. DP-SIPS: Swanberg, Desfontaines and Haney,
+    So a user's weight goes to items that are not released yet. DP-SIPS: Swanberg, Desfontaines and Haney,
     "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs
     2023), Algorithm 3. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
-        rounds: Number of rounds, at least 1. Three are enough nearly always.
+        rounds: Number of rounds, at least 1. Three are nearly always enough.
         ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1; by default 1/3 as
             in the paper, and 1/5 with curves, which gain more from a large last round.
         release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
@@ -39,6 +40,7 @@ class Sips(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2"
     weights = "noisy_weight"
+    additive = False
 
     rounds: int = 3
     ratio: float | None = None
@@ -46,26 +48,24 @@ class Sips(SelectionMechanism):
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        from dpsel import _core
-
-        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
+        object.__setattr__(self, "rounds", as_count("rounds", self.rounds))
         check_release(self.release)
         usual = 1 / 3 if self.release == "noise" else 1 / 5
         ratio = usual if self.ratio is None else as_number("ratio", self.ratio)
         object.__setattr__(self, "ratio", ratio)
-        _core.validate_sips(self.rounds, ratio)
+        _core_calls.validate(mechanism=self.to_json())
 
 
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Steered(SelectionMechanism):
-    """Look at noisy weights of all items in many rounds and steer every user's weight by them.
+    """Draw noisy weights of all items in many rounds, and reweight every user's items by them.
 
-    Items without a chance are given up, frequent items get no more weight than they need, and what that
-    frees goes to the items in between. Only the last round publishes. More rounds release more for the same
-    budget and take longer. Users keep the same ``max_items_per_user`` items throughout, so that limit should
-    be generous: a few hundred cost little. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    Items that are unlikely to reach the threshold are abandoned, and frequent items get no more weight than
+    they need. That weight goes to the items in between. Only the last round publishes. More rounds release
+    more for the same budget and take longer. Users keep the same ``max_items_per_user`` items in all rounds,
+    so choose a generous limit: a few hundred cost little. Ours; the proof is in
+    ``docs/algorithms/steered.md``. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1.
@@ -83,12 +83,11 @@ class Steered(SelectionMechanism):
     guarantees = ("approx_dp", "zcdp")
     sensitivity = "l2"
     weights = "cumulative_score"
+    additive = False
 
     rounds: int = 30
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
-        from dpsel import _core
-
-        object.__setattr__(self, "rounds", as_int("rounds", self.rounds))
-        _core.validate_steered(self.rounds)
+        object.__setattr__(self, "rounds", as_count("rounds", self.rounds))
+        _core_calls.validate(mechanism=self.to_json())

@@ -1,4 +1,4 @@
-"""Top-k of items that nobody has listed: they are secret, which needs delta."""
+"""Top-k without a public list of items: the items are secret, which needs delta."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LimitDomain(TopKMechanism):
     :class:`~dpsel.ApproxDP`.
 
     Args:
-        candidates: How many of the largest counts are looked at; by default ten times k.
+        candidates: Number of the largest counts that compete; by default ten times k.
 
     Examples:
         >>> import dpsel

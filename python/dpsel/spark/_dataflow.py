@@ -1,17 +1,17 @@
 """The stages of a release as Spark jobs.
 
-    rows -> Encode -> shuffle by user, and by mark -> kept
-    kept -> Crowds -> driver
-    kept -> Settle -> settled
-    settled -> [Weigh -> shuffle by item -> Decide -> driver] each round
-    kept -> [Tilt -> shuffle by item -> Steer -> shuffle by user] each round of evidence
+    rows -> Encode -> shuffle by user, and by item hash -> kept
+    kept -> FrequentItems -> driver
+    kept -> Prune -> pruned
+    pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
+    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round
     kept -> Count -> shuffle by item -> Total -> driver
-    kept -> Sift -> shuffle by item, with released items -> Mistaken -> driver: once these are many
+    kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
-What is kept has routes of users, from 0 on, and those of marks, below 0. Only decisions and counts come to
-the driver, as digests with numbers, and the names of what is released. There they are packed values that
-nothing shows; to tasks they go sealed.
+Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
+partitions of users from 0 on, and partitions of user counts below 0. Only decisions, counts and the names of
+released items come to the driver. There they are packed values that nothing shows. To tasks they go sealed.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataflow"]
 
-_ROUTED = "route int, packed binary"
-_MESSAGES = "route int, source int, packed binary"
-_STATES = "route int, states binary"
+_VALUES = "partition int, packed binary"
+_MESSAGES = "partition int, source int, packed binary"
+_STATES = "partition int, states binary"
 _PACKED = "packed binary"
 
-#: More released items are joined. In every Python worker a list takes 24 bytes for each, and its table, which
-#: grows at 3 670 016 of them, 38: so up to 220 MB, less than packing contributions does.
+#: Larger releases are joined. In every Python worker a list takes 24 bytes an item, and its table, which
+#: grows at 3 670 016 items, 38 bytes. That is up to 220 MB, less than packing contributions takes.
 BROADCAST_ITEMS: int = 3_500_000
 #: Without broadcasts the list is part of every function, which is to stay below 1 MB.
 FUNCTION_ITEMS: Final = 40_000
-#: Bits that the filter of joined items has for each. Of 15 000 other items about one passes.
+#: Bits that the filter of a large release has for each item. Of 15 000 other items about one passes.
 FILTER_BITS: int = 20
 _DECISION_BYTES: Final = 24
 
@@ -49,14 +49,14 @@ class Dataflow:
     """One release."""
 
     def __init__(
-        self, data: Any, columns: Sequence[str], plan: _core.ClusterPlan, sealed: Sealed, routes: int
+        self, data: Any, columns: Sequence[str], job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
     ) -> None:
-        """Nothing runs yet. The plan stays here, and tasks get it sealed."""
+        """Nothing runs yet. The job stays here, and tasks get it sealed."""
         self._data = data
         self._columns = columns
-        self._plan = plan
+        self._job = job
         self._sealed = sealed
-        self._routes = routes
+        self._num_partitions = num_partitions
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
 
@@ -67,110 +67,113 @@ class Dataflow:
 
     @contextmanager
     def contributions(self) -> Iterator[Any]:
-        """The packed contributions, those of a user together, and the census; kept while they are needed."""
+        """The packed contributions, those of a user together, and the user counts; kept while needed."""
         columns = tuple(self._columns)
-        encode = _tasks.Encode(self._sealed, columns, self._routes, self._with_census)
-        with _kept(_together(self._rows(columns).mapInArrow(encode, _ROUTED))) as contributions:
+        encode = _tasks.Encode(self._sealed, columns, self._num_partitions, self._with_user_counts)
+        with _kept(_together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
             yield contributions
 
     @property
-    def _with_census(self) -> bool:
-        """Whether it helps to know how many users items have: not where single users may release some.
+    def _with_user_counts(self) -> bool:
+        """Whether user counts help: not where a single user may have an item released.
 
-        Without rounds, where users are counted only, nothing asks.
+        Without rounds, where users are only counted, nothing needs them.
         """
-        return self._plan.rounds > 0 and not self._plan.is_steered and self._plan.few >= 1
+        return self._job.rounds > 0 and not self._job.is_steered and self._job.frequent_above >= 1
 
-    def selected(self, contributions: Any) -> _core.ClusterPacked:
+    def selected(self, contributions: Any) -> _core.ExchangePacked:
         """Run the rounds; return the packed decisions of all."""
-        return self._steered(contributions) if self._plan.is_steered else self._decided(contributions)
+        return self._steered(contributions) if self._job.is_steered else self._decided(contributions)
 
-    def _decided(self, contributions: Any) -> _core.ClusterPacked:
-        released = _core.ClusterPacked()
-        with self._settled(contributions) as settled:
-            for number in range(self._plan.rounds):
-                with self._shared(self.known(contributions, released)) as shared:
-                    weigh = _tasks.Weigh(self._sealed, self._routes, number, shared)
-                    weights = _together(settled.mapInArrow(weigh, _ROUTED))
+    def _decided(self, contributions: Any) -> _core.ExchangePacked:
+        released = _core.ExchangePacked()
+        with self._pruned(contributions) as pruned:
+            for number in range(self._job.rounds):
+                with self._shared(self.released_set(contributions, released)) as shared:
+                    weigh = _tasks.Weigh(self._sealed, self._num_partitions, number, shared)
+                    weights = _together(pruned.mapInArrow(weigh, _VALUES))
                     decided = _collected(weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED))
                     released = released.followed_by(decided)
         return released
 
     @contextmanager
-    def _settled(self, contributions: Any) -> Iterator[Any]:
-        """What the rounds need of the contributions, kept."""
-        few, crowds = self._plan.few, None
-        if self._with_census:
-            marks = contributions.where("route < 0")
-            crowds = _collected(marks.mapInArrow(_tasks.Crowds(self._sealed, few), _PACKED))
-        with self._shared(crowds) as shared:
-            settle = _tasks.Settle(self._sealed, few, shared)
-            with _kept(_of_users(contributions).mapInArrow(settle, _ROUTED)) as settled:
-                yield settled
+    def _pruned(self, contributions: Any) -> Iterator[Any]:
+        """The part of the contributions that the rounds need, kept."""
+        frequent_above, frequent = self._job.frequent_above, None
+        if self._with_user_counts:
+            user_counts = contributions.where("partition < 0")
+            find = _tasks.FrequentItems(self._sealed, frequent_above)
+            frequent = _collected(user_counts.mapInArrow(find, _PACKED))
+        with self._shared(frequent) as shared:
+            prune = _tasks.Prune(self._sealed, frequent_above, shared)
+            with _kept(_of_users(contributions).mapInArrow(prune, _VALUES)) as pruned:
+                yield pruned
 
-    def known(self, contributions: Any, decided: _core.ClusterPacked) -> _core.ClusterPacked:
-        """What tells tasks which items of the table these are: a list, or more compact and as exact."""
+    def released_set(self, contributions: Any, decided: _core.ExchangePacked) -> _core.ExchangePacked:
+        """Return the released set that tasks get: a list, or a filter that is as exact and smaller."""
         most = BROADCAST_ITEMS if self._context is not None else min(BROADCAST_ITEMS, FUNCTION_ITEMS)
         if len(decided) <= most * _DECISION_BYTES:
-            return self._plan.known(decided)
-        sieve = self._plan.known(decided, FILTER_BITS)
-        with self._shared(sieve) as shared:
-            sift = _tasks.Sift(self._sealed, self._routes, shared)
-            passed = _of_users(contributions).mapInArrow(sift, _ROUTED)
-            met = _together(passed.union(self._scattered(decided)))
-            return sieve.followed_by(_collected(met.mapInArrow(_tasks.Mistaken(self._sealed), _PACKED)))
+            return self._job.released_set(decided)
+        released = self._job.released_set(decided, FILTER_BITS)
+        with self._shared(released) as shared:
+            candidates = _tasks.FilterCandidates(self._sealed, self._num_partitions, shared)
+            passed = _of_users(contributions).mapInArrow(candidates, _VALUES)
+            met = _together(passed.union(self._partitioned(decided)))
+            found = _collected(met.mapInArrow(_tasks.FalsePositives(self._sealed), _PACKED))
+            return released.followed_by(found)
 
-    def _scattered(self, decided: _core.ClusterPacked) -> Any:
-        """Items from the driver, by route."""
+    def _partitioned(self, decided: _core.ExchangePacked) -> Any:
+        """Items from the driver, by partition."""
         import pyarrow as pa
 
-        rows = map(pa.record_batch, self._plan.scatter(self._routes, decided))
+        rows = map(pa.record_batch, self._job.partition_decisions(self._num_partitions, decided))
         return self._data.sparkSession.createDataFrame(pa.Table.from_batches(rows))
 
-    def _steered(self, contributions: Any) -> _core.ClusterPacked:
-        """One job for all rounds: nothing comes to the driver before the end."""
-        last = self._plan.rounds - 1
-        messages = contributions.mapInArrow(_tasks.Tilt(self._sealed, self._routes), _MESSAGES)
+    def _steered(self, contributions: Any) -> _core.ExchangePacked:
+        """Run all rounds in one Spark job: nothing comes to the driver before the end."""
+        last = self._job.rounds - 1
+        reweight = _tasks.Reweight(self._sealed, self._num_partitions)
+        messages = contributions.mapInArrow(reweight, _MESSAGES)
         for number in range(last):
             states = _together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
-            both = contributions.groupBy("route").cogroup(states.groupBy("route"))
-            again = _tasks.tilt_again(self._sealed, self._routes, number + 1)
+            both = contributions.groupBy("partition").cogroup(states.groupBy("partition"))
+            again = _tasks.reweight_again(self._sealed, self._num_partitions, number + 1)
             messages = both.applyInArrow(again, _MESSAGES)
         return _collected(_together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED))
 
     def counted(
         self,
         contributions: Any,
-        wanted: _core.ClusterPacked | None,
+        wanted: _core.ExchangePacked | None,
         *,
         bounded: bool,
         most: int | None = None,
-    ) -> _core.ClusterPacked:
-        """Count the users of these items, or of all; keep so many of the largest counts, or all."""
-        known = None if wanted is None else self.known(contributions, wanted)
-        with self._shared(known) as shared:
-            count = _tasks.Count(self._sealed, self._routes, bounded, shared)
-            counts = _together(_of_users(contributions).mapInArrow(count, _ROUTED))
+    ) -> _core.ExchangePacked:
+        """Count the users of the wanted items, or of all; keep the ``most`` largest counts, or all."""
+        wanted_set = None if wanted is None else self.released_set(contributions, wanted)
+        with self._shared(wanted_set) as shared:
+            count = _tasks.Count(self._sealed, self._num_partitions, bounded, shared)
+            counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
             return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
-    def names(self, known: _core.ClusterPacked) -> list[Any]:
-        """Look known items up in the table; return batches of digest and item columns."""
+    def names(self, released: _core.ExchangePacked) -> list[Any]:
+        """Look the items of a released set up in the table; return batches of digest and item columns."""
         from pyspark.sql import types as t
 
-        if not known:
+        if not released:
             return []
         items = tuple(self._columns[1:])
-        fields = item_types(self._data, items, is_text=self._plan.is_text)
+        fields = item_types(self._data, items, is_text=self._job.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
-        with self._shared(known) as shared:
+        with self._shared(released) as shared:
             named = self._rows(items).mapInArrow(_tasks.Name(self._sealed, items, shared), schema)
             batches: list[Any] = named.dropDuplicates(["digest"]).toArrow().to_batches()
         return batches
 
     @contextmanager
-    def _shared(self, value: _core.ClusterPacked | None) -> Iterator[Any]:
+    def _shared(self, value: _core.ExchangePacked | None) -> Iterator[Any]:
         """Seal a value and send it to every executor once, where the session can do that."""
-        sealed = None if value is None else value.sealed(self._plan)
+        sealed = None if value is None else self._job.sealed(value)
         if self._context is None or sealed is None:
             yield sealed
             return
@@ -183,7 +186,7 @@ class Dataflow:
 
 @contextmanager
 def _kept(made: Any) -> Iterator[Any]:
-    """Keep what was made until it is no longer needed."""
+    """Keep a DataFrame until it is no longer needed."""
     kept = made.persist()
     try:
         yield kept
@@ -192,15 +195,15 @@ def _kept(made: Any) -> Iterator[Any]:
 
 
 def _of_users(contributions: Any) -> Any:
-    """Leave the census out."""
-    return contributions.where("route >= 0")
+    """Leave the user counts out."""
+    return contributions.where("partition >= 0")
 
 
-def _together(routed: Any) -> Any:
-    """Bring rows of a route together, one route after the other."""
-    return routed.repartition("route").sortWithinPartitions("route")
+def _together(rows: Any) -> Any:
+    """Bring the rows of a partition together, one partition after the other."""
+    return rows.repartition("partition").sortWithinPartitions("partition")
 
 
-def _collected(made: Any) -> _core.ClusterPacked:
+def _collected(made: Any) -> _core.ExchangePacked:
     """Run a job; its packed values never are a variable that a traceback shows."""
-    return _core.ClusterPacked(made.toArrow().to_batches())
+    return _core.ExchangePacked(made.toArrow().to_batches())

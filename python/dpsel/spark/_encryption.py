@@ -1,4 +1,4 @@
-"""Whether Spark encrypts what a release sends and stores."""
+"""Checks whether Spark encrypts the data of a release on its way and on disks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpsel.spark._sharing import RESERVED, SETTING, is_redacted
 
 __all__ = ["Unencrypted", "check_encryption"]
 
-#: What to do where Spark leaves something of a release unencrypted.
+#: What to do if Spark leaves something of a release unencrypted.
 Unencrypted = Literal["warn", "refuse", "accept"]
 
 _DISKS: Final = "local disks get digests with exact weights in clear; set spark.io.encryption.enabled"
@@ -31,12 +31,12 @@ _EVENTS: Final = (
 
 
 def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file: bool) -> None:
-    """Warn of what the settings of a session leave unencrypted, or refuse it."""
+    """Warn if the settings of a session leave something unencrypted, or refuse it."""
     if unencrypted not in get_args(Unencrypted):
         raise InvalidParameterError(
             "unencrypted must be 'warn', 'refuse' or 'accept'; leave it out to be warned"
         )
-    # Asked for first: where it can be had, this makes the event log redact.
+    # Called first, since this call makes the event log redact if it can.
     redacted = is_redacted(session)
     found = _exposed(session, redacted=redacted, with_secret_file=with_secret_file)
     if not found or unencrypted == "accept":
@@ -52,7 +52,7 @@ def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file
 
 
 def _exposed(session: Any, *, redacted: bool, with_secret_file: bool) -> list[str]:
-    """What others can see."""
+    """Return what others can see, a sentence each."""
     value = _settings(session)
     found = []
     if not _is_on(value("spark.io.encryption.enabled")):
@@ -72,7 +72,7 @@ def _settings(session: Any) -> Any:
     if context is None:
         # Spark Connect shows the settings of the server in those of the session.
         return lambda name: session.conf.get(name, "")
-    # Not those of the session: somebody may have set them there, where they do nothing.
+    # Not the settings of the session: somebody may have set these there, where they have no effect.
     given = context.getConf()
     return lambda name: given.get(name, "")
 

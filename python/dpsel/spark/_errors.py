@@ -1,4 +1,4 @@
-"""Errors of tasks come back as the exceptions that they were; of all others only the class is kept."""
+"""Brings errors of dpsel back from tasks as exceptions. Of any other exception it keeps only the class."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
 def own_errors(run: Callable[P, T]) -> Callable[P, T]:
     """Let a function that runs jobs raise errors of this package only.
 
-    Spark quotes the row that it fails on, and hands on what functions of the table say. It has only the text
-    of a task's traceback; the last line of that names the exception.
+    Spark quotes the row that it fails on, and repeats the messages of functions of the table. It has only the
+    text of a task's traceback, whose last line names the exception.
     """
 
     @wraps(run)

@@ -1,4 +1,4 @@
-"""What both entry points check of a Spark DataFrame and of the names of its columns."""
+"""Checks of a Spark DataFrame and of the names of its columns, for both entry points."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest._libraries import library_of
+from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
-from dpsel.selection import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["checked_frame", "named_columns", "number_of_routes"]
+__all__ = ["checked_frame", "checked_partitions", "named_columns"]
 
 
 def named_columns(user: str | None, item: str | Sequence[str] | None) -> list[str]:
@@ -26,24 +26,27 @@ def named_columns(user: str | None, item: str | Sequence[str] | None) -> list[st
 
 
 def checked_frame(data: Any, function: str) -> Any:
-    """Refuse what is no Spark DataFrame, naming the function that takes it."""
+    """Refuse data that is no Spark DataFrame, and name the function that takes it."""
     if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
         raise SchemaError(f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.{function} instead")
     return data
 
 
-def number_of_routes(frame: Any, routes: int | None) -> int:
-    """Four for each shuffle partition: hashing routes to partitions then leaves few of them empty."""
-    if routes is None:
+def checked_partitions(frame: Any, num_partitions: int | None) -> int:
+    """Return the number of partitions of users and items: four for each shuffle partition, if not given.
+
+    Spark hashes ours to its own. With four for each, few of Spark's are left empty.
+    """
+    if num_partitions is None:
         setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
         # Some platforms know "auto" as well; 200 is Spark's own default.
-        routes = 4 * (int(setting) if setting.isdecimal() else 200)
+        num_partitions = 4 * (int(setting) if setting.isdecimal() else 200)
     else:
-        routes = as_int("routes", routes)
+        num_partitions = as_int("num_partitions", num_partitions)
     largest = 2**31 - 1
-    if not 1 <= routes <= largest:
+    if not 1 <= num_partitions <= largest:
         raise InvalidParameterError(
-            f"routes must be between 1 and {largest}, got {routes}; leave it out for four times "
-            "spark.sql.shuffle.partitions"
+            f"num_partitions must be between 1 and {largest}, got {num_partitions}; leave it out for four "
+            "times spark.sql.shuffle.partitions"
         )
-    return routes
+    return num_partitions

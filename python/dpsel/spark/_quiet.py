@@ -1,7 +1,7 @@
-"""What a release says to Spark, and what Spark answers, is kept out of the logs of the driver.
+"""Keeps the commands of a release, and the answers of Spark, out of the logs of the driver.
 
 At level DEBUG py4j logs every command, and Spark Connect every plan. Both hold serialised functions. At level
-ERROR PySpark logs exceptions before it raises them. These quote the row that Spark failed on.
+ERROR PySpark logs exceptions before it raises them. Exceptions may quote the row that Spark failed on.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet"]
 
-#: PySpark logs exceptions under these names, and makes the loggers when it needs them first.
+#: PySpark logs exceptions under these names. It makes the loggers when it first needs them.
 _QUOTING: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-#: Loggers of these names, and of names below them, are kept from what a release says.
+#: Loggers of these names, and of names below them, log nothing of a release below the level WARNING.
 _TALKATIVE: Final = ("py4j", "pyspark", "grpc", *_QUOTING)
-#: Of these not even warnings and errors are let through.
+#: These loggers log no warnings and errors either.
 _SILENT: Final = ("pyspark", *_QUOTING)
 _is_in_release: ContextVar[bool] = ContextVar("_is_in_release", default=False)
 
 
 class _OutsideReleases(logging.Filter):
-    """Drops what the thread of a release logs.
+    """Drops the records of the thread of a release.
 
     Warnings and errors of py4j and gRPC stay: they are about connections, and quote no command and no row.
     """
@@ -39,7 +39,7 @@ class _OutsideReleases(logging.Filter):
 
 
 class _Filters:
-    """One filter on all talkative loggers, as long as any release runs."""
+    """One filter on all talkative loggers, while any release runs."""
 
     def __init__(self) -> None:
         self._filter = _OutsideReleases()
@@ -69,10 +69,10 @@ _filters: Final = _Filters()
 
 
 def _talkative() -> list[logging.Logger]:
-    """Return the loggers to be filtered: a filter of a logger does not see records of those below it.
+    """Return the loggers to be filtered. A filter does not see the records of loggers below its own.
 
-    A session exists before a release does, so its loggers do. Those of exceptions need not, and PySpark has
-    to make them, because its loggers are of another class.
+    The loggers of a session exist, because the session does. The loggers of exceptions may not exist yet.
+    PySpark has to make them, because its loggers are of another class.
     """
     if "pyspark" in sys.modules:
         from pyspark.logger import PySparkLogger
@@ -92,7 +92,7 @@ def _is_of(names: tuple[str, ...], name: str) -> bool:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what this thread says to Spark out of the logs, and nothing else."""
+    """Keep the commands of this thread out of the logs, and those of no other thread."""
     _filters.enter()
     before = _is_in_release.set(True)
     try:

@@ -1,13 +1,11 @@
-"""The results on a cluster."""
+"""The results of releases on Spark."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from dpsel.release import Release
-    from dpsel.report import Report
-    from dpsel.top_k_release import TopKRelease
+    from dpsel.release import Release, Report, TopKRelease
 
 __all__ = ["SparkRelease", "SparkTopKRelease"]
 
@@ -39,7 +37,7 @@ class _OnDriver(Generic[_Local]):
         return self._local.report
 
     def to_local(self) -> _Local:
-        """Return the same as the local engine does."""
+        """Return the release as the local engine does."""
         return self._local
 
     def __len__(self) -> int:

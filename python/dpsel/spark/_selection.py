@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpsel import _core
-from dpsel._arguments import as_int
-from dpsel._payment import begin_call
-from dpsel._request import checked_privacy
+from dpsel import _core, _core_calls
+from dpsel._request import request_of_selection
+from dpsel._request._columns import checked_test_key
+from dpsel.budget._payment import begin_call
 from dpsel.release import Release
-from dpsel.selection import checked_test_key, partition_request
-from dpsel.spark._dataflow import Dataflow
-from dpsel.spark._encryption import Unencrypted, check_encryption
+from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
-from dpsel.spark._quiet import quiet
+from dpsel.spark._frames import checked_frame, named_columns
 from dpsel.spark._release import SparkRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
-from dpsel.spark._sharing import shared
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +21,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
+    from dpsel.spark._encryption import Unencrypted
 
 __all__ = ["select_partitions"]
 
@@ -39,7 +36,7 @@ def select_partitions(
     mechanism: SelectionMechanism | Literal["auto"] = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
-    routes: int | None = None,
+    num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
@@ -63,8 +60,9 @@ def select_partitions(
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see :func:`dpsel.select_partitions`.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        routes: Into how many parts users and items are divided. The parts of a task are worked on one after
-            the other, and one has to fit into memory; by default four for each shuffle partition.
+        num_partitions: Number of partitions into which users and items are divided; by default four for each
+            of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
+            memory.
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
             the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
         secret_file: A file of at least 32 random bytes that driver and executors have under this path. The
@@ -82,40 +80,44 @@ def select_partitions(
         DataError: If the rows break a rule, such as a null user, or change between two reads.
         CalibrationError: If no noise and threshold meet the guarantee.
     """
-    privacy, limit = checked_privacy(privacy), as_int("max_items_per_user", max_items_per_user)
-    _core.validate_bound(limit)
     columns = named_columns(user, item)
-    request, _, reason = partition_request(
-        columns, privacy, limit, mechanism, ngrams=ngrams, with_weights=with_weights
+    request = request_of_selection(
+        privacy,
+        max_items_per_user,
+        mechanism,
+        columns=columns,
+        ngrams=ngrams,
+        with_weights=with_weights,
     )
     key = checked_test_key(insecure_test_key)
-    _core.validate_cluster(request)
+    _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
-    selection = _core.ClusterSelection(request, arrow_schema(frame, columns), test_key=key)
-    parts = number_of_routes(frame, routes)
-    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
+    selection = _core.ExchangeSelection(request.json, arrow_schema(frame, columns), test_key=key)
+    cluster = Cluster.checked(
+        frame,
+        columns,
+        num_partitions=num_partitions,
+        unencrypted=unencrypted,
+        secret_file=secret_file,
+    )
     payment = begin_call(privacy, private=key is None)
-    release: Release[Any] = Release(_run(selection, frame, columns, parts, secret_file, reason), "pyarrow")
+    core = _run(selection, cluster, request.chosen)
+    release: Release[Any] = Release(core, "pyarrow")
     payment.report = release.report
     return SparkRelease(release, frame.sparkSession)
 
 
 @own_errors
 def _run(
-    selection: _core.ClusterSelection,
-    frame: Any,
-    columns: list[str],
-    routes: int,
-    secret_file: str | os.PathLike[str] | None,
+    selection: _core.ExchangeSelection,
+    cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    plan = selection.plan
-    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, routes)
-        schema = exact_schema(frame, columns)
+    with cluster.dataflow(selection.job) as flow:
+        schema = exact_schema(cluster.frame, cluster.columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up = selection.looks_up(schema)
-            known = flow.known(contributions, released) if looks_up else _core.ClusterPacked()
-        return selection.publish(flow.names(known), released, schema, reason)
+            to_name = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
+        return selection.publish(flow.names(to_name), released, schema, reason)

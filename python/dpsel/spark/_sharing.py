@@ -1,12 +1,12 @@
-"""How the release key comes to the tasks: wrapped in functions; what unwraps it is a property of the job.
+"""How the release key comes to the tasks: the functions of tasks hold the key wrapped, a property the share.
 
-Spark hands the properties of a job to every task beside the function. Neither the function nor the property
-tells anything alone, and Spark keeps them in different places: functions in the block manager, which may
-write to disk; properties in the event log, which redacts names like this one if they are settings of the
+Spark hands the properties of a job to every task, beside the function. Neither the wrapped key nor the share
+tells anything alone, and Spark keeps them in different places. Functions are in the block manager, which may
+write to disk. Properties are in the event log, which redacts a name like this one if it is a setting of the
 application.
 
-Spark Connect has no properties, but makes some of the settings of its session. These are also part of the
-Hadoop configuration that tasks which read files get by the block manager. So there both may come to a disk.
+Spark Connect has no properties, but makes some of the settings of its session. These settings are also part
+of the Hadoop configuration, which tasks that read files get by the block manager. So both may come to a disk.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["RESERVED", "SETTING", "Sealed", "is_redacted", "shared"]
 
-#: Spark takes names with "secret" for such as no event log and no page shows. Only settings of a session that
-#: start with "spark" become properties.
+#: Spark shows no setting with "secret" in its name, neither in the event log nor on a page. Only settings of
+#: a session that start with "spark" become properties.
 SETTING: Final = "spark.dpsel.secret"
-#: What the setting is for the application.
+#: The value of the setting for the application.
 RESERVED: Final = "reserved"
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A plan on its way to tasks."""
+    """A job on its way to tasks."""
 
-    plan: _core.ClusterSealed = field(repr=False)
+    job: _core.ExchangeSealedJob = field(repr=False)
 
-    def open(self) -> _core.ClusterPlan:
-        """Return the plan, in a task."""
+    def open(self) -> _core.ExchangeJob:
+        """Return the job, in a task."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -49,7 +49,7 @@ class Sealed:
                 f"a task did not get the property {SETTING} of its job; if PYSPARK_PIN_THREAD is false, "
                 "leave it out, else please report this"
             )
-        return self.plan.open(share)
+        return self.job.open(share)
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class _Properties:
 
 @dataclass
 class _InUse:
-    """The share of a session of Spark Connect, or of one release."""
+    """The share of a session of Spark Connect, or of one release in a classic session."""
 
-    share: _core.ClusterShare
+    share: _core.ExchangeShare
     session: str | None
     releases: int = 1
 
@@ -77,8 +77,9 @@ class _InUse:
 class _Shares:
     """The shares that are in use.
 
-    Releases that run in a session of Spark Connect at the same time have the same one, since they have the
-    same settings. Others have their own, since threads have their own properties.
+    Releases that run in one session of Spark Connect at the same time use the same share, since they use the
+    same settings. In classic sessions each release has a share of its own, as threads have properties of
+    their own.
     """
 
     def __init__(self) -> None:
@@ -86,13 +87,13 @@ class _Shares:
         self._used: list[_InUse] = []
 
     def enter(self, settings: Any, session: str | None) -> _InUse:
-        """Return the share that tasks get from now on."""
+        """Return the share that tasks get from now on, a fresh one if none is in use."""
         with self._lock:
             for used in self._used:
                 if session is not None and used.session == session:
                     used.releases += 1
                     return used
-            made = _InUse(_core.ClusterShare(), session)
+            made = _InUse(_core.ExchangeShare(), session)
             settings.set(SETTING, made.share.text())
             self._used.append(made)
             return made
@@ -111,9 +112,9 @@ _shares: Final = _Shares()
 
 @contextmanager
 def shared(
-    session: Any, plan: _core.ClusterPlan, secret_file: str | os.PathLike[str] | None
+    session: Any, job: _core.ExchangeJob, secret_file: str | os.PathLike[str] | None
 ) -> Iterator[Sealed]:
-    """Let the tasks of a session unwrap the key of a plan."""
+    """Let the tasks of a session unwrap the key of a job."""
     context = getattr(session, "_sc", None)
     if context is None:
         settings, session_id = session.conf, session.session_id
@@ -121,7 +122,7 @@ def shared(
         settings, session_id = _Properties(context), None
     used = _shares.enter(settings, session_id)
     try:
-        yield Sealed(used.share.seal(plan, secret_file))
+        yield Sealed(used.share.seal(job, secret_file))
     finally:
         _shares.leave(settings, used)
 
@@ -129,7 +130,7 @@ def shared(
 def is_redacted(session: Any) -> bool:
     """Whether the event log leaves the value of the setting out.
 
-    It redacts what is a setting of the whole application, which this makes of it. Sessions of Spark Connect
+    It redacts settings of the whole application, so this function makes it one. Sessions of Spark Connect
     cannot do that, and do not show whether it is one.
     """
     context = getattr(session, "_sc", None)

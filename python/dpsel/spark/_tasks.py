@@ -1,6 +1,6 @@
-"""What runs on the executors: one task of a stage, batches in and batches out.
+"""The tasks that run on the executors: one task of a stage takes batches and gives batches.
 
-The functions of tasks hold the plan with its key wrapped, and what they know of items sealed under that key.
+The functions of tasks hold the job with its key wrapped. Values about items are sealed under that key.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Count",
-    "Crowds",
     "Decide",
     "Encode",
-    "Mistaken",
+    "FalsePositives",
+    "FilterCandidates",
+    "FrequentItems",
     "Name",
-    "Settle",
-    "Sift",
+    "Prune",
+    "Reweight",
     "Steer",
-    "Tilt",
     "Total",
     "Weigh",
-    "tilt_again",
+    "reweight_again",
 ]
 
 
@@ -40,18 +40,18 @@ class _Task(ABC):
         """Work through the batches of a partition."""
         return self.work(self.sealed.open(), batches)
 
-    def work(self, plan: _core.ClusterPlan, batches: Iterable[Any]) -> Iterator[Any]:
-        """Work through batches, with the plan open."""
+    def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
+        """Work through batches, given the opened job."""
         import pyarrow as pa
 
-        task = self.start(plan)
+        task = self.start(job)
         for batch in batches:
             if batch.num_rows:
                 yield from map(pa.record_batch, task.push(batch))
         yield from map(pa.record_batch, task.finish())
 
     @abstractmethod
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
 
 
@@ -61,57 +61,57 @@ class _OfRows(_Task):
 
     columns: tuple[str, ...]
 
-    def work(self, plan: _core.ClusterPlan, batches: Iterable[Any]) -> Iterator[Any]:
-        """Work through batches, with the plan open."""
-        return super().work(plan, (batch.rename_columns(list(self.columns)) for batch in batches))
+    def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
+        """Work through batches, given the opened job."""
+        return super().work(job, (batch.rename_columns(list(self.columns)) for batch in batches))
 
 
 @dataclass(frozen=True)
 class Encode(_OfRows):
-    """Read rows of the table, and perhaps count the users of items by a part of the digest."""
+    """Read rows of the table, and count the users of items if asked for."""
 
-    routes: int
-    with_census: bool
+    num_partitions: int
+    with_user_counts: bool
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.encode(self.routes, self.with_census)
+        return job.encode(self.num_partitions, self.with_user_counts)
 
 
 @dataclass(frozen=True)
-class Crowds(_Task):
-    """Keep the numbers of users that are more than a few."""
+class FrequentItems(_Task):
+    """Add up user counts, and keep those of frequent items."""
 
-    few: int
+    frequent_above: int
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.crowds(self.few)
+        return job.frequent_items(self.frequent_above)
 
 
 @dataclass(frozen=True)
-class Settle(_Task):
-    """Keep of each user what rounds need: its number of items, and those that can be released."""
+class Prune(_Task):
+    """Keep of each user what the rounds need: its number of items, and those that can be released."""
 
-    few: int
-    crowds: Any = field(repr=False)
+    frequent_above: int
+    frequent: Any = field(repr=False)
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.settle(self.few, None if self.crowds is None else _value(self.crowds))
+        return job.prune(self.frequent_above, None if self.frequent is None else _value(self.frequent))
 
 
 @dataclass(frozen=True)
 class Weigh(_Task):
-    """Add up the weights of a round without the items released before, or that it cannot release."""
+    """Add up the weights of a round, without items released before or that the round cannot release."""
 
-    routes: int
+    num_partitions: int
     round: int
-    known: Any = field(repr=False)
+    released: Any = field(repr=False)
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.weigh(self.routes, self.round, _value(self.known))
+        return job.weigh(self.num_partitions, self.round, _value(self.released))
 
 
 @dataclass(frozen=True)
@@ -120,62 +120,65 @@ class Decide(_Task):
 
     round: int
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.decide(self.round)
+        return job.decide(self.round)
 
 
 @dataclass(frozen=True)
-class Tilt(_Task):
-    """Weigh the first round of evidence."""
+class Reweight(_Task):
+    """Weigh the first scored round."""
 
-    routes: int
+    num_partitions: int
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.tilt(self.routes, 0)
+        return job.reweight(self.num_partitions, 0)
 
 
-def tilt_again(sealed: Sealed, routes: int, number: int) -> Callable[[Any, Any], Any]:
-    """Weigh a later round of evidence: takes the contributions and the states of items of one route."""
+def reweight_again(sealed: Sealed, num_partitions: int, number: int) -> Callable[[Any, Any], Any]:
+    """Weigh a later scored round.
 
-    def tilt(contributions: Any, states: Any) -> Any:
+    The function takes the contributions and the states of items of one partition.
+    """
+
+    def reweight(contributions: Any, states: Any) -> Any:
         import pyarrow as pa
 
-        task = sealed.open().tilt(routes, number)
+        task = sealed.open().reweight(num_partitions, number)
         for batch in states.to_batches() + contributions.to_batches():
             task.push(batch)
         made = [pa.record_batch(batch) for batch in task.finish()]
-        kinds = {"route": pa.int32(), "source": pa.int32(), "packed": pa.binary()}
+        kinds = {"partition": pa.int32(), "source": pa.int32(), "packed": pa.binary()}
         fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
         return pa.Table.from_batches(made, pa.schema(fields))
 
-    return tilt
+    return reweight
 
 
 @dataclass(frozen=True)
 class Steer(_Task):
-    """Look at the evidence of a round."""
+    """Score the items of a round, and steer the next one."""
 
     round: int
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.steer(self.round)
+        return job.steer(self.round)
 
 
 @dataclass(frozen=True)
 class Count(_Task):
     """Count the users of items."""
 
-    routes: int
+    num_partitions: int
     bounded: bool
     wanted: Any = field(repr=False)
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
         wanted = None if self.wanted is None else _value(self.wanted)
-        return plan.count(self.routes, wanted, self.bounded)
+        return job.count(self.num_partitions, wanted, self.bounded)
 
 
 @dataclass(frozen=True)
@@ -184,44 +187,44 @@ class Total(_Task):
 
     most: int | None
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.total(self.most)
+        return job.total(self.most)
 
 
 @dataclass(frozen=True)
-class Sift(_Task):
-    """Find the items that pass a filter."""
+class FilterCandidates(_Task):
+    """Find the items of the table that pass a filter."""
 
-    routes: int
-    sieve: Any = field(repr=False)
+    num_partitions: int
+    filter: Any = field(repr=False)
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.sift(self.routes, _value(self.sieve))
+        return job.filter_candidates(self.num_partitions, _value(self.filter))
 
 
 @dataclass(frozen=True)
-class Mistaken(_Task):
-    """Find the items that pass a filter and are none of those that it was made of."""
+class FalsePositives(_Task):
+    """Find the items that pass a filter and are not among those that it was made of."""
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.mistaken()
+        return job.false_positives()
 
 
 @dataclass(frozen=True)
 class Name(_OfRows):
     """Look up the names of released items."""
 
-    known: Any = field(repr=False)
+    released: Any = field(repr=False)
 
-    def start(self, plan: _core.ClusterPlan) -> _core.ClusterTask:
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return plan.name(_value(self.known))
+        return job.name(_value(self.released))
 
 
 def _value(shared: Any) -> bytes:
-    """Return the sealed bytes of a broadcast, or of what stands in for one."""
+    """Return the sealed bytes: those of a broadcast, or the bytes that stand in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

@@ -5,27 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core
-from dpsel._payment import begin_call
+from dpsel._request import priced, request_of_rows
+from dpsel._request._columns import checked_test_key
+from dpsel.budget._payment import begin_call
 from dpsel.exceptions import DataError
-from dpsel.selection import checked_test_key
-from dpsel.spark._dataflow import Dataflow
-from dpsel.spark._encryption import Unencrypted, check_encryption
+from dpsel.release import TopKRelease
+from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns, number_of_routes
-from dpsel.spark._quiet import quiet
+from dpsel.spark._frames import checked_frame, named_columns
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
-from dpsel.spark._sharing import shared
-from dpsel.top_k import priced, row_request
-from dpsel.top_k_release import TopKRelease
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Privacy, PublishedCounts
     from dpsel.mechanisms import TopKMechanism
-    from dpsel.top_k import PublishedCounts
+    from dpsel.spark._dataflow import Dataflow
+    from dpsel.spark._encryption import Unencrypted
 
 __all__ = ["select_top_k"]
 
@@ -43,7 +41,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
-    routes: int | None = None,
+    num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
     insecure_test_key: bytes | None = None,
@@ -68,7 +66,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
             :func:`dpsel.select_top_k`; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
-        routes: Into how many parts users and items are divided, as for
+        num_partitions: Number of partitions into which users and items are divided, as for
             :func:`dpsel.spark.select_partitions`.
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
             the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
@@ -86,7 +84,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         CalibrationError: If the budget is too small.
     """
     columns = named_columns(user, item)
-    request, labels, reason = row_request(
+    request = request_of_rows(
         columns,
         k=k,
         privacy=privacy,
@@ -98,37 +96,40 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         neighbours=neighbours,
     )
     key = checked_test_key(insecure_test_key)
-    _core.calibrate_top_k(request)
+    request.calibrate()
     frame = checked_frame(data, "select_top_k")
-    top_k = _core.ClusterTopK(request, arrow_schema(frame, columns), test_key=key, domain=labels)
-    parts = number_of_routes(frame, routes)
-    check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
+    top_k = _core.ExchangeTopK(
+        request.json, arrow_schema(frame, columns), test_key=key, domain=request.public_table
+    )
+    cluster = Cluster.checked(
+        frame,
+        columns,
+        num_partitions=num_partitions,
+        unencrypted=unencrypted,
+        secret_file=secret_file,
+    )
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    answer = TopKRelease.from_core(_run(top_k, frame, columns, parts, secret_file, reason), "pyarrow")
+    answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
     payment.report = answer.report
     return SparkTopKRelease(answer, frame.sparkSession)
 
 
 @own_errors
 def _run(
-    top_k: _core.ClusterTopK,
-    frame: Any,
-    columns: list[str],
-    routes: int,
-    secret_file: str | os.PathLike[str] | None,
+    top_k: _core.ExchangeTopK,
+    cluster: Cluster,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    plan = top_k.plan
-    with quiet(), shared(frame.sparkSession, plan, secret_file) as sealed:
-        flow = Dataflow(frame, columns, plan, sealed, routes)
-        schema = exact_schema(frame, columns)
+    job = top_k.job
+    with cluster.dataflow(job) as flow:
+        schema = exact_schema(cluster.frame, cluster.columns)
         draw = top_k.draw(_counted(flow, top_k))
-        named = flow.names(plan.known(draw.items)) if top_k.looks_up(schema) else []
+        named = flow.names(job.released_set(draw.items)) if top_k.looks_up(schema) else []
         return top_k.publish(named, draw, schema, reason)
 
 
-def _counted(flow: Dataflow, top_k: _core.ClusterTopK) -> _core.ClusterPacked:
+def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:
     """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
     with flow.contributions() as contributions:
         if not top_k.is_discovery:

@@ -1,4 +1,4 @@
-"""Replays: the same key on neighbouring tables, and the exact distance of what comes out."""
+"""Replays: the same key on neighbouring tables, and the exact distance of their histograms."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def replay(
 def weight_units(release: Release) -> dict[Hashable, int]:
     """Return the noisy weights of a release as integers, in units of 1/:data:`UNIT`.
 
-    Under the same key an item has the same noise, so the difference of two releases is that of their weights.
+    Under the same key an item has the same noise, so two releases differ by the difference of their weights.
 
     Args:
         release: Of ``select_partitions(..., with_weights=True)``.

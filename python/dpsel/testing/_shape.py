@@ -9,8 +9,7 @@ from dpsel.testing._replay import TEST_KEY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpsel.release import Release
-    from dpsel.top_k_release import TopKRelease
+    from dpsel.release import Release, TopKRelease
 
 __all__ = ["ShapeError", "check_shape", "replay_release", "shape"]
 

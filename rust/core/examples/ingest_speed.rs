@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use dpsel_core::ingest::Columns;
-use dpsel_core::ingest::{Preference, Source, read};
+use dpsel_core::contributions::read;
+use dpsel_core::ingest::{Columns, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::runtime::Control;
 use parquet::file::reader::FileReader;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let control = Control::new(threads, None);
         let key = ReleaseKey::from_system()?;
         let contributions =
-            read(Source::Files(vec![PathBuf::from(file)], None), &columns, Preference::Any, &key, &control)?;
+            read(Source::Files(vec![PathBuf::from(file)], None), &columns, None, &key, &control)?;
         let seconds = start.elapsed().as_secs_f64();
         let rate = rows as f64 / seconds / 1e6;
         writeln!(std::io::stdout(), "{seconds:.3} s, {rate:.1} M rows/s, {} threads", control.threads())?;

@@ -1,7 +1,7 @@
 //! The one error type of the crate, and every message in it.
 //!
-//! A message says what was wrong, why it matters and which argument mends it. It may name columns,
-//! files and row positions; it never contains a value of the data (law 5).
+//! A message states the problem, the reason and the argument to change. It may name columns, files and row positions. It
+//! never contains a value of the data (law 5).
 
 use std::path::PathBuf;
 
@@ -105,24 +105,13 @@ pub enum Error {
         /// What to do.
         fix: &'static str,
     },
-    /// A budget does not cover one more release.
-    #[error(
-        "the budget does not cover {asked}: {remaining} remain; nothing was spent or released; \
-         ask for less, or decide on a larger budget"
-    )]
-    BudgetExceeded {
-        /// What was asked for.
-        asked: String,
-        /// What is left.
-        remaining: String,
-    },
     /// A report cannot be understood.
     #[error("not a dpsel report: {0}")]
     Report(String),
     /// The user interrupted the job.
     #[error("interrupted; nothing was released")]
     Interrupted,
-    /// The source of the rows failed. The text is this crate's: a source's own words may quote a value.
+    /// The source of the rows failed. The text is this crate's, because the message of a source may quote a value.
     #[error("the source of the data failed: {0}")]
     Source(String),
     /// A broken invariant of this crate. Please report it.
@@ -137,7 +126,7 @@ impl Error {
         Self::InvalidParameter { name, rule, got: got.to_string(), fix }
     }
 
-    /// A failed source: how it failed and where, in words of ours. Nothing of its own message is kept (law 5).
+    /// The error of a failed source: the kind of failure and its place. Its own message is dropped (law 5).
     #[must_use]
     pub fn foreign(what: &str) -> Self {
         Self::Source(format!(

@@ -22,8 +22,8 @@ use dpsel_core::ingest::Source;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{write_table, write_text_atomically};
 use dpsel_core::runtime::Control;
-use dpsel_core::task::Request;
 use dpsel_core::task::select_partitions;
+use dpsel_core::task::{Request, SelectRequest};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -57,12 +57,13 @@ fn numbers(items: impl Fn(Vec<i64>) -> ArrayRef) -> RecordBatch {
     .unwrap()
 }
 
-fn request(item: &str) -> Request {
+fn request(item: &str) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"columns": {{"user": "user", "items": ["{item}"]}}, "privacy": {{"kind": "zcdp", "rho": 1000.0,
-            "delta": 1e-5}}, "max_items_per_user": 10, "mechanism": {{"name": "weighted_gaussian"}},
+        r#"{{"task": "select", "columns": {{"user": "user", "items": ["{item}"]}},
+            "privacy": {{"kind": "zcdp", "rho": 1000.0, "delta": 1e-5}}, "max_items_per_user": 10, "mechanism": {{"name": "weighted_gaussian"}},
             "with_weights": false}}"#
     ))
+    .and_then(Request::into_select)
     .unwrap()
 }
 

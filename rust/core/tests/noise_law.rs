@@ -31,7 +31,7 @@ fn tail(noise: Noise, x: f64) -> f64 {
 fn releases_have_their_probability() {
     let unit = UNIT as f64;
     for noise in noises(2.5) {
-        let decision = NoisyThreshold::new(noise, Threshold::from_units(10 << 30));
+        let decision = NoisyThreshold::new(noise, Threshold::from_steps(10 << 30));
         for weight in (0..80).map(|i| i * UNIT / 4) {
             let released = words().filter(|&w| decision.releases(weight, w)).count();
             let expected = tail(noise, (10.0 - weight as f64 / unit) / 2.5) * STRATA as f64;
@@ -49,7 +49,7 @@ fn releases_have_their_probability() {
 fn noise_is_the_continuous_variable_rounded_down() {
     let scale = 1.5;
     for noise in noises(scale / UNIT as f64) {
-        let decision = NoisyThreshold::new(noise, Threshold::from_units(0));
+        let decision = NoisyThreshold::new(noise, Threshold::from_steps(0));
         let weight = 1000;
         let mut counts = std::collections::BTreeMap::<i64, u32>::new();
         for word in words() {
@@ -85,7 +85,7 @@ proptest! {
         noise in any_noise(), threshold in 0..1_i64 << 40, weight in 0..1_u64 << 40, more in 0..1_u64 << 36,
         word in any_word(), other in any_word(),
     ) {
-        let decision = NoisyThreshold::new(noise, Threshold::from_units(threshold));
+        let decision = NoisyThreshold::new(noise, Threshold::from_steps(threshold));
         if decision.releases(weight, word) {
             prop_assert!(decision.releases(weight + more, word));
             prop_assert!(decision.releases(weight, word.min(other)));
@@ -99,15 +99,15 @@ proptest! {
     fn noisy_weight_agrees_with_the_decision(
         noise in any_noise(), threshold in -1_i64 << 40..1 << 40, weight in 0..1_u64 << 40, word in any_word(),
     ) {
-        let decision = NoisyThreshold::new(noise, Threshold::from_units(threshold));
+        let decision = NoisyThreshold::new(noise, Threshold::from_steps(threshold));
         let noisy = decision.noisy_weight(weight, word);
         prop_assert_eq!(noisy >= threshold, decision.releases(weight, word));
         // The noise does not depend on the threshold, and it is added: one unit more weight, one unit more.
         if i64::MIN < noisy && noisy < i64::MAX {
             prop_assert_eq!(decision.noisy_weight(weight + 1, word), noisy + 1);
-            let exactly = NoisyThreshold::new(noise, Threshold::from_units(noisy));
+            let exactly = NoisyThreshold::new(noise, Threshold::from_steps(noisy));
             prop_assert!(exactly.releases(weight, word));
-            let above = NoisyThreshold::new(noise, Threshold::from_units(noisy + 1));
+            let above = NoisyThreshold::new(noise, Threshold::from_steps(noisy + 1));
             prop_assert!(!above.releases(weight, word));
         }
     }

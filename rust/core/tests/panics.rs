@@ -45,9 +45,10 @@ impl RecordBatchReader for Panicking {
 
 fn select() -> dpsel_core::Result<()> {
     let request = Request::from_json(
-        r#"{"columns": {"user": "user", "items": ["item"]}, "privacy": {"kind": "zcdp", "rho": 1.0, "delta": 1e-5},
+        r#"{"task": "select", "columns": {"user": "user", "items": ["item"]}, "privacy": {"kind": "zcdp", "rho": 1.0, "delta": 1e-5},
             "max_items_per_user": 10, "mechanism": {"name": "weighted_gaussian"}, "with_weights": false}"#,
     )
+    .and_then(Request::into_select)
     .unwrap();
     let control = Control::new(std::num::NonZeroUsize::new(2), None);
     let source = Source::Stream(Box::new(Panicking::new()));

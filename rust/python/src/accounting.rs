@@ -2,34 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use dpsel_core::Error;
 use dpsel_core::accounting::conversion::Conversion;
-use dpsel_core::accounting::{L0Bound, Privacy, composed, conversion};
-use dpsel_core::ingest::Columns;
-use dpsel_core::mechanisms::{
-    FillingOrder, GreedyCalibration, GreedyFrequency, MechanismSpec, PolicyGaussian, ReleaseStep, Sips,
-    Steered,
-};
-use dpsel_core::rounds::Calibration;
-use dpsel_core::task::{Report, Request, TopKReport};
-use dpsel_core::{Error, Result};
+use dpsel_core::accounting::{Privacy, composed, conversion};
+use dpsel_core::task::{Calibrated, Enforced, Report};
 use pyo3::prelude::*;
 
-use crate::error::{guarded, internal, parse_request};
+use crate::error::{guarded, internal};
+use crate::request::parse;
 
-/// The rounds that a request is calibrated to, as JSON.
+/// The numbers that a request is calibrated to, as JSON: the rounds of a selection, or the rates of a top-k.
 #[pyfunction]
 pub(crate) fn calibrate(request_json: &str) -> PyResult<String> {
-    let calibration = calibration_of(request_json)?;
-    serde_json::to_string(&calibration).map_err(|_| internal("a calibration does not serialise"))
+    let request = parse(request_json)?;
+    let json = match guarded(|| request.calibrate())? {
+        Enforced::Select(select) => serde_json::to_string(&select.calibration),
+        Enforced::TopK(top_k) => serde_json::to_string(&top_k.calibration),
+    };
+    json.map_err(|_| internal("a calibration does not serialise"))
 }
 
-/// Calibrate the mechanism of a request.
-pub(crate) fn calibration_of(request_json: &str) -> PyResult<Calibration> {
-    let request = parse_request(request_json)?;
-    guarded(|| request.calibrate())
-}
-
-/// What approximate zCDP guarantees as (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
+/// Convert approximate zCDP to (epsilon, delta): the delta for an epsilon, or the epsilon for a delta.
 #[pyfunction]
 #[pyo3(signature = (rho, delta, *, epsilon=None, target_delta=None, releases=1))]
 pub(crate) fn convert_zcdp(
@@ -51,34 +44,16 @@ pub(crate) fn convert_zcdp(
     Ok(BTreeMap::from([("epsilon", epsilon), ("delta", delta), ("alpha", alpha)]))
 }
 
-/// Whether the text is a report, its numbers unchecked.
+/// Refuse a text that is no report. Its numbers are not checked.
 #[pyfunction]
 pub(crate) fn read_report(report_json: &str) -> PyResult<()> {
-    guarded(|| {
-        if TopKReport::is_meant(report_json) {
-            return TopKReport::from_json(report_json).map(drop);
-        }
-        Report::from_json(report_json).map(drop)
-    })
+    guarded(|| Report::from_json(report_json).map(drop))
 }
 
-/// Where a report differs from what its own request calls for: one sentence each, none if all is well.
+/// The differences between a report and what its own request calls for: one sentence each, none if all is well.
 #[pyfunction]
 pub(crate) fn check_report(report_json: &str) -> PyResult<Vec<String>> {
-    guarded(|| {
-        if TopKReport::is_meant(report_json) {
-            return TopKReport::check_text(report_json);
-        }
-        Report::check_text(report_json)
-    })
-}
-
-/// Check the ranges of privacy parameters: epsilon, or epsilon and delta, or rho and delta.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
-pub(crate) fn validate_privacy(kind: &str, values: Vec<f64>) -> PyResult<()> {
-    let privacy = privacy_of(kind, &values)?;
-    guarded(|| privacy.validate().map(drop))
+    guarded(|| Report::check_text(report_json))
 }
 
 fn privacy_of(kind: &str, values: &[f64]) -> PyResult<Privacy> {
@@ -90,7 +65,7 @@ fn privacy_of(kind: &str, values: &[f64]) -> PyResult<Privacy> {
     }
 }
 
-/// What two guarantees are together, as its kind and its numbers.
+/// The composition of two guarantees, as its kind and its numbers.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
 pub(crate) fn composed_privacy(
@@ -108,92 +83,11 @@ pub(crate) fn composed_privacy(
 /// The release of a report as a Gaussian mechanism: mu and the delta beside it, if it has that form.
 #[pyfunction]
 pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
-    guarded(|| {
-        if TopKReport::is_meant(report_json) {
-            return TopKReport::from_json(report_json).map(|_| None);
+    guarded(|| match Report::from_json(report_json)?.enforced {
+        Enforced::Select(Calibrated { request, calibration }) => {
+            let part = calibration.gaussian_part(request.max_items_per_user);
+            Ok(part.map(|part| (part.mu, part.delta)))
         }
-        let report = Report::from_json(report_json)?;
-        let part = report.calibration.gaussian_part(report.request.max_items_per_user);
-        Ok(part.map(|part| (part.mu, part.delta)))
-    })
-}
-
-/// Check the range of `max_items_per_user`.
-#[pyfunction]
-pub(crate) fn validate_bound(items: i64) -> PyResult<()> {
-    guarded(|| bound(items).map(drop))
-}
-
-fn bound(items: i64) -> Result<L0Bound> {
-    let fix = "it is a number of distinct items";
-    let negative = |_| Error::parameter("max_items_per_user", "between 1 and 10,000,000", items, fix);
-    L0Bound::new(u64::try_from(items).map_err(negative)?)
-}
-
-/// Check the parameters of `Sips`.
-#[pyfunction]
-pub(crate) fn validate_sips(rounds: i64, ratio: f64) -> PyResult<()> {
-    guarded(|| {
-        let rounds = number_of_rounds(rounds, "three are enough nearly always")?;
-        request_of(MechanismSpec::Sips(Sips { rounds, ratio, ..Sips::default() }))?.validate().map(drop)
-    })
-}
-
-/// Check the parameters of `Steered`.
-#[pyfunction]
-pub(crate) fn validate_steered(rounds: i64) -> PyResult<()> {
-    guarded(|| {
-        let rounds = number_of_rounds(rounds, "thirty do well")?;
-        request_of(MechanismSpec::Steered(Steered { rounds }))?.validate().map(drop)
-    })
-}
-
-fn number_of_rounds(rounds: i64, fix: &'static str) -> Result<u32> {
-    u32::try_from(rounds).map_err(|_| Error::parameter("rounds", "at least 1", rounds, fix))
-}
-
-/// Check the parameters of `PolicyLaplace` and `PolicyGaussian`, whose ranges are the same.
-#[pyfunction]
-pub(crate) fn validate_policy(alpha: f64, passes: i64) -> PyResult<()> {
-    guarded(|| {
-        let fix = "one pass does well";
-        let outside = |_| Error::parameter("passes", "between 1 and 100", passes, fix);
-        let passes = u32::try_from(passes).map_err(outside)?;
-        let policy = PolicyGaussian { alpha, passes, release: ReleaseStep::Noise };
-        request_of(MechanismSpec::PolicyGaussian(policy))?.validate().map(drop)
-    })
-}
-
-/// Check the parameters of `GreedyFrequency`.
-#[pyfunction]
-pub(crate) fn validate_greedy_frequency(calibration: &str, alpha: Option<f64>) -> PyResult<()> {
-    guarded(|| {
-        let calibration = match calibration {
-            "curve" => GreedyCalibration::Curve,
-            "published" => GreedyCalibration::Published,
-            other => {
-                let fix = "\"curve\" is private, \"published\" is for reproducing the paper only";
-                return Err(Error::parameter(
-                    "calibration",
-                    "\"curve\" or \"published\"",
-                    format!("{other:?}"),
-                    fix,
-                ));
-            }
-        };
-        let greedy = GreedyFrequency { order: FillingOrder::Counts, calibration, alpha };
-        request_of(MechanismSpec::GreedyFrequency(greedy))?.validate().map(drop)
-    })
-}
-
-/// A request in which everything but the mechanism is certainly valid.
-fn request_of(mechanism: MechanismSpec) -> Result<Request> {
-    Ok(Request {
-        columns: Columns { user: "user".into(), items: vec!["item".into()], ngrams: None },
-        privacy: Privacy::Zcdp { rho: 1.0, delta: 0.5 },
-        max_items_per_user: bound(1)?,
-        mechanism,
-        with_weights: false,
-        prior: None,
+        Enforced::TopK(_) => Ok(None),
     })
 }

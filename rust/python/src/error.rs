@@ -5,7 +5,6 @@ use std::path::Path;
 use dpsel_core::Error;
 use dpsel_core::ingest::STANDARD_INPUT_NAME;
 use dpsel_core::runtime::panics::caught;
-use dpsel_core::task::Request;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult, Python};
 
@@ -65,11 +64,6 @@ pub(crate) fn is_own(py: Python<'_>, error: &PyErr) -> bool {
 /// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
     caught(run).unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
-}
-
-/// Parse a request, with the core's checks.
-pub(crate) fn parse_request(json: &str) -> PyResult<Request> {
-    guarded(|| Request::from_json(json))
 }
 
 /// A broken promise of this crate or of a library under it.

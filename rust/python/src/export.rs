@@ -31,12 +31,6 @@ impl Release {
         Ok(Self { items: release.items, report_json })
     }
 
-    /// The items and the report of a top-k.
-    pub(crate) fn of_top_k(release: task::TopKRelease) -> PyResult<Self> {
-        let report_json = release.report.to_json().map_err(to_python)?;
-        Ok(Self { items: release.items, report_json })
-    }
-
     fn struct_field(&self) -> FieldRef {
         Arc::new(Field::new_struct("", self.items.schema_ref().fields().clone(), false))
     }

@@ -1,6 +1,6 @@
-//! Exceptions of code that is not ours: a source's own message may quote a value, so none of it is passed on.
+//! Exceptions of foreign code. The message of a source may quote a value, so it is dropped (law 5).
 //!
-//! What stays is the class of the exception and how far the source got (law 5).
+//! The class of the exception and the position in the source stay.
 
 use dpsel_core::Error;
 use pyo3::exceptions::asyncio::CancelledError;

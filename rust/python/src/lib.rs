@@ -1,9 +1,14 @@
-//! `dpsel._core`: the Rust core as a Python module. Translation only; the mathematics is in `dpsel-core`.
+//! `dpsel._core`: the Rust core as a Python module.
+//!
+//! A call converts arguments, detaches from the interpreter, calls the core and converts the result. It computes nothing.
 
 mod accounting;
+mod arguments;
+mod counts;
 mod error;
 mod exchange;
 mod export;
+mod forecast;
 mod foreign;
 mod job;
 mod kinds;
@@ -12,12 +17,16 @@ mod moments;
 mod objects;
 mod pair_columns;
 mod pairs;
-mod plan;
-mod producers;
-mod sealing;
-mod selection;
-mod top_k;
+mod producer;
+mod public;
+mod request;
+mod run;
+mod scalar;
+mod source;
+mod streams;
+mod validate;
 mod values;
+mod worker;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
 /// to the kernel and fetch it anew, which costs up to a fifth of the time (`docs/decisions/0005-allocator.md`).
@@ -32,31 +41,27 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::accounting::{
-        calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report, validate_bound,
-        validate_greedy_frequency, validate_policy, validate_privacy, validate_sips, validate_steered,
+        calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,
     };
     #[pymodule_export]
+    use super::counts::{joint_by_matrix, top_k_counts};
+    #[pymodule_export]
     use super::exchange::{
-        ClusterDraw, ClusterPlan, ClusterSelection, ClusterTask, ClusterTopK, validate_cluster,
+        ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,
+        ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
     use super::export::{Release, write_text};
+    #[pymodule_export]
+    use super::forecast::{curve_words, keep_probabilities, top_k_loss, users_needed};
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]
     use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]
-    use super::plan::{curve_words, keep_probabilities, users_needed};
+    use super::run::{check_source, run};
     #[pymodule_export]
-    use super::sealing::{ClusterPacked, ClusterSealed, ClusterShare};
+    use super::source::Source;
     #[pymodule_export]
-    use super::selection::{
-        check_files, check_names, count_batches, count_files, count_pairs, count_stream, select_batches,
-        select_files, select_pairs, select_stream,
-    };
-    #[pymodule_export]
-    use super::top_k::{
-        calibrate_top_k, joint_by_matrix, top_k_batches, top_k_counts, top_k_files, top_k_loss, top_k_pairs,
-        top_k_stream,
-    };
+    use super::validate::validate;
 }

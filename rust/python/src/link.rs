@@ -12,22 +12,15 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_core::ingest::Source;
 use dpsel_core::runtime::Control;
+use dpsel_core::task::Outcome;
 use pyo3::prelude::*;
 
-use crate::job::{Job, TICK, Work};
+use crate::job::Job;
+use crate::producer::Producer;
+use crate::worker::{Running, TICK};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
 const IN_FLIGHT: usize = 4;
-
-/// Something that makes batches while attached to the interpreter.
-pub(crate) trait Producer {
-    /// The schema of every batch.
-    fn schema(&self) -> SchemaRef;
-    /// The columns whose types are not declared, but were found out from values.
-    fn found(&self) -> Vec<String>;
-    /// The next batch, or `None` at the end.
-    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>>;
-}
 
 enum Message {
     Batch(RecordBatch),
@@ -79,18 +72,13 @@ impl Drop for LinkReader {
     }
 }
 
-/// Do a job's `work` on what `producer` makes.
-pub(crate) fn run<T: Send + 'static>(
-    py: Python<'_>,
-    producer: &mut impl Producer,
-    job: &Job,
-    work: Work<T>,
-) -> PyResult<T> {
+/// Do a job on the batches of `producer`.
+pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyResult<Outcome> {
     let (sender, messages) = sync_channel(IN_FLIGHT);
     let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = job.start(Source::Found(Box::new(reader), producer.found()), &control, work)?;
+    let running = Running::start(Source::Undeclared(Box::new(reader), producer.found()), job, &control)?;
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),
@@ -107,7 +95,7 @@ struct Push<'a> {
 
 impl Push<'_> {
     /// Push every batch and the end mark. Consumes the sender, so that a failure cuts the stream off.
-    fn all(mut self, py: Python<'_>, producer: &mut impl Producer) -> PyResult<()> {
+    fn all(mut self, py: Python<'_>, producer: &mut dyn Producer) -> PyResult<()> {
         while let Some(batch) = producer.next_batch(py)? {
             if !self.one(py, Message::Batch(batch))? {
                 return Ok(());

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
 use pyo3::prelude::*;
 
-use crate::kinds::{Kind, Refusal, Scalar};
+use crate::scalar::{Kind, Refusal, Scalar};
 
 /// Days from 0001-01-01, which is day 1 of chrono's count, to 1970-01-01.
 const EPOCH_DAY: i32 = 719_163;

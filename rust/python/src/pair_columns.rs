@@ -13,8 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 use crate::error::{internal, to_python};
-use crate::kinds::{Kind, Reader, Readers, Refusal, Scalar, read};
+use crate::kinds::{Reader, Readers, read};
 use crate::moments;
+use crate::scalar::{Kind, Refusal, Scalar};
 
 enum Builder {
     Bool(BooleanBuilder),

@@ -11,8 +11,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList,
 
 use crate::error::{internal, to_python};
 use crate::foreign::{close, replaced};
-use crate::link::Producer;
 use crate::pair_columns::Column;
+use crate::producer::Producer;
 
 /// Rows per batch: large enough that a batch costs nothing, small enough to stay in cache.
 const CHUNK_ROWS: usize = 1 << 16;

@@ -28,7 +28,7 @@ pub struct Conversion {
     pub alpha: f64,
 }
 
-/// The smallest delta (up to rounding) for which so many releases of `delta`-approximate `rho`-zCDP in all are
+/// The smallest delta (up to rounding) for which `releases` releases of `delta`-approximate `rho`-zCDP in all are
 /// (`epsilon`, delta)-DP.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Resul
     Ok(Conversion { epsilon, delta: total.hi().min(1.0), alpha })
 }
 
-/// The smallest epsilon (up to rounding) for which so many releases of `delta`-approximate `rho`-zCDP in all are
+/// The smallest epsilon (up to rounding) for which `releases` releases of `delta`-approximate `rho`-zCDP in all are
 /// (epsilon, `target`)-DP.
 ///
 /// # Errors

@@ -136,7 +136,8 @@ pub fn smallest_sigma(epsilon: f64, target: f64) -> Result<f64> {
 }
 
 /// An upper bound of the mu of an adaptive sequence of rounds: the root of the sum of 1/sigma^2.
-pub fn composed_mu(sigmas: impl IntoIterator<Item = f64>) -> f64 {
+#[cfg(test)]
+pub(crate) fn composed_mu(sigmas: impl IntoIterator<Item = f64>) -> f64 {
     let square = |sigma: f64| (Interval::ONE / Interval::point(sigma)).square();
     sigmas.into_iter().map(square).fold(Interval::ZERO, |a, b| a + b).sqrt().hi()
 }

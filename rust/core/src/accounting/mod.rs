@@ -1,8 +1,7 @@
-//! Privacy parameters, what mechanisms cost, and conversions between the two, always rounded the safe way.
+//! Privacy parameters, the costs of mechanisms, and conversions between the two, always rounded the safe way.
 //!
 //! The theorems and their proofs are in `docs/algorithms/accounting.md`.
 
-pub mod budget;
 pub mod conversion;
 mod cost;
 pub mod gaussian;
@@ -11,7 +10,6 @@ mod params;
 mod search;
 mod slack;
 
-pub use budget::Budget;
 pub use conversion::Conversion;
 pub use cost::{Cost, composed};
 pub use guarantee::Guarantee;

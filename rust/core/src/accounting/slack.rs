@@ -13,7 +13,7 @@ pub const RELEASE_SLACK: f64 = 1e-18;
 
 /// The privacy left for exact decisions after the slack of the real ones.
 ///
-/// Adding or removing a user changes the laws of at most so many `decisions` in all rounds together
+/// Adding or removing a user changes the laws of at most `decisions` decisions in all rounds together
 /// ([`crate::weighting::Weighting::changed_items`]), so the real mechanism is within total variation
 /// slack = decisions * 2^-127 of one that decides exactly. That adds (1 + e^epsilon) slack to delta (and for
 /// approximate zCDP, slack to the probability of failing). It is taken off here.

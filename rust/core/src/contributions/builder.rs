@@ -1,44 +1,26 @@
-//! Building contributions from many threads at once: intern users and items, then group rows by user.
+//! Builds contributions on several threads: interns users and items, then groups rows by user.
 
 use std::sync::Mutex;
 
 use super::chunk::{Chunk, OpenChunk};
+use super::grouped::Contributions;
 use super::grouping::{Users, group_rows};
 use super::interner::{Interner, Scratch};
-use super::shard::Records;
+use super::order::{ItemOrder, RanksByDigest};
+use super::records::NoRecord;
 use super::sharding::Sharding;
-use super::{Contributions, ItemCode, ItemOrder, KeyLayout, KeyStore, Payload, UserCode, Vocabulary};
-use crate::ingest::ItemSchema;
+use super::vocabulary::Vocabulary;
+use crate::ingest::{Code, ItemCode, ItemSchema, KeyLayout, KeyStore, Payload, Side, Sink, UserCode};
 use crate::random::Digest;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
 const READING: &str = "reading the rows";
 
-impl<P: Payload> Records<P> for KeyStore {
-    fn append(&mut self, payload: &P, rows: impl ExactSizeIterator<Item = usize> + Clone) {
-        payload.append_to(rows, self);
-    }
-    fn bytes(&self) -> usize {
-        self.heap_bytes()
-    }
-}
-
-/// Nothing is kept of a user but its digest.
-#[derive(Debug)]
-pub(super) struct NoRecord;
-
-impl Records<()> for NoRecord {
-    fn append(&mut self, _source: &(), _rows: impl ExactSizeIterator<Item = usize> + Clone) {}
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
 /// Rows of a thread's open chunk at which it is closed.
 const CHUNK_ROWS: usize = 1 << 19;
 
-/// Shared by the threads that read; each makes its own [`Worker`].
+/// Builds contributions. The threads that read share it, and each has a [`Worker`] of its own.
 #[derive(Debug)]
 pub struct ContributionsBuilder {
     users: Interner<NoRecord>,
@@ -62,18 +44,22 @@ impl ContributionsBuilder {
         }
     }
 
-    /// A handle for one thread. Its last rows are added when it is dropped.
+    /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
         Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
     }
 
-    /// Group all rows by user, without duplicates, each user's items in the given order.
+    /// Group all rows by user, without duplicates. Without an order, each user's items stand in any order.
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub fn finish(self, schema: ItemSchema, order: &ItemOrder) -> Result<Contributions> {
+    pub fn finish(
+        self,
+        schema: ItemSchema,
+        order: Option<&ItemOrder<RanksByDigest>>,
+    ) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
-        let vocabulary = Vocabulary { shards: self.items.into_shards()?, sharding: self.sharding, schema };
+        let vocabulary = Vocabulary::new(self.items.into_shards()?, self.sharding, schema);
         let users = Users::new(self.users.into_shards()?, self.sharding);
         self.control.check()?;
         self.control.end_reading();
@@ -85,25 +71,6 @@ impl ContributionsBuilder {
 
 const POISONED: Error = Error::Internal("a reading thread failed");
 
-/// Which column a code stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The column of users.
-    User,
-    /// The column or columns of items.
-    Item,
-}
-
-/// A dense code of a user or of an item.
-pub trait Code: Copy + Default + std::fmt::Debug {
-    /// Which of them.
-    const SIDE: Side;
-    /// The code with a number.
-    fn new(number: u32) -> Self;
-    /// The number: about the position in the order of first appearance, so frequent keys have small ones.
-    fn number(self) -> u32;
-}
-
 /// One thread's access to a [`ContributionsBuilder`].
 #[derive(Debug)]
 pub struct Worker<'a> {
@@ -114,8 +81,8 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Codes of the users or items with these digests, appended to `codes`; keys of new items are taken from
-    /// `payload`, whose row i belongs to digest i.
+    /// Append the codes of the users or items with these digests to `codes`. Keys of new items are taken from `payload`,
+    /// whose row i belongs to digest i.
     ///
     /// # Errors
     /// Capacity or memory limit.
@@ -135,7 +102,7 @@ impl Worker<'_> {
         control.charge_memory(grown, READING)
     }
 
-    /// Add rows: `lens[i]` consecutive ones of `items` belong to `users[i]`, one each without `lens`.
+    /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
     ///
     /// # Errors
     /// Memory limit.
@@ -157,10 +124,24 @@ impl Worker<'_> {
     }
 }
 
+impl Sink for Worker<'_> {
+    fn intern<C: Code>(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<C>,
+    ) -> Result<()> {
+        Worker::intern(self, digests, payload, codes)
+    }
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        Worker::push(self, users, lens, items)
+    }
+}
+
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.close_chunk() {
-            // `finish` reports it; a poisoned lock it reports by itself.
+            // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {
                 *closed = Err(error);
             }

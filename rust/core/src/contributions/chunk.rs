@@ -1,12 +1,12 @@
 //! Chunks of encoded rows, divided by user.
 //!
-//! A worker collects rows in an open chunk. When it is full its rows are divided into parts by their users, so that
-//! grouping a part later (`grouping`) stays in the cache, even when users come in random order.
+//! A worker collects rows in an open chunk. A full chunk is divided into parts by user. Grouping a part later
+//! (`grouping`) then stays in the cache, even if users come in random order.
 
-use super::{ItemCode, UserCode};
+use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
 
-/// Bits of a user's code that name its part.
+/// Bits of a user's code that select its part.
 const PART_BITS: u32 = 8;
 /// Number of parts.
 pub(super) const PARTS: usize = 1 << PART_BITS;
@@ -14,25 +14,25 @@ pub(super) const PARTS: usize = 1 << PART_BITS;
 /// Where each part starts; the last entry is the end.
 type Starts = [usize; PARTS + 1];
 
-/// The part of a user, and its place there.
+/// The part of a user, and the user's place in it.
 #[inline]
 fn place(user: u32) -> (usize, u32) {
     (user as usize % PARTS, user >> PART_BITS)
 }
 
-/// A user (or its place) and an item in one word: rows in random order are moved as one.
+/// A user (or its place) and an item in one word, so that a row is moved as one value.
 #[inline]
 fn pack(user: u32, item: u32) -> u64 {
     u64::from(user) << 32 | u64::from(item)
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "each half is a code of 32 bits")]
 fn unpack(row: u64) -> (u32, u32) {
     ((row >> 32) as u32, row as u32)
 }
 
-/// Running sums of the counts that stand one place to the right.
+/// Running sums. The count of each part stands one position to the right.
 fn starts(mut counts: Starts) -> Box<Starts> {
     for part in 0..PARTS {
         counts[part + 1] += counts[part];
@@ -40,7 +40,7 @@ fn starts(mut counts: Starts) -> Box<Starts> {
     Box::new(counts)
 }
 
-/// Rows in the order in which they came: single ones, and runs of one user each.
+/// Rows in the order of arrival: single rows, and runs of rows of one user.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
     rows: Growing<u64>,
@@ -62,8 +62,8 @@ impl OpenChunk {
 
     /// Add rows; without `lens` every run is one row.
     ///
-    /// A single row takes 8 bytes, a run 8 and 4 more for each row: so runs of less than two rows on average are
-    /// stored as single rows.
+    /// A single row takes 8 bytes. A run takes 8 bytes and 4 more for each row. So runs of fewer than two rows on average
+    /// are stored as single rows.
     pub(super) fn extend(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) {
         match lens {
             None => self.rows.extend(users.iter().zip(items).map(|(user, item)| pack(user.0, item.0))),
@@ -122,7 +122,7 @@ impl Chunk {
         self.runs.part(part).for_each(|(user, run)| counts[user] += run.len());
     }
 
-    /// Copy the items of a part to `items`, those of a user from its cursor on.
+    /// Copy the items of a part to `items`; a user's items start at its cursor.
     pub(super) fn place(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
         for row in self.rows.part(part) {
             let (user, item) = unpack(*row);
@@ -137,7 +137,7 @@ impl Chunk {
     }
 }
 
-/// Single rows: the place of the user and the item.
+/// Single rows: the user's place and the item.
 #[derive(Debug)]
 pub(super) struct Rows {
     starts: Box<Starts>,
@@ -167,7 +167,7 @@ impl Rows {
     }
 }
 
-/// Runs: the place of the user and the number of items of each.
+/// Runs: the user's place and the number of items of each.
 #[derive(Debug)]
 pub(super) struct Runs {
     run_starts: Box<Starts>,
@@ -210,12 +210,12 @@ impl Runs {
         }
     }
 
-    /// Where the rows of a part are.
+    /// The positions of a part's rows.
     fn rows_of(&self, part: usize) -> std::ops::Range<usize> {
         self.row_starts[part]..self.row_starts[part + 1]
     }
 
-    /// The place of the user and the items of each run of a part.
+    /// The user's place and the items of each run of a part.
     fn part(&self, part: usize) -> impl Iterator<Item = (usize, &[u32])> {
         let runs = self.run_starts[part]..self.run_starts[part + 1];
         let mut rest = &self.items.as_slice()[self.rows_of(part)];

@@ -1,16 +1,18 @@
 //! From chunks to contributions: every user's rows side by side, without duplicates.
 //!
-//! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in
-//! cache, and parts are independent of each other; only what is left without duplicates is written to the result.
+//! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in the
+//! cache. Parts are independent of each other. Only distinct rows are written to the result.
 
 use std::ops::Range;
 
-use super::builder::NoRecord;
 use super::chunk::{Chunk, PARTS};
-use super::order::{Arrangement, ItemOrder};
+use super::distinct::SeenItems;
+use super::grouped::Contributions;
+use super::order::{ItemOrder, ItemSorter, RanksByDigest};
+use super::records::NoRecord;
 use super::shard::Shard;
 use super::sharding::Sharding;
-use super::{Contributions, Vocabulary};
+use super::vocabulary::Vocabulary;
 use crate::numeric::widths::clipped;
 use crate::random::Digest;
 use crate::runtime::memory::Array;
@@ -31,7 +33,7 @@ impl Users {
 
     /// The digests of a part's users, in order of their places.
     ///
-    /// The part is the low bits of a code: those of the shard, and above them those of the local code.
+    /// The part of a code is its low bits: the bits of the shard, and above them the lowest bits of the local code.
     fn digests_of(&self, part: usize) -> impl ExactSizeIterator<Item = Digest> + '_ {
         let shards = self.sharding.shards();
         let digests = self.shards[part % shards].digests();
@@ -48,7 +50,7 @@ pub(super) fn group_rows(
     users: &Users,
     chunks: &[Chunk],
     vocabulary: Vocabulary,
-    order: &ItemOrder,
+    order: Option<&ItemOrder<RanksByDigest>>,
     control: &Control,
 ) -> Result<Contributions> {
     let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
@@ -60,11 +62,11 @@ pub(super) fn group_rows(
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
     let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
-    let arrangement = Arrangement::new(order, &vocabulary);
+    let sorter = ItemSorter::new(order, &vocabulary);
     let tally = control.tally(100, PARTS);
-    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &arrangement, tally));
+    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &sorter, tally));
     done.into_iter().collect::<Result<()>>()?;
-    let in_order = arrangement.is_preference();
+    let in_order = order.is_some();
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
     control.release_memory((chunks + (total - kept) * 4) as u64);
@@ -85,8 +87,8 @@ impl Size {
     }
 }
 
-/// A range of parts and their stretch of the result, worked on by one thread. What duplicates leave free is at its end
-/// and never touched.
+/// A range of parts and its stretch of the result, filled by one thread. Duplicates leave free space at the end of the
+/// stretch, which is never written.
 struct Stretch<'a> {
     parts: Range<usize>,
     /// Position of the stretch's first row in the whole result.
@@ -103,7 +105,7 @@ fn split<'a>(
     mut lens: &'a mut [u32],
     mut items: &'a mut [u32],
 ) -> Vec<Stretch<'a>> {
-    // These say only how the work is shared out.
+    // Clipped sizes do no harm: they only balance the work.
     let rows = sizes.iter().map(|size| clipped(size.rows));
     let (mut first, mut first_row) = (0, 0);
     let mut result = Vec::with_capacity(stretches);
@@ -126,7 +128,7 @@ impl Stretch<'_> {
         self,
         sizes: &[Size],
         chunks: &[Chunk],
-        order: &Arrangement<'_>,
+        sorter: &ItemSorter<'_>,
         tally: Tally<'_>,
     ) -> Result<()> {
         let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
@@ -139,7 +141,7 @@ impl Stretch<'_> {
             group_part(part, chunks, own_starts, own_lens, &mut grouped[..rows])?;
             for (start, len) in own_starts.iter_mut().zip(own_lens) {
                 let own = &mut grouped[*start..][..*len as usize];
-                *len = order.arrange(own, &mut seen);
+                *len = sorter.sort(own, &mut seen);
                 let (kept, rest) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
                 *start = first_row;
@@ -177,70 +179,4 @@ fn group_part(
         chunk.place(part, &mut cursors, items);
     }
     Ok(())
-}
-
-/// A small set that is emptied by counting an epoch up: one word per slot, `epoch << 32 | code`.
-#[derive(Debug, Default)]
-pub(super) struct SeenItems {
-    slots: Vec<u64>,
-    epoch: u32,
-}
-
-impl SeenItems {
-    /// Move the first occurrence of each item to the front; returns how many there are.
-    pub(super) fn keep_first(&mut self, items: &mut [u32]) -> u32 {
-        if items.len() < 2 {
-            return u32::from(!items.is_empty());
-        }
-        let size = (items.len() * 2).next_power_of_two();
-        if self.slots.len() < size {
-            self.slots.resize(size, 0);
-        }
-        self.epoch = self.epoch.wrapping_add(1);
-        if self.epoch == 0 {
-            self.slots.fill(0);
-            self.epoch = 1;
-        }
-        let mut kept = 0;
-        for i in 0..items.len() {
-            let item = items[i];
-            if self.insert(item, size - 1) {
-                items[kept as usize] = item;
-                kept += 1;
-            }
-        }
-        kept
-    }
-
-    fn insert(&mut self, item: u32, mask: usize) -> bool {
-        let entry = u64::from(self.epoch) << 32 | u64::from(item);
-        let mut at = (item.wrapping_mul(0x9e37_79b9) >> 7) as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot == entry {
-                return false;
-            }
-            if (slot >> 32) as u32 != self.epoch {
-                self.slots[at] = entry;
-                return true;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn first_occurrences_are_kept() {
-        let mut seen = SeenItems::default();
-        for n in [1_u32, 2, 7, 100, 3] {
-            let mut items: Vec<u32> = (0..3 * n).map(|i| i % n * 64).collect();
-            let kept = seen.keep_first(&mut items);
-            let expected: Vec<u32> = (0..n).map(|i| i * 64).collect();
-            assert_eq!(items[..kept as usize], expected);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Interning: digests to dense codes, in shards that several threads fill at once.
+//! Interning: gives dense codes to digests, in shards that several threads fill at once.
 
 use std::sync::{Mutex, TryLockError};
 
@@ -10,17 +10,17 @@ use crate::{Error, Result};
 #[cfg(test)]
 mod tests;
 
-/// Keys ordered by shard at a time: few enough to stay in the first-level caches, enough for every shard to get some.
+/// Keys that are ordered by shard together. They fit the first-level caches, and each shard gets some of them.
 const BLOCK: usize = 8192;
 
-/// All shards.
+/// Gives codes to keys. Each key belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Interner<R> {
     shards: Vec<Mutex<Shard<R>>>,
     sharding: Sharding,
 }
 
-/// Space for one thread's keys in order of their shards, reused between calls.
+/// One thread's keys in order of their shards. The memory is reused between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     order: Vec<u16>,
@@ -45,8 +45,8 @@ impl<R> Interner<R> {
             .collect()
     }
 
-    /// Append the code of each digest to `codes`; returns the growth in bytes. Row i of `source` has the record of
-    /// digest i.
+    /// Append the code of each digest to `codes`; returns the growth of the shards in bytes. Row i of `source` holds the
+    /// record of digest i.
     pub(crate) fn intern<Source>(
         &self,
         digests: &[Digest],
@@ -95,7 +95,7 @@ impl<R> Interner<R> {
 const POISONED: Error = Error::Internal("a reading thread failed");
 
 impl Scratch {
-    /// Put the keys in order of their shards and remember their rows; returns where each shard ends.
+    /// Order the keys by shard and note their rows; returns the end of each shard.
     fn order_by_shard(&mut self, keys: &[Digest], sharding: Sharding) -> [u16; Sharding::MOST] {
         let mut ends = [0_u16; Sharding::MOST];
         for key in keys {

@@ -1,71 +1,68 @@
-//! In which order a user's items stand, where a weighting asks for one: by the user's own counts or by a public table.
+//! The order of a user's items, for a weighting that fills them one by one.
 //!
-//! The order of a user is a function of that user's rows, the public table and the release key. Equal items go by digest.
+//! The order of a user depends on that user's rows, the public table and the release key alone. Ties are broken by digest.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::grouping::SeenItems;
-use super::{Digests, ItemCode, Vocabulary};
+use serde::{Deserialize, Serialize};
+
+use super::distinct::SeenItems;
+use super::vocabulary::{Digests, Vocabulary};
+use crate::ingest::ItemCode;
 use crate::random::Digest;
 
-/// What decides in which order each user's items stand.
-#[derive(Debug)]
-pub enum ItemOrder {
-    /// Nothing: any order will do.
-    Any,
-    /// How many rows the user has of the item, the most first.
-    OwnCounts,
-    /// The rank of the item's digest, the smallest first. Items without a rank come last.
-    Ranks(HashMap<Digest, u32>),
+/// In which order a user fills its items.
+///
+/// `R` holds the ranks of a public table. A request has none of them yet, so `R` is `()`. Reading takes the table itself,
+/// and grouping a rank for each digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemOrder<R = ()> {
+    /// By the user's number of rows of the item, the most first.
+    #[default]
+    Counts,
+    /// By the rank of the item in a public table, the smallest first. Items that are not in the table come last.
+    Prior(#[serde(skip)] R),
 }
 
-/// Puts the items of one user after the other in order.
+/// The rank of each digest in a public table.
+pub(super) type RanksByDigest = HashMap<Digest, u32>;
+
+/// Sorts the items of one user after another.
 #[derive(Debug)]
-pub(super) enum Arrangement<'a> {
-    Any,
-    OwnCounts {
-        digests: Digests<'a>,
-    },
-    /// One rank for each code.
-    Ranks {
-        ranks: Vec<u32>,
-        digests: Digests<'a>,
-    },
+pub(super) struct ItemSorter<'a> {
+    /// One rank for each code; `None` if any order will do.
+    order: Option<ItemOrder<Vec<u32>>>,
+    digests: Digests<'a>,
 }
 
-impl<'a> Arrangement<'a> {
-    pub(super) fn new(order: &ItemOrder, vocabulary: &'a Vocabulary) -> Self {
-        let digests = vocabulary.digests();
-        match order {
-            ItemOrder::Any => Self::Any,
-            ItemOrder::OwnCounts => Self::OwnCounts { digests },
-            ItemOrder::Ranks(known) => Self::Ranks { ranks: ranks(known, vocabulary), digests },
-        }
+impl<'a> ItemSorter<'a> {
+    pub(super) fn new(order: Option<&ItemOrder<RanksByDigest>>, vocabulary: &'a Vocabulary) -> Self {
+        let order = order.map(|order| match order {
+            ItemOrder::Counts => ItemOrder::Counts,
+            ItemOrder::Prior(ranked) => ItemOrder::Prior(ranks(ranked, vocabulary)),
+        });
+        Self { order, digests: vocabulary.digests() }
     }
 
-    /// Whether the order of a user's items means something.
-    pub(super) fn is_preference(&self) -> bool {
-        !matches!(self, Self::Any)
-    }
-
-    /// Move each item of one user to the front once, in order; returns how many there are.
-    pub(super) fn arrange(&self, items: &mut [u32], seen: &mut SeenItems) -> u32 {
-        match self {
-            Self::Any => seen.keep_first(items),
-            Self::OwnCounts { digests } => by_count(items, digests),
-            Self::Ranks { ranks, digests } => {
+    /// Move each distinct item of one user to the front once, in order; returns their number.
+    pub(super) fn sort(&self, items: &mut [u32], seen: &mut SeenItems) -> u32 {
+        match &self.order {
+            None => seen.keep_first(items),
+            Some(ItemOrder::Counts) => by_count(items, &self.digests),
+            Some(ItemOrder::Prior(ranks)) => {
                 let kept = seen.keep_first(items);
                 let rank = |item: u32| ranks[item as usize];
                 items[..kept as usize]
-                    .sort_unstable_by_key(|item| (rank(*item), digests.get(ItemCode(*item))));
+                    .sort_unstable_by_key(|item| (rank(*item), self.digests.get(ItemCode(*item))));
                 kept
             }
         }
     }
 }
 
-/// Each distinct item once, those with the most rows first.
+/// Moves each distinct item to the front once, the items with the most rows first; returns their number.
 fn by_count(items: &mut [u32], digests: &Digests<'_>) -> u32 {
     items.sort_unstable();
     let mut counted: Vec<_> = items
@@ -82,11 +79,11 @@ fn by_count(items: &mut [u32], digests: &Digests<'_>) -> u32 {
 }
 
 /// The rank of every code.
-fn ranks(known: &HashMap<Digest, u32>, vocabulary: &Vocabulary) -> Vec<u32> {
+fn ranks(ranked: &RanksByDigest, vocabulary: &Vocabulary) -> Vec<u32> {
     let mut digests = vec![Digest::default(); vocabulary.code_bound()];
     vocabulary.gather_digests(0, &mut digests);
-    // Otherwise: the public table does not have the item, so that it comes last.
-    digests.iter().map(|digest| known.get(digest).copied().unwrap_or(u32::MAX)).collect()
+    // Otherwise: the public table does not have the item, so it comes last.
+    digests.iter().map(|digest| ranked.get(digest).copied().unwrap_or(u32::MAX)).collect()
 }
 
 #[cfg(test)]
@@ -100,8 +97,8 @@ mod tests {
     }
 
     /// The items of user 1 in their order.
-    fn items_of(rows: &[(u64, u64)], order: &ItemOrder) -> Vec<Digest> {
-        let contributions = ordered(rows, &key(), order);
+    fn items_of(rows: &[(u64, u64)], order: &ItemOrder<RanksByDigest>) -> Vec<Digest> {
+        let contributions = ordered(rows, &key(), Some(order));
         let digests = contributions.vocabulary.digests();
         let items =
             &contributions.items.as_slice()[contributions.starts[0]..][..contributions.lens[0] as usize];
@@ -113,22 +110,31 @@ mod tests {
     }
 
     #[test]
+    fn requests_name_the_order_in_one_word() {
+        for (order, word) in [(ItemOrder::Counts, "\"counts\""), (ItemOrder::Prior(()), "\"prior\"")] {
+            assert_eq!(serde_json::to_string(&order).unwrap(), word);
+            assert_eq!(serde_json::from_str::<ItemOrder>(word).unwrap(), order);
+        }
+        assert!(serde_json::from_str::<ItemOrder>("\"any\"").is_err());
+    }
+
+    #[test]
     fn items_of_more_rows_come_first() {
         let rows: Vec<_> = [7, 5, 7, 9, 5, 7, 3].map(|item| (1, item)).to_vec();
         let mut tied = digests(&[9, 3]);
         tied.sort_unstable();
         let expected = [digests(&[7, 5]), tied].concat();
-        assert_eq!(items_of(&rows, &ItemOrder::OwnCounts), expected);
+        assert_eq!(items_of(&rows, &ItemOrder::Counts), expected);
         let turned: Vec<_> = rows.iter().rev().copied().collect();
-        assert_eq!(items_of(&turned, &ItemOrder::OwnCounts), expected);
+        assert_eq!(items_of(&turned, &ItemOrder::Counts), expected);
     }
 
     #[test]
     fn ranked_items_come_first_in_order_of_rank() {
-        let known = digests(&[9, 3, 100]).into_iter().zip([4, 2, 1]).collect();
+        let ranked = digests(&[9, 3, 100]).into_iter().zip([4, 2, 1]).collect();
         let rows = [7, 5, 7, 9, 5, 7, 3].map(|item| (1, item));
-        let mut unknown = digests(&[7, 5]);
-        unknown.sort_unstable();
-        assert_eq!(items_of(&rows, &ItemOrder::Ranks(known)), [digests(&[3, 9]), unknown].concat());
+        let mut unranked = digests(&[7, 5]);
+        unranked.sort_unstable();
+        assert_eq!(items_of(&rows, &ItemOrder::Prior(ranked)), [digests(&[3, 9]), unranked].concat());
     }
 }

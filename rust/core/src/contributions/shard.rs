@@ -1,7 +1,7 @@
 //! One shard of an interner: a hash table from digests to dense local codes.
 //!
-//! A key is its 128-bit keyed digest: equal digests are equal keys (`random::Digest`), so no key bytes are
-//! compared. The slots of a shard hold 32 bits of the digest and a local code; a hit is confirmed on the whole digest.
+//! A key is represented by its 128-bit keyed digest. Equal digests mean equal keys (`random::Digest`), so no key bytes
+//! are compared. A slot holds 32 bits of the digest and a local code. A hit is confirmed on the whole digest.
 
 use std::hint::black_box;
 
@@ -13,13 +13,13 @@ use crate::{Error, Result};
 
 /// Keys looked up together, so that their cache misses overlap.
 const AHEAD: usize = 64;
-/// Says that a key was not found where it should be; no local code is as large.
+/// Marks a key that was not found in its home bucket. Every local code is smaller.
 const NOT_SEEN: u32 = u32::MAX;
 /// Slots of a bucket: eight tags and eight local codes fill one cache line.
 const SLOTS: usize = 8;
 
-/// The slots with the same home. A slot holds the tag (32 bits of the digest) and the local code plus one, zero if the
-/// slot is free. Slots are filled from the first on.
+/// The slots with the same home. A slot holds the tag (32 bits of the digest) and the local code plus one. Zero marks a
+/// free slot. Slots are filled in order.
 #[derive(Debug, Clone, Default, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 struct Bucket {
@@ -31,7 +31,8 @@ impl Element for Bucket {}
 
 /// The keys of one shard, with a record of type `R` for each distinct key.
 ///
-/// A key belongs into the bucket that the leading bits of its tag name, or the next one with a free slot.
+/// The leading bits of a key's tag select its home bucket. If the home is full, the key goes to the next bucket with a
+/// free slot.
 #[derive(Debug)]
 pub(crate) struct Shard<R> {
     buckets: Growing<Bucket>,
@@ -39,9 +40,9 @@ pub(crate) struct Shard<R> {
     pub(crate) records: R,
 }
 
-/// What is kept beside each distinct key.
+/// What is stored with each distinct key.
 pub(crate) trait Records<Source> {
-    /// Keys were seen for the first time, in these rows: append their records.
+    /// Append the records of new keys, which stand in these rows.
     fn append(&mut self, source: &Source, rows: impl ExactSizeIterator<Item = usize> + Clone);
     /// Bytes held.
     fn bytes(&self) -> usize;
@@ -62,11 +63,10 @@ impl<R> Shard<R> {
         self.digests.len()
     }
 
-    /// The local codes of up to [`AHEAD`] keys that are in their own buckets; [`NOT_SEEN`] for the others.
+    /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
-    /// Memory is first read in two short loops that do nothing else. No branch depends on what is read and few
-    /// instructions lie between the reads, so the processor has many of them under way at once; the loops that follow
-    /// find everything in cache.
+    /// Two short loops first read the memory and do nothing else. No branch depends on the values, and few instructions
+    /// stand between the reads, so the processor overlaps many of them. The following loops find everything in the cache.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
@@ -87,8 +87,7 @@ impl<R> Shard<R> {
         }
     }
 
-    /// Write the local code of each key to the same place of `locals`; the record of a new key comes from the row of
-    /// `source` at the same place of `rows`.
+    /// Write the local code of key i to `locals[i]`. The record of a new key i comes from row `rows(i)` of `source`.
     pub(crate) fn intern<Source>(
         &mut self,
         keys: &[Digest],
@@ -123,9 +122,9 @@ impl<R> Shard<R> {
 
     /// Double the buckets, in place.
     ///
-    /// A home doubles when their number does, so going from the last bucket to the first, what was in a bucket is moved to
-    /// places that were emptied before: nothing is read or written at random, and no second table is needed. The few
-    /// entries for which that does not hold are moved in the end.
+    /// Doubling the number of buckets doubles the position of each home. Buckets are moved from the last to the first, so
+    /// entries move to buckets that are already empty. Nothing is accessed at random, and no second table is needed. The
+    /// few entries that find no place this way are moved at the end.
     fn grow(&mut self) {
         let old = self.buckets.len();
         self.buckets.extend(std::iter::repeat_n(Bucket::default(), old.max(4)));
@@ -137,12 +136,12 @@ impl<R> Shard<R> {
             late.extend(entries.filter(|(tag, local)| !place(buckets, at, *tag, *local)));
         }
         for (tag, local) in late {
-            // The table is less than half full: one of the two finds a place.
+            // The table is less than half full, so one of the two calls finds a place.
             let _ = place(buckets, 0, tag, local) || place_from(buckets, 0, tag, local);
         }
     }
 
-    /// Free what only interning needs.
+    /// Free the memory that only interning needs.
     pub(crate) fn close(&mut self) {
         self.buckets = Growing::default();
     }
@@ -189,21 +188,21 @@ impl Group<'_> {
     }
 }
 
-/// 32 bits of the digest that its shard does not depend on.
+/// 32 bits of the digest. The shard depends on other bits.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "the tag is the low bits")]
 fn tag(digest: Digest) -> u32 {
     digest.0 as u32
 }
 
-/// Put an entry into the bucket of its home or the first one behind it with a free slot, if its home is not before
-/// `first` and there is one.
+/// Put an entry into its home bucket or the next bucket with a free slot. False if the home is before `first`, or if
+/// there is no free slot.
 fn place(buckets: &mut [Bucket], first: usize, tag: u32, local: u32) -> bool {
     let home = home(tag, buckets.len());
     home >= first && place_from(buckets, home, tag, local)
 }
 
-/// Put an entry into the first bucket with a free slot from one on.
+/// Put an entry into the first bucket with a free slot, starting at `from`. False if there is none.
 fn place_from(buckets: &mut [Bucket], from: usize, tag: u32, local: u32) -> bool {
     let free = buckets[from..].iter_mut().find(|bucket| bucket.locals[SLOTS - 1] == 0);
     if let Some(bucket) = free {
@@ -213,15 +212,15 @@ fn place_from(buckets: &mut [Bucket], from: usize, tag: u32, local: u32) -> bool
     false
 }
 
-/// The bucket to look at first, of so many: as many leading bits of the tag as it takes.
+/// The home bucket of a tag, from its leading bits.
 #[inline]
 fn home(tag: u32, buckets: usize) -> usize {
     (u64::from(tag).wrapping_mul(buckets as u64) >> 32) as usize
 }
 
 impl Bucket {
-    /// The local code plus one of the slot with this tag, 0 if there is none. Where several slots have it (seldom), the
-    /// result means nothing, which comparing digests brings out: so this needs no branch.
+    /// The local code plus one of the slot with this tag; 0 if there is none. If several slots have the tag, the result is
+    /// meaningless, and the comparison of digests rejects it. So no branch is needed.
     #[inline]
     fn candidate(&self, tag: u32) -> u32 {
         self.tags

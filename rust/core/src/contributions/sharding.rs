@@ -1,19 +1,19 @@
-//! How keys are divided among shards, and codes made of shard and local code.
+//! Divides keys among shards, and makes codes of shard and local code.
 
 use crate::random::Digest;
 
-/// A code is `local << bits | shard`; codes grow with the order of first appearance, so that frequent keys have
-/// small ones.
+/// A code is `local << bits | shard`. Codes grow in the order of first appearance, so frequent keys have small codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sharding {
     bits: u32,
 }
 
 impl Sharding {
-    /// The most shards.
+    /// The largest number of shards.
     pub(crate) const MOST: usize = 256;
 
-    /// Enough shards that threads seldom meet, few enough that a batch has many keys for each.
+    /// The number of shards for some threads. With four for each thread, threads seldom wait for each other, and a batch
+    /// has many keys for each shard.
     pub(crate) fn for_threads(threads: usize) -> Self {
         Self { bits: (4 * threads.max(1)).next_power_of_two().min(Self::MOST).ilog2() }
     }
@@ -23,7 +23,7 @@ impl Sharding {
         1 << self.bits
     }
 
-    /// Most keys of one shard: codes fit 32 bits, and one is left so that `local + 1` fits a slot's 32 bits.
+    /// The most keys of one shard. Codes fit 32 bits, and `local + 1` fits the 32 bits of a slot.
     pub(crate) fn capacity(self) -> usize {
         (1 << (32 - self.bits)) - 1
     }

@@ -2,10 +2,14 @@
 
 use arrow_schema::DataType;
 
+use super::order::RanksByDigest;
 use super::{Contributions, ContributionsBuilder, ItemOrder, KeyLayout, KeyStore, Payload};
 use crate::ingest::ItemSchema;
-use crate::random::{Digest, Digester, KeyKind, Purpose, ReleaseKey};
+use crate::ingest::testing::digests;
+use crate::random::{Purpose, ReleaseKey};
 use crate::runtime::Control;
+
+pub(crate) use crate::ingest::testing::item_digest;
 
 struct Items<'a>(&'a [u64]);
 
@@ -15,25 +19,17 @@ impl Payload for Items<'_> {
     }
 }
 
-fn digests(values: &[u64], key: &ReleaseKey, purpose: Purpose) -> Vec<Digest> {
-    let mut out = Vec::new();
-    let values = values.iter().map(|&v| i128::from(v));
-    Digester::new(key, purpose).integers(KeyKind::Integer, values, &mut out);
-    out
-}
-
-/// The digest of an integer item.
-pub(crate) fn item_digest(item: u64, key: &ReleaseKey) -> Digest {
-    digests(&[item], key, Purpose::ItemDigest)[0]
-}
-
 /// Contributions of integer users and items, pushed in small batches.
 pub(crate) fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
-    ordered(rows, key, &ItemOrder::Any)
+    ordered(rows, key, None)
 }
 
-/// The same, each user's items in the given order.
-pub(crate) fn ordered(rows: &[(u64, u64)], key: &ReleaseKey, order: &ItemOrder) -> Contributions {
+/// The same, with each user's items in an order.
+pub(crate) fn ordered(
+    rows: &[(u64, u64)],
+    key: &ReleaseKey,
+    order: Option<&ItemOrder<RanksByDigest>>,
+) -> Contributions {
     let control = Control::default();
     let builder = ContributionsBuilder::new(KeyLayout::Words, &control);
     for batch in rows.chunks(1000) {

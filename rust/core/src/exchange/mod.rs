@@ -1,83 +1,40 @@
-//! The pipeline in pieces, for engines that move rows between machines.
+//! The exchange: the stages of a release in pieces, for engines that move rows between machines or to disk.
 //!
-//! Everything random is a function of the release key and of digests, so the pipeline can be cut where only digests go
-//! on. Its stages are those of the local engine; what is new here is how they hand over:
+//! Everything random is a function of the release key and of digests, so a release can be cut wherever only digests go on.
+//! The arithmetic is that of the local engine. New is how the stages hand over to each other:
 //!
-//! | stage | takes | makes | then |
+//! | stage | takes | makes | the result |
 //! |---|---|---|---|
-//! | [`Encode`] | rows of the table | packed contributions, routed by user; packed numbers of users, routed by mark | all of a user's, and of a mark's, come together |
-//! | [`Crowds`] | packed numbers of users | the large ones | every `Settle` knows which items cannot be released |
-//! | [`Settle`] | packed contributions | settled contributions | they are kept for the rounds |
-//! | [`Weigh`] | settled contributions | packed weights, routed by item | all of an item's come together |
-//! | [`Decide`] | packed weights | decisions | they go to every `Weigh` of the next round: [`Known`] |
-//! | [`Count`] | packed contributions | packed counts, routed by item | all of an item's come together |
-//! | [`Sift`] | packed contributions | the items that pass a filter of many decisions, routed by item | all of an item's come together |
-//! | [`Mistaken`] | these, and the decisions routed by [`scatter`] | the items that pass without being decided | they go to every task with the filter: [`Known`] |
-//! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
-//! | [`Tilt`] | packed contributions and states of items | packed weights and states, routed by item | all of an item's come together |
-//! | [`Steer`] | packed weights and states | new states, or decisions | states go to the users who hold the item |
-//! | [`Name`] | rows of the table | digests and names of released items | [`Selection`], [`TopK`] |
+//! | [`Encode`] | rows of the table | packed contributions, by partition of users; user counts, by item hash | comes together by user, and by item hash |
+//! | [`FrequentItems`] | user counts | the counts of frequent items | goes to every [`Prune`] |
+//! | [`Prune`] | packed contributions | pruned contributions | is kept for the rounds |
+//! | [`Weigh`] | pruned contributions | packed weights, by partition of items | comes together by item |
+//! | [`Decide`] | packed weights | decisions | goes to every [`Weigh`] of the next round, as a [`ReleasedSet`] |
+//! | [`Reweight`] | packed contributions and states of items | messages, by partition of items | comes together by item |
+//! | [`Steer`] | messages | new states, or decisions in the last round | goes to the users who hold the item |
+//! | [`Count`] | packed contributions | packed counts, by partition of items | comes together by item |
+//! | [`Total`] | packed counts | counts | goes to the draw of [`TopK`] |
+//! | [`FilterCandidates`] | packed contributions | the items that pass a filter of released items | comes together by item |
+//! | [`FalsePositives`] | these items and the decisions, by [`partition_decisions`] | the items that pass and were not released | is appended to the filter |
+//! | [`Name`] | rows of the table | digests and names of released items | goes to [`Selection`] or [`TopK`] |
 //!
-//! What goes between stages are rows of a route and a packed value: a few large rows instead of many small ones.
-//! A stage that runs twice on the same input makes the same decisions, so lost work may be repeated.
+//! Between stages travel rows of two columns, the partition and a packed value: a few large rows instead of many small
+//! ones. A *partition* is a part of the users, or of the items. A stage that runs twice on the same input makes the same
+//! decisions, so lost work may be repeated.
+//!
+//! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle, and
+//! `driver` makes the stages and publishes the release. Each uses only the folders before it.
 
-mod at_items;
-mod census;
-mod count;
-mod decide;
-mod dictionary;
-mod encode;
-mod gather;
-mod known;
-mod name;
-mod packed;
-mod packing;
-mod plan;
-mod routing;
-mod selection;
-mod settle;
-mod sift;
-mod steer;
+mod driver;
+mod items;
+mod rows;
+mod stage;
 #[cfg(test)]
 mod tests;
-mod tilt;
-mod top_k;
-mod total;
-mod weigh;
+mod wire;
 
-use arrow_array::RecordBatch;
-
-pub use at_items::{AtItems, Verdict};
-pub use census::{Crowds, MostUsers};
-pub use count::Count;
-pub use decide::{Decide, Decisions};
-pub use encode::Encode;
-pub use known::{Filter, Known};
-pub use name::Name;
-pub use packed::Packed;
-pub use plan::{Plan, Work};
-pub use selection::Selection;
-pub use settle::Settle;
-pub use sift::{Mistaken, Sift, scatter};
-pub use steer::Steer;
-pub use tilt::Tilt;
-pub use top_k::{Drawn, TopK};
-pub use total::Total;
-pub use weigh::Weigh;
-
-use crate::Result;
-
-/// One task of a stage: takes the batches of its partition one after the other.
-pub trait Stage: Send {
-    /// Take a batch; returns what is ready.
-    ///
-    /// # Errors
-    /// Those of the stage.
-    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>>;
-
-    /// There are no more batches; returns the rest.
-    ///
-    /// # Errors
-    /// Those of the stage.
-    fn finish(&mut self) -> Result<Vec<RecordBatch>>;
-}
+pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
+pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Total, partition_decisions};
+pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
+pub use stage::Stage;
+pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

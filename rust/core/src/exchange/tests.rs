@@ -7,39 +7,38 @@ use arrow_schema::Schema;
 use proptest::prelude::*;
 
 use self::simulation::*;
-use super::census::Candidates;
-use super::dictionary::Dictionaries;
-use super::packing::take_items;
-use super::routing::unrouted;
+use super::rows::Candidates;
+use super::wire::{Dictionaries, partitioned_values, take_items};
 use super::*;
 use crate::random::{Digest, Words};
 use crate::rounds::Decider;
 use crate::runtime::Control;
-use crate::task::{Request, select_partitions};
+use crate::task::{Request, SelectRequest, select_partitions};
 use crate::weighting::UNIT;
 
 mod simulation;
 mod top_k;
 
-fn request(mechanism: &str, bound: u32, with_weights: bool) -> Request {
+fn request(mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
     request_with(mechanism, 3.0, bound, with_weights)
 }
 
-fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> Request {
+fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"columns": {{"user": "user", "items": ["item"]}},
+        r#"{{"task": "select", "columns": {{"user": "user", "items": ["item"]}},
              "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
              "max_items_per_user": {bound}, "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
     ))
+    .and_then(Request::into_select)
     .unwrap()
 }
 
-/// In both ways, with every idea of what few users are, and with released items listed or joined.
-fn same(table: Made, rows: &[(i64, i64)], request: &Request, partitions: usize) -> usize {
+/// Releases on both engines, with several limits of what is frequent, and with released items as a list or a filter.
+fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, partitions: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
-    for (few, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
-        let there = on_cluster(table, rows, request, partitions, few, NonZeroU32::new(bits));
-        assert_eq!(there.items, here.items, "{:?}, {few}, {bits}", request.mechanism);
+    for (frequent_above, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
+        let there = exchanged(table, rows, request, partitions, frequent_above, NonZeroU32::new(bits));
+        assert_eq!(there.items, here.items, "{:?}, {frequent_above}, {bits}", request.mechanism);
         assert_eq!(there.report, here.report);
     }
     here.items.num_rows()
@@ -76,7 +75,7 @@ const MECHANISMS: [&str; 8] = [
 ];
 
 #[test]
-fn a_cluster_makes_the_local_release() {
+fn the_exchange_makes_the_local_release() {
     let rows = some_rows();
     for mechanism in MECHANISMS {
         for (table, partitions) in [(table as Made, 1), (texts as Made, 5)] {
@@ -100,24 +99,24 @@ proptest! {
 }
 
 #[test]
-fn a_census_leaves_hardly_anything_to_send() {
+fn user_counts_leave_hardly_anything_to_send() {
     let rows: Rows = (0..3000).map(|user| (user, if user % 2 == 0 { -1 } else { user })).collect();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request_with(MECHANISMS[5], 0.5, 9, false), &schema, key()).unwrap();
-    let plan = selection.plan();
-    assert!(plan.few() >= 2, "{}", plan.few());
-    let cluster = Cluster::new(plan, table, &rows, 2);
-    let sent = |few: i64| {
-        let weigh = || plan.weigh(ROUTES, 0, Known::default()).unwrap();
-        let settled = cluster.settled(few);
-        let made: Vec<RecordBatch> = settled.iter().flat_map(|part| run(weigh(), part)).collect();
-        [packed(&settled.concat()).len(), packed(&made).len()]
+    let job = selection.job();
+    assert!(job.frequent_above() >= 2, "{}", job.frequent_above());
+    let engine = Engine::new(job, table, &rows, 2);
+    let sent = |frequent_above: i64| {
+        let weigh = || job.weigh(PARTITIONS, 0, ReleasedSet::default()).unwrap();
+        let pruned = engine.pruned(frequent_above);
+        let made: Vec<RecordBatch> = pruned.iter().flat_map(|part| run(weigh(), part)).collect();
+        [packed(&pruned.concat()).len(), packed(&made).len()]
     };
-    let (all, few) = (sent(-1), sent(plan.few().into()));
-    assert!(few[0] * 5 < all[0] && few[1] * 20 < all[1], "{few:?} of {all:?}");
+    let (all, candidates) = (sent(-1), sent(job.frequent_above().into()));
+    assert!(candidates[0] * 5 < all[0] && candidates[1] * 20 < all[1], "{candidates:?} of {all:?}");
 }
 
-/// Where users keep one item and nearly all that is frequent is gone after a round, the whole reserve matters.
+/// Users keep one item, and nearly all frequent items are gone after a round. So the whole reserve matters.
 #[test]
 fn long_reserves_move_up_in_their_order() {
     let rows: Rows = (0..400)
@@ -130,22 +129,22 @@ fn long_reserves_move_up_in_their_order() {
     assert!(found > 40, "{found}");
 }
 
-/// An item is left out if no round can release it, and only then.
+/// An item is left out if, and only if, no round can release it.
 #[test]
 fn candidates_are_those_of_any_round() {
     let schema: Schema = table(&[]).schema().as_ref().clone();
     let selection = Selection::new(request_with(MECHANISMS[5], 0.3, 9, false), &schema, key()).unwrap();
-    let deciders = || selection.plan().deciders().unwrap();
+    let deciders = || selection.job().deciders().unwrap();
     let items: Vec<Digest> = (0..3000).map(Digest).collect();
     let by_round = |users: u32| -> Vec<Vec<bool>> {
-        let releases = |(rule, words): &(Decider, Words), item: &Digest| {
-            rule.releases(u64::from(users) * UNIT, words.word(*item))
+        let releases = |(decider, words): &(Decider, Words), item: &Digest| {
+            decider.releases(u64::from(users) * UNIT, words.word(*item))
         };
         deciders().iter().map(|round| items.iter().map(|item| releases(round, item)).collect()).collect()
     };
     let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
     let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
-    let candidates = Candidates::new(MostUsers::unpack(users, &[]).unwrap(), deciders());
+    let candidates = Candidates::new(UserCounts::unpack(users, &[]).unwrap(), deciders());
     let rounds = by_round(users);
     for (at, found) in candidates.most_users(&items).into_iter().enumerate() {
         assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));
@@ -157,21 +156,21 @@ fn stages_refuse_what_is_not_theirs() {
     let rows = some_rows();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
-    let plan = selection.plan();
-    assert!(plan.tilt(ROUTES, 0).is_err() && plan.steer(0).is_err() && plan.decide(3).is_err());
-    assert!(plan.weigh(0, 0, Known::default()).is_err());
-    let encoded = run(plan.encode(ROUTES, false).unwrap(), &[table(&rows)]);
+    let job = selection.job();
+    assert!(job.reweight(PARTITIONS, 0).is_err() && job.steer(0).is_err() && job.decide(3).is_err());
+    assert!(job.weigh(0, 0, ReleasedSet::default()).is_err());
+    let encoded = run(job.encode(PARTITIONS, false).unwrap(), &[table(&rows)]);
     let mut backwards = shuffled(encoded, 1).concat();
     backwards.reverse();
-    let mut settle = plan.settle(None).unwrap();
-    assert!(backwards.into_iter().any(|batch| settle.push(batch).is_err()));
-    let mut weigh = plan.weigh(ROUTES, 0, Known::default()).unwrap();
+    let mut prune = job.prune(None).unwrap();
+    assert!(backwards.into_iter().any(|batch| prune.push(batch).is_err()));
+    let mut weigh = job.weigh(PARTITIONS, 0, ReleasedSet::default()).unwrap();
     assert!(weigh.push(table(&rows)).is_err());
-    assert!(plan.decide(0).unwrap().push(table(&rows)).is_err());
+    assert!(job.decide(0).unwrap().push(table(&rows)).is_err());
     assert!(
-        plan.sift(0, Known::default()).is_err()
-            && scatter(0, &[]).is_err()
-            && scatter(ROUTES, &[0; 25]).is_err()
+        job.filter_candidates(0, ReleasedSet::default()).is_err()
+            && partition_decisions(0, &[]).is_err()
+            && partition_decisions(PARTITIONS, &[0; 25]).is_err()
     );
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
 }
@@ -181,9 +180,9 @@ fn a_changed_table_is_noticed() {
     let rows = some_rows();
     let schema: Schema = texts(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
-    let cluster = Cluster::new(selection.plan(), texts, &rows, 2);
-    let released = cluster.decided(2);
-    let mut named = cluster.named(&released);
+    let engine = Engine::new(selection.job(), texts, &rows, 2);
+    let released = engine.decided(2);
+    let mut named = engine.named(&released);
     let unpacked = || Decisions::unpack(&released).unwrap();
     assert!(selection.publish(&named, unpacked(), &schema).is_ok());
     let last = named.pop().unwrap();
@@ -194,29 +193,30 @@ fn a_changed_table_is_noticed() {
 }
 
 #[test]
-fn a_join_finds_the_mistaken_items_and_no_others() {
+fn a_join_finds_the_false_positives_and_no_other_items() {
     let rows = some_rows();
     let schema: Schema = texts(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
     for partitions in [1, 5] {
-        let listed = Cluster::new(selection.plan(), texts, &rows, partitions);
+        let listed = Engine::new(selection.job(), texts, &rows, partitions);
         let released = listed.decided(2);
-        let joined = Cluster {
-            joined: NonZeroU32::new(1),
-            ..Cluster::new(selection.plan(), texts, &rows, partitions)
+        let joined = Engine {
+            filter_bits: NonZeroU32::new(1),
+            ..Engine::new(selection.job(), texts, &rows, partitions)
         };
-        let (list, filter) = (listed.known(&released), Known::pack(&released, joined.joined).unwrap());
-        let (filter, exact) = (Known::unpack(&filter).unwrap(), joined.known(&released));
-        let mut mistaken = 0;
+        let (list, exact) = (listed.released_set(&released), joined.released_set(&released));
+        let filter = ReleasedSet::pack(&released, joined.filter_bits).unwrap();
+        let filter = ReleasedSet::unpack(&filter).unwrap();
+        let mut false_positives = 0;
         for batch in joined.contributions.concat() {
-            for (_, mut packed) in unrouted(&batch).unwrap() {
+            for (_, mut packed) in partitioned_values(&batch).unwrap() {
                 for item in take_items(&mut packed, &Dictionaries::new(&key())).unwrap() {
                     assert_eq!(exact.contains(item), list.contains(item));
-                    mistaken += u32::from(filter.contains(item) && !list.contains(item));
+                    false_positives += u32::from(filter.contains(item) && !list.contains(item));
                 }
             }
         }
-        assert!(mistaken > 20, "{mistaken}");
+        assert!(false_positives > 20, "{false_positives}");
         assert_eq!(joined.named(&released).len(), listed.named(&released).len());
     }
 }

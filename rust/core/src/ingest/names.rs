@@ -1,8 +1,11 @@
-//! Which columns of a table hold what.
+//! The names of the columns that hold users and items.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
+
+/// The name of the input in errors, where it has no path.
+pub(super) const INPUT_NAME: &str = "the input";
 
 /// Names of the columns of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,8 @@
-//! Threads that read and encode: each takes tasks until there are none, then helps the others.
+//! Threads that read and encode. Each thread takes tasks until none are left, then helps the others.
 //!
-//! A thread that decodes hands a chunk over only while helpers are waiting for work, and encodes it itself
-//! otherwise. So a single large file (or a stream, which must be read by the calling thread) keeps all
-//! threads busy, and at most a few chunks per thread are held at any time. Threads live for one call only:
-//! nothing is left behind for a forked child to miss.
+//! A decoding thread hands a chunk over only while helpers wait for work; otherwise it encodes the chunk itself. So a
+//! single large file keeps all threads busy, and so does a stream, which only the calling thread may read. At most a few
+//! chunks per thread are held at any time. Threads live for one call only, so a forked child misses none.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,14 +14,14 @@ use crate::{Error, Result};
 
 /// Something that yields chunks: a stream, a file or a part of a file.
 pub(super) trait Task {
-    /// Call `emit` with every chunk, in order; stop at the first error.
+    /// Call `emit` with every chunk, in order. Stop at the first error.
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()>;
 }
 
 /// Chunks waiting per helper.
 const WAITING: usize = 2;
 
-/// Run `pinned` on the calling thread and `tasks` on all threads, encoding with encoders from `encoder`.
+/// Run `pinned` on the calling thread and `tasks` on all threads. Each thread encodes with an encoder of its own.
 ///
 /// # Errors
 /// The first error of any thread; the others stop at their next chunk.
@@ -61,7 +60,7 @@ struct Pool<'t> {
 struct State<'t> {
     tasks: VecDeque<Box<dyn Task + Send + 't>>,
     queue: VecDeque<Chunk>,
-    /// Threads that may still yield chunks.
+    /// Number of threads that may still yield chunks.
     producing: usize,
     helpers: usize,
     failure: Option<Error>,
@@ -79,12 +78,12 @@ impl<'t> Pool<'t> {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// A poisoned lock only means that some thread failed; its failure is recorded.
+    /// Take the lock. A poisoned lock means only that a thread failed, and its failure is recorded.
     fn lock(&self) -> MutexGuard<'_, State<'t>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Run one thread's part; whatever happens, the others learn of it.
+    /// Run one thread's part, and report its failure to the other threads.
     fn guarded(&self, part: impl FnOnce() -> Result<()>) {
         let outcome = caught(part).unwrap_or(Err(Error::Internal("a worker thread panicked while reading")));
         if let Err(error) = outcome {
@@ -128,7 +127,8 @@ impl<'t> Pool<'t> {
         })
     }
 
-    /// Hand a chunk to a helper, or get it back if none is free. Fails quietly once another thread failed.
+    /// Hand a chunk to a helper, or return it if no helper is free. After a failure of another thread this fails too; the
+    /// first failure is the one that is reported.
     fn offer(&self, chunk: Chunk) -> Result<Option<Chunk>> {
         let mut state = self.lock();
         if state.failure.is_some() {
@@ -143,7 +143,7 @@ impl<'t> Pool<'t> {
         Ok(None)
     }
 
-    /// Encode chunks of the threads that still produce, until none can come any more.
+    /// Encode chunks of the threads that still produce, until they are done.
     fn help<S: Sink>(&self, control: &Control, encoder: &mut Encoder<S>) -> Result<()> {
         let mut state = self.lock();
         state.producing -= 1;

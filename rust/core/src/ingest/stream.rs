@@ -1,25 +1,23 @@
-//! Streams of record batches in memory.
+//! Reads streams of record batches in memory.
 
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 use super::encode::{Chunk, Encoder, Sink};
-use super::plan::Positions;
+use super::layout::Positions;
+use super::names::INPUT_NAME;
 use super::pool::{self, Task};
 use super::utf8::TextCheck;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Streams of fewer rows are read without starting threads.
-const ALONE: usize = 64 * 1024;
+/// Streams of fewer rows are read by the calling thread alone.
+const SINGLE_THREADED: usize = 64 * 1024;
 /// Rows handed to a thread at once.
 const CHUNK: usize = 64 * 1024;
 
-/// The input's name in errors.
-pub(super) const NAME: &str = "the input";
-
-/// Read a stream to its end. It is only ever pulled from the calling thread.
+/// Read a stream to its end. Only the calling thread takes batches from it.
 ///
 /// # Errors
 /// [`Error::Source`] with the position if it fails.
@@ -30,14 +28,14 @@ pub(super) fn read<S: Sink>(
     encoder: &(dyn Fn() -> Encoder<S> + Sync),
 ) -> Result<()> {
     let texts = TextCheck::new(&reader.schema(), &positions);
-    let mut stream = Stream { reader, positions, texts, source: NAME.into(), row: 0, pulled: 0 };
+    let mut stream = Stream { reader, positions, texts, source: INPUT_NAME.into(), row: 0, pulled: 0 };
     if control.threads() == 1 {
         let mut encoder = encoder();
         return Box::new(stream).run(&mut |chunk| pool::encode(&chunk, control, &mut encoder));
     }
     let mut first = Vec::new();
     let mut rows = 0;
-    while rows < ALONE {
+    while rows < SINGLE_THREADED {
         let Some(batch) = stream.pull()? else {
             let mut encoder = encoder();
             let mut emit = |chunk: Chunk| pool::encode(&chunk, control, &mut encoder);
@@ -55,13 +53,13 @@ struct Stream {
     positions: Positions,
     texts: TextCheck,
     source: Arc<str>,
-    /// Rows that were passed on.
+    /// Rows passed on so far.
     row: u64,
-    /// Rows that were read.
+    /// Rows read so far.
     pulled: u64,
 }
 
-/// A stream of which some batches were read already.
+/// A stream whose first batches are already read.
 struct Resumed {
     first: Vec<RecordBatch>,
     stream: Stream,
@@ -74,7 +72,7 @@ impl Stream {
         Ok(batch)
     }
 
-    /// The error of a stream that broke off.
+    /// The error of a stream that failed.
     fn failed(&self) -> Error {
         Error::foreign(&format!("it broke off with an error after {} rows", self.pulled))
     }
@@ -86,7 +84,7 @@ impl Stream {
             let batch = batch.slice(start, rows);
             let first_row = self.row;
             self.row += rows as u64;
-            // Shortly before the bytes are digested, so that they are brought into the cache once.
+            // Checked shortly before the bytes are digested, so that they are loaded into the cache only once.
             self.texts.check(&batch, &self.source, first_row)?;
             emit(Chunk {
                 user: Arc::clone(batch.column(self.positions.user)),

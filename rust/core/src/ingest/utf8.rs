@@ -1,7 +1,7 @@
-//! Text from producers in memory: its type promises UTF-8, and nothing before this file has looked.
+//! Checks that text columns in memory hold valid UTF-8.
 //!
-//! Files are checked by their decoders, row by row or page by page. An Arrow array that another library made is only
-//! declared to be text, and what is declared wrongly would leave in the release as a string that is none.
+//! Decoders check the text in files. An Arrow array from another library is only declared to be text, and no code has
+//! checked it. Invalid text would be released as a string that is not valid.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use arrow_schema::{DataType, Schema};
 use simdutf8::basic::from_utf8;
 use zerocopy::IntoBytes;
 
-use super::columns::{ByteColumn, Flat, Values, dictionary_keys, key_kind, value_type};
-use super::encode::decode_runs;
-use super::lists::explode;
-use super::plan::{Positions, element_type};
+use super::columns::{
+    ByteColumn, Flat, Values, decode_runs, dictionary_keys, element_type, explode, key_kind, value_type,
+};
+use super::layout::Positions;
 use crate::random::KeyKind;
 use crate::{Error, Result};
 
@@ -26,19 +26,19 @@ pub(super) struct TextCheck(Vec<TextColumn>);
 struct TextColumn {
     at: usize,
     name: String,
-    /// The dictionary that was found valid last; batches of one table often share it.
+    /// The last dictionary that was found valid. Batches of one table often share a dictionary.
     dictionary: Option<ArrayRef>,
 }
 
 impl TextCheck {
-    /// The needed columns that hold text, in lists and dictionaries too.
+    /// The needed columns that hold text, also inside lists and dictionaries.
     pub(super) fn new(schema: &Schema, positions: &Positions) -> Self {
         let texts = positions.ascending().into_iter().filter(|&at| holds_text(schema.field(at).data_type()));
         let column = |at: usize| TextColumn { at, name: schema.field(at).name().clone(), dictionary: None };
         Self(texts.map(column).collect())
     }
 
-    /// Check some rows, of which the first is row `first_row` (from 0) of the source.
+    /// Check some rows. The first one is row `first_row` of the source, from 0.
     ///
     /// # Errors
     /// [`Error::Data`] naming column and row of the first text that is not UTF-8.
@@ -65,7 +65,7 @@ fn holds_text(data_type: &DataType) -> bool {
     }
 }
 
-/// The first row with text that is not UTF-8. Null rows and unused dictionary values are not looked at.
+/// The first row with text that is not UTF-8. Null rows and unused dictionary values are not checked.
 fn first_invalid(column: &ArrayRef, valid_dictionary: &mut Option<ArrayRef>) -> Result<Option<usize>> {
     let column = decode_runs(column)?;
     if element_type(column.data_type()).is_some() {
@@ -97,7 +97,7 @@ fn first_invalid_use(column: &ArrayRef, values: &ArrayRef, flat: &Flat) -> Optio
     keys.iter().enumerate().position(|(row, &key)| column.is_valid(row) && invalid(key as usize))
 }
 
-/// The row to which an element belongs, each row having `counts` of them.
+/// The row of an element, given the number of elements of each row.
 fn row_of(element: usize, counts: &[u32]) -> usize {
     let mut end = 0;
     let is_before = |count: &&u32| {
@@ -127,7 +127,7 @@ fn is_text(flat: &Flat, row: usize) -> bool {
     from_utf8(bytes).is_ok()
 }
 
-/// Whether all rows are UTF-8, null rows included: one pass over their bytes, which lie end to end.
+/// Whether all rows are UTF-8, null rows included. The bytes of all rows are contiguous, so one pass suffices.
 fn are_texts<O: OffsetSizeTrait>(column: &GenericBinaryArray<O>) -> bool {
     let offsets = column.value_offsets();
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return true };
@@ -141,26 +141,26 @@ fn are_texts<O: OffsetSizeTrait>(column: &GenericBinaryArray<O>) -> bool {
     from_utf8(bytes).is_ok_and(starts_a_character)
 }
 
-/// Views looked at together.
+/// Views checked together.
 const BLOCK: usize = 256;
-/// The longest value that stands in the view itself, above its length and filled up with zeros.
+/// The longest value that a view holds itself, after its length and padded with zeros.
 const INLINE: u32 = 12;
 
 /// The length of a view's value: its lowest four bytes.
-#[expect(clippy::cast_possible_truncation, reason = "the other bytes are not the length")]
+#[expect(clippy::cast_possible_truncation, reason = "the length is the lowest four bytes")]
 fn length(view: u128) -> u32 {
     view as u32
 }
 
 /// Whether all rows that are not null are UTF-8.
 ///
-/// A length up to twelve and the zeros are ASCII, so views of short values are UTF-8, one after the other, if and only
-/// if the values are. Longer ones are put behind each other with a zero between them.
+/// Lengths up to twelve and padding zeros are ASCII. So a sequence of views of short values is UTF-8 if and only if the
+/// values are. Longer values are collected, with a zero between them.
 fn are_views_of_texts(column: &BinaryViewArray) -> bool {
     let mut long = Vec::new();
     let mut block = [0; BLOCK];
     column.views().chunks(BLOCK).enumerate().all(|(at, views)| {
-        // A maximum has no branches, so that several views are looked at in one step.
+        // A maximum needs no branch, so one instruction handles several views.
         let longest = views.iter().fold(0, |longest, view| longest.max(length(*view)));
         if longest <= INLINE && column.null_count() == 0 {
             return from_utf8(views.as_bytes()).is_ok();
@@ -172,7 +172,7 @@ fn are_views_of_texts(column: &BinaryViewArray) -> bool {
     })
 }
 
-/// Blank views of nulls and of long values, and collect the latter where they are not plain ASCII.
+/// Blanks the views of nulls and of long values, and collects long values that are not plain ASCII.
 fn move_out(column: &BinaryViewArray, first_row: usize, views: &mut [u128], long: &mut Vec<u8>) {
     long.clear();
     for (row, view) in (first_row..).zip(views) {

@@ -4,7 +4,7 @@
 
 use crate::accounting::L0Bound;
 use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, add_up, mul_up, sqrt_up};
+use crate::numeric::{Interval, add_up, mul_up};
 use crate::rounds::{Calibration, Cap, Publish, Round, Scoring};
 use crate::threshold::calibration::{noise_tail, novel_items_within};
 use crate::weighting::Weighting;
@@ -28,8 +28,8 @@ impl Calibration {
     /// For users of at most `bound` items the theorem of section 10 holds with these numbers.
     #[must_use]
     pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
-        if let Some((rounds, publish)) = self.evidence() {
-            return of_evidence(&rounds, publish);
+        if let Some((rounds, publish)) = self.scoring() {
+            return of_scores(&rounds, publish);
         }
         let parts = self.rounds.iter().map(|round| of_round(round, bound)).collect::<Option<Vec<_>>>()?;
         let mu = root_of_squares(parts.iter().map(|part| part.mu));
@@ -51,14 +51,7 @@ fn root_of_squares(values: impl Iterator<Item = f64>) -> f64 {
 fn of_round(round: &Round, bound: L0Bound) -> Option<GaussianPart> {
     let rule = round.rule.noisy()?;
     let Noise::Gaussian { sigma } = rule.noise else { return None };
-    let norm = match round.weighting {
-        Weighting::Count => sqrt_up(bound.get().into()),
-        Weighting::EqualL2 => 1.0,
-        Weighting::PolicyL2(policy) => policy.norm().hi(),
-        Weighting::EqualL1 | Weighting::PolicyL1(_) | Weighting::Greedy(_) | Weighting::Mad(_) => {
-            return None;
-        }
-    };
+    let norm = round.weighting.l2_norm()?.at_most(bound);
     let mu = (Interval::point(norm) / Interval::point(sigma)).hi();
     let delta = least_delta(rule.noise, round.weighting, bound, rule.threshold)?;
     Some(GaussianPart { mu, delta })
@@ -76,18 +69,18 @@ fn least_delta(noise: Noise, weighting: Weighting, bound: L0Bound, threshold: Th
 
 /// An upper bound of the probability that one of so many items of this weight, held by nobody else, is released.
 fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
-    let q = noise_tail(noise, i128::from(threshold.units()) - i128::from(weight)).hi().min(1.0);
+    let q = noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight)).hi().min(1.0);
     (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
 }
 
-fn of_evidence(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
+fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
     let distance = |round: &&Scoring| match round.noise {
         Noise::Gaussian { sigma } => Some((Interval::ONE / Interval::point(sigma)).hi()),
         Noise::Laplace { .. } => None,
     };
     let mu = root_of_squares(rounds.iter().map(distance).collect::<Option<Vec<_>>>()?.into_iter());
     // A cap is for users of at most so many items, so the largest of them stand for all.
-    let likely = |cap: &Cap| missed(publish.evidence_noise, publish.threshold, cap.weight, cap.items);
+    let likely = |cap: &Cap| missed(publish.score_noise, publish.threshold, cap.weight, cap.items);
     let delta = publish.caps.iter().map(likely).fold(0.0, f64::max);
     Some(GaussianPart { mu, delta }).filter(is_usable)
 }

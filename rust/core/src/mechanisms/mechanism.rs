@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FillingOrder;
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::contributions::ItemOrder;
 use crate::rounds::Calibration;
 
 /// A mechanism of partition selection: it turns a budget into the numbers of its rounds.
@@ -39,7 +39,7 @@ pub struct Properties {
     /// Whether released items have noisy weights, which `with_weights` may publish.
     pub noisy_weights: bool,
     /// The order in which a user's items are filled, if the mechanism fills them one by one.
-    pub filling_order: Option<FillingOrder>,
+    pub item_order: Option<ItemOrder>,
     /// Why the mechanism guarantees nothing, if so. `dpsel check` reports it.
     pub flaw: Option<&'static str>,
 }

@@ -33,7 +33,6 @@ pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
 pub use registry::MechanismSpec;
-pub use shared::FillingOrder;
 pub use sips::Sips;
 pub use steered::Steered;
 pub use unit_greedy::UnitGreedy;

@@ -9,11 +9,11 @@ use super::{Noise, Threshold};
 
 /// "weight + noise >= threshold", decided exactly from one pseudorandom word per item.
 ///
-/// Nearly every decision is one table look-up and one comparison; the rest compare the word with a certified
-/// `f64` enclosure of the probability, and the few that this leaves open with one of any precision. All
-/// three answer alike. A noise whose scale is not positive and finite releases nothing.
+/// Nearly every decision is one table look-up and one comparison. The others compare the word with a certified `f64`
+/// enclosure of the probability, and the few that stay open with an enclosure of any precision. All three give the
+/// same answer. A noise whose scale is not positive and finite releases nothing.
 ///
-/// The table costs about as much as [`WITHOUT_TABLE`] decisions without it, so it is made after so many.
+/// The table is made after [`WITHOUT_TABLE`] decisions, which cost about as much as the table.
 pub struct NoisyThreshold {
     noise: Noise,
     threshold: Threshold,
@@ -23,7 +23,7 @@ pub struct NoisyThreshold {
     decided: AtomicU32,
 }
 
-/// Decisions that do without the table: as many as making it costs.
+/// Decisions before the table is made.
 const WITHOUT_TABLE: u32 = 512;
 
 impl NoisyThreshold {
@@ -34,7 +34,7 @@ impl NoisyThreshold {
         Self { noise, threshold, law, table: OnceLock::new(), decided: AtomicU32::new(0) }
     }
 
-    /// Whether an item of this weight (integer units) is released.
+    /// Whether an item of this weight (grid steps) is released.
     ///
     /// # Contract
     /// For a uniform `word` this is true with probability P[N >= threshold - weight], up to a certified slack
@@ -51,11 +51,11 @@ impl NoisyThreshold {
         }
     }
 
-    /// weight + N in integer units, N as determined by `word`; at least the threshold iff
+    /// weight + N in grid steps, N as determined by `word`; at least the threshold iff
     /// [`NoisyThreshold::releases`].
     ///
-    /// A sum outside of `i64` becomes the nearest `i64`, for which that equivalence still holds for
-    /// every threshold above `i64::MIN`.
+    /// A sum outside of `i64` becomes the nearest `i64`. The equivalence still holds then, for every threshold above
+    /// `i64::MIN`.
     #[must_use]
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
         let weight = i128::from(weight);
@@ -85,9 +85,9 @@ impl NoisyThreshold {
         self.law.is_some_and(|law| law.reaches(self.missing(weight), word))
     }
 
-    /// What the noise has to make up: threshold - weight.
+    /// The least noise that releases the item: threshold - weight.
     fn missing(&self, weight: u64) -> i128 {
-        i128::from(self.threshold.units()) - i128::from(weight)
+        i128::from(self.threshold.steps()) - i128::from(weight)
     }
 }
 
@@ -105,8 +105,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::numeric::UNIT;
     use crate::random::{Digest, Purpose, ReleaseKey, Words};
-    use crate::weighting::UNIT;
 
     /// Each statistical test of the noise fails on a correct program with at most this probability, were
     /// its words random; with the fixed key it either always or never does.
@@ -114,7 +114,7 @@ mod tests {
 
     fn without_tables(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
         [Noise::Gaussian { sigma: scale }, Noise::Laplace { scale }]
-            .map(|noise| NoisyThreshold::new(noise, Threshold::from_units(threshold)))
+            .map(|noise| NoisyThreshold::new(noise, Threshold::from_steps(threshold)))
     }
 
     /// With their tables, as after many decisions.

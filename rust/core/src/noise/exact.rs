@@ -1,33 +1,36 @@
 //! Tail probabilities to any precision: fixed-point interval arithmetic on big integers.
 //!
-//! Every operation rounds its lower end down and its upper end up, so the result encloses the true value
-//! by construction; precision only decides how narrow it is. Two alternating series are summed:
+//! Every operation rounds its lower end down and its upper end up, so the result encloses the true value. The precision
+//! decides only how narrow the result is. Two alternating series are summed:
 //!
 //! * normal: 1/2 - Q(x) = (2 pi)^(-1/2) sum (-1)^n x^(2n+1) / (2^n n! (2n+1));
 //! * Laplace: 2 Q(x) = exp(-x) = sum (-1)^n x^n / n!.
 //!
-//! Their terms grow to about 1/Q(x) before they shrink, so that many bits are carried besides.
+//! Their terms grow to about 1/Q(x) before they shrink. Hence the computation carries about log2(1/Q(x)) more bits.
 
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::Noise;
-use crate::weighting::FRACTION_BITS;
+use crate::numeric::{FRACTION_BITS, exact_parts};
 
 /// A non-negative real between two multiples of `2^-bits`.
+///
+/// [`crate::numeric::Enclosure`] has a floating point, which sums of series do not need: see
+/// `docs/decisions/0003-exact-noise.md`.
 #[derive(Debug, Clone)]
-pub(super) struct Enclosure {
+pub(super) struct FixedPoint {
     lo: BigUint,
     hi: BigUint,
     bits: u64,
 }
 
-impl Enclosure {
+impl FixedPoint {
     /// P[X >= s / `2^FRACTION_BITS`], with an error of about `2^-bits`.
     ///
     /// # Arguments
-    /// The scale of `noise` must be positive and finite. Time grows with `s / scale`: callers exclude
-    /// arguments at which the tail is below what they can see.
+    /// The scale of `noise` must be positive and finite. Time grows with `s / scale`: callers exclude arguments whose
+    /// tail is below one word.
     pub(super) fn tail(noise: Noise, s: u128, bits: u64) -> Self {
         match noise {
             Noise::Gaussian { sigma } => {
@@ -80,7 +83,7 @@ impl Enclosure {
     }
 }
 
-/// Bits carried besides the wanted ones when terms grow to `exp(exponent)`. Only the width depends on it.
+/// Additional bits for terms that grow to `exp(exponent)`. Only the width of the result depends on them.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -95,29 +98,29 @@ fn in_scales(s: u128, scale: f64) -> f64 {
     s as f64 / (1_u64 << FRACTION_BITS) as f64 / scale
 }
 
-fn gaussian_tail(s: u128, sigma: f64, bits: u64) -> Enclosure {
+fn gaussian_tail(s: u128, sigma: f64, bits: u64) -> FixedPoint {
     let (numerator, denominator) = exact_ratio(s, sigma);
-    let x = Enclosure::ratio(&numerator, &denominator, bits);
-    let square = Enclosure::ratio(&(&numerator * &numerator), &(&denominator * &denominator), bits);
+    let x = FixedPoint::ratio(&numerator, &denominator, bits);
+    let square = FixedPoint::ratio(&(&numerator * &numerator), &(&denominator * &denominator), bits);
     let series = alternating_series(x, &square, |n| (2 * n, 2 * n + 1));
-    Enclosure::one(bits).half().sub(&series.mul(&density_at_zero(bits)))
+    FixedPoint::one(bits).half().sub(&series.mul(&density_at_zero(bits)))
 }
 
-fn laplace_tail(s: u128, scale: f64, bits: u64) -> Enclosure {
+fn laplace_tail(s: u128, scale: f64, bits: u64) -> FixedPoint {
     let (numerator, denominator) = exact_ratio(s, scale);
-    let x = Enclosure::ratio(&numerator, &denominator, bits);
-    alternating_series(Enclosure::one(bits), &x, |n| (n, 1)).half()
+    let x = FixedPoint::ratio(&numerator, &denominator, bits);
+    alternating_series(FixedPoint::one(bits), &x, |n| (n, 1)).half()
 }
 
 /// The sum of (-1)^n b(n) / d(n) with b(0) = `first`, b(n) = b(n-1) `factor` / c(n) and (c, d) = `divisors`,
 /// both non-decreasing in n.
 fn alternating_series(
-    first: Enclosure,
-    factor: &Enclosure,
+    first: FixedPoint,
+    factor: &FixedPoint,
     divisors: impl Fn(u64) -> (u64, u64),
-) -> Enclosure {
+) -> FixedPoint {
     let small = BigUint::from(4_u32);
-    let zero = Enclosure { lo: BigUint::zero(), hi: BigUint::zero(), bits: first.bits };
+    let zero = FixedPoint { lo: BigUint::zero(), hi: BigUint::zero(), bits: first.bits };
     let (mut even, mut odd) = (zero.clone(), zero);
     let mut power = first;
     for n in 0_u64.. {
@@ -141,32 +144,28 @@ fn alternating_series(
 }
 
 /// (2 pi)^(-1/2).
-fn density_at_zero(bits: u64) -> Enclosure {
+fn density_at_zero(bits: u64) -> FixedPoint {
     let pi = pi(bits);
     let numerator = BigUint::one() << (3 * bits);
     let lo = (&numerator / (pi.hi * 2_u32)).sqrt();
     let hi = (numerator / (pi.lo * 2_u32) + 1_u32).sqrt() + 1_u32;
-    Enclosure { lo, hi, bits }
+    FixedPoint { lo, hi, bits }
 }
 
 /// Machin: pi = 16 arctan(1/5) - 4 arctan(1/239).
-fn pi(bits: u64) -> Enclosure {
+fn pi(bits: u64) -> FixedPoint {
     let arctan_of_inverse = |k: u64| {
-        let inverse = Enclosure::one(bits).div(k);
-        let square = Enclosure::one(bits).div(k * k);
+        let inverse = FixedPoint::one(bits).div(k);
+        let square = FixedPoint::one(bits).div(k * k);
         alternating_series(inverse, &square, |n| (1, 2 * n + 1))
     };
-    let times = |e: Enclosure, k: u32| Enclosure { lo: e.lo * k, hi: e.hi * k, bits };
+    let times = |e: FixedPoint, k: u32| FixedPoint { lo: e.lo * k, hi: e.hi * k, bits };
     times(arctan_of_inverse(5), 16).sub(&times(arctan_of_inverse(239), 4))
 }
 
 /// s / `2^FRACTION_BITS` / scale as an exact quotient: a binary float is an integer times a power of two.
 fn exact_ratio(s: u128, scale: f64) -> (BigUint, BigUint) {
-    let bits = scale.to_bits();
-    let fraction = bits & ((1 << 52) - 1);
-    let exponent = i64::from((bits >> 52) as u16 & 0x7ff);
-    let (mantissa, exponent) =
-        if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+    let (mantissa, exponent) = exact_parts(scale);
     let shift = exponent + i64::from(FRACTION_BITS);
     let (s, mantissa) = (BigUint::from(s), BigUint::from(mantissa));
     if shift < 0 { (s << shift.unsigned_abs(), mantissa) } else { (s, mantissa << shift.unsigned_abs()) }
@@ -202,7 +201,7 @@ mod tests {
             for (noise, expected) in
                 [(Noise::Gaussian { sigma: scale }, gaussian), (Noise::Laplace { scale }, laplace)]
             {
-                let bounds = Enclosure::tail(noise, s, 256).floor_bounds(128);
+                let bounds = FixedPoint::tail(noise, s, 256).floor_bounds(128);
                 assert_eq!(bounds, (expected, expected), "{noise:?} {s}");
             }
         }
@@ -211,12 +210,12 @@ mod tests {
     /// The same source, times 2^1120: tails near 1e-300.
     #[test]
     fn far_tails() {
-        let gaussian = Enclosure::tail(Noise::Gaussian { sigma: 1.0 }, 37 << 30, 1250).floor_bounds(1120);
+        let gaussian = FixedPoint::tail(Noise::Gaussian { sigma: 1.0 }, 37 << 30, 1250).floor_bounds(1120);
         assert_eq!(
             gaussian,
             (0x3d59_98d7_fd61_5d26_18fd_0748_cc2e_104a, 0x3d59_98d7_fd61_5d26_18fd_0748_cc2e_104a)
         );
-        let laplace = Enclosure::tail(Noise::Laplace { scale: 1.0 }, 690 << 30, 1250).floor_bounds(1120);
+        let laplace = FixedPoint::tail(Noise::Laplace { scale: 1.0 }, 690 << 30, 1250).floor_bounds(1120);
         assert_eq!(
             laplace,
             (0xba2_9b3d_f567_6348_06b0_a6ef_cb35_fbab, 0xba2_9b3d_f567_6348_06b0_a6ef_cb35_fbab)
@@ -227,7 +226,7 @@ mod tests {
     fn enclosures_are_narrow_and_nested() {
         for noise in [Noise::Gaussian { sigma: 1.0 }, Noise::Laplace { scale: 0.15 }] {
             for s in [1, 1 << 20, 1 << 30, 5 << 30, 13 << 30] {
-                let (coarse, fine) = (Enclosure::tail(noise, s, 128), Enclosure::tail(noise, s, 300));
+                let (coarse, fine) = (FixedPoint::tail(noise, s, 128), FixedPoint::tail(noise, s, 300));
                 let width = &coarse.hi - &coarse.lo;
                 assert!(
                     width.bits() <= coarse.bits - 128,

@@ -6,7 +6,7 @@
 //! `docs/algorithms/noise.md` has the proof.
 
 use super::Noise;
-use super::exact::Enclosure;
+use super::exact::FixedPoint;
 use super::tail::{self, WordBounds};
 
 /// Half of all words.
@@ -46,7 +46,7 @@ impl Law {
         PRECISIONS
             .iter()
             .find_map(|&bits| {
-                let (lo, hi) = Enclosure::tail(self.0, s, bits).floor_bounds(128);
+                let (lo, hi) = FixedPoint::tail(self.0, s, bits).floor_bounds(128);
                 Self::compare(t, word, WordBounds { lo, hi })
             })
             // Otherwise: not reached.
@@ -140,7 +140,7 @@ mod tests {
     fn count(law: Law, t: i128) -> u128 {
         let (lo, hi) = match t {
             0 => (HALF, HALF),
-            _ => Enclosure::tail(law.0, t.unsigned_abs(), 256).floor_bounds(128),
+            _ => FixedPoint::tail(law.0, t.unsigned_abs(), 256).floor_bounds(128),
         };
         assert_eq!(lo, hi);
         if t < 0 { !lo } else { lo }

@@ -1,37 +1,21 @@
-//! Additive noise with an exact law: the continuous variable rounded down to whole integer units.
+//! Additive noise with an exact law: the continuous variable rounded down to whole grid steps.
 //!
 //! The noise N of an item is a function of one pseudorandom 128-bit word U: N >= t iff
 //! U < P[N >= t] 2^128. So the decision "weight + N >= T" is a comparison of U with a certified probability,
 //! the noisy weight is the weight plus the largest t for which it holds, and both always agree.
 //!
-//! A decision goes through up to three layers, of which each answers only what it is certain of: a table over
-//! the weight, `f64` enclosures of the tail, and enclosures of any precision in big integers. The proof that
-//! this is the law, and the slack, are in `docs/algorithms/noise.md`.
+//! Up to three layers make a decision: a table over the weight, `f64` enclosures of the tail, and enclosures of any
+//! precision in big integers. Each layer answers only where its answer is certain. `docs/algorithms/noise.md` has the
+//! proof of the law and the slack.
 
 mod decision;
 mod exact;
+mod kind;
 mod law;
 mod table;
 mod tail;
 mod threshold;
 
-use serde::{Deserialize, Serialize};
-
 pub use decision::NoisyThreshold;
+pub use kind::Noise;
 pub use threshold::Threshold;
-
-/// The law of the noise, in units of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Noise {
-    /// Normal with this standard deviation.
-    Gaussian {
-        /// Standard deviation.
-        sigma: f64,
-    },
-    /// Laplace with this scale (mean absolute value).
-    Laplace {
-        /// Scale.
-        scale: f64,
-    },
-}

@@ -32,11 +32,11 @@ impl Table {
         let undecided = Bucket { reject_above: u64::MAX, accept_below: 0 };
         let mut buckets = Box::new([undecided; BUCKETS]);
         if let Some(law) = law {
-            // A larger weight releases for more words. So what is certain at a bucket's least weight is certain
-            // in all of it, and what the next bucket's least weight rules out is ruled out in all of it.
+            // A larger weight releases for more words. So a word that releases the least weight of a bucket releases
+            // all of it, and a word that does not release the least weight of the next bucket releases none of it.
             for i in 0..BUCKETS {
                 let least = i128::from(start) + ((i as i128) << shift);
-                let bounds = law.bounds(i128::from(threshold.units()) - least);
+                let bounds = law.bounds(i128::from(threshold.steps()) - least);
                 if i > 0 {
                     buckets[i - 1].reject_above = upper_half(bounds.hi);
                     buckets[i].accept_below = upper_half(bounds.lo);
@@ -71,7 +71,7 @@ impl Table {
 /// The weights between which the probability of a release goes from about 2^-64 to about 1 - 2^-64.
 fn transition(noise: Noise, threshold: Threshold) -> (u64, u64) {
     let reach = tail::table_reach(noise);
-    let threshold = i128::from(threshold.units());
+    let threshold = i128::from(threshold.steps());
     // No weight is larger, so that the transition ends there for all weights.
     let to_weight = |w: i128| clipped::<u64, _>(w.max(0).unsigned_abs());
     (to_weight(threshold - reach), to_weight(threshold + reach))

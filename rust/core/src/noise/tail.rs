@@ -1,13 +1,13 @@
 //! Upper tails of the continuous noise in `f64`, with certified bounds.
 
 use super::Noise;
+use crate::numeric::FRACTION_BITS;
 use crate::numeric::{Interval, laplace_tail, normal_tail};
-use crate::weighting::FRACTION_BITS;
 
 /// 2^-128, the probability of one word.
 pub(super) const WORD: f64 = 1.0 / 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
-/// 2^-30, one integer unit.
-const INTEGER_UNIT: f64 = 1.0 / (1_u64 << FRACTION_BITS) as f64;
+/// 2^-30, one grid step.
+const STEP: f64 = 1.0 / (1_u64 << FRACTION_BITS) as f64;
 /// Q(x) <= exp(-x^2 / 2) / 2 < 2^-130 beyond this many standard deviations.
 const GAUSSIAN_END: f64 = 13.4;
 /// Q(x) = exp(-x) / 2 < 2^-129 beyond this many scales.
@@ -26,7 +26,7 @@ pub(super) fn word_bounds(noise: Noise, s: u128) -> WordBounds {
         return WordBounds { lo: 0, hi: 0 };
     }
     // s is below 2^66, so the cast changes nothing.
-    let units = Interval::integer(s.cast_signed()) * Interval::point(INTEGER_UNIT);
+    let units = Interval::integer(s.cast_signed()) * Interval::point(STEP);
     let tail = match noise {
         Noise::Gaussian { sigma } => normal_tail(units / Interval::point(sigma)),
         Noise::Laplace { scale } => laplace_tail(units / Interval::point(scale)),
@@ -42,22 +42,21 @@ pub(super) fn is_negligible(noise: Noise, s: u128) -> bool {
     }
 }
 
-/// About the number of integer units beyond which a tail is below 2^-64: the reach of the table, on which
-/// only speed depends.
+/// About the number of grid steps beyond which a tail is below 2^-64: the reach of the table. Only speed depends on it.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 pub(super) fn table_reach(noise: Noise) -> i128 {
     let reach = match noise {
         Noise::Gaussian { sigma } => 9.2 * sigma,
         Noise::Laplace { scale } => 44.0 * scale,
     };
-    (reach / INTEGER_UNIT).clamp(0.0, u64::MAX as f64) as i128
+    (reach / STEP).clamp(0.0, u64::MAX as f64) as i128
 }
 
 /// About the s with P[X >= s / `2^FRACTION_BITS`] = `tail`, for a tail in (0, 1/2].
 pub(super) fn approximate_inverse(noise: Noise, tail: f64) -> f64 {
     match noise {
-        Noise::Gaussian { sigma } => gaussian_quantile(tail) * sigma / INTEGER_UNIT,
-        Noise::Laplace { scale } => -libm::log(2.0 * tail) * scale / INTEGER_UNIT,
+        Noise::Gaussian { sigma } => gaussian_quantile(tail) * sigma / STEP,
+        Noise::Laplace { scale } => -libm::log(2.0 * tail) * scale / STEP,
     }
 }
 
@@ -77,9 +76,9 @@ fn gaussian_quantile(tail: f64) -> f64 {
     x
 }
 
-/// s integer units in multiples of the scale. May overflow to infinity, which is negligible indeed.
+/// s grid steps in multiples of the scale. May overflow to infinity, which is negligible.
 fn in_scales(s: u128, scale: f64) -> f64 {
-    s as f64 * INTEGER_UNIT / scale
+    s as f64 * STEP / scale
 }
 
 /// floor(p 2^128). Scaling by a power of two is exact, and the cast rounds towards zero.
@@ -94,7 +93,7 @@ fn to_words(p: f64) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::Enclosure;
+    use super::super::exact::FixedPoint;
     use super::*;
 
     fn noises(scale: f64) -> [Noise; 2] {
@@ -112,8 +111,8 @@ mod tests {
         for scale in [1e-3, 0.7, 2.236_067_977_499_79, 1e9] {
             for noise in noises(scale) {
                 for step in 1..150 {
-                    let s = (f64::from(step) * 0.0907 * scale / INTEGER_UNIT) as u128;
-                    let (lo, hi) = Enclosure::tail(noise, s, 256).floor_bounds(128);
+                    let s = (f64::from(step) * 0.0907 * scale / STEP) as u128;
+                    let (lo, hi) = FixedPoint::tail(noise, s, 256).floor_bounds(128);
                     let WordBounds { lo: below, hi: above } = word_bounds(noise, s);
                     assert!(below <= lo && hi <= above, "{noise:?} {s}");
                     // The true value keeps well away from both ends, unless the words themselves are the limit.
@@ -134,9 +133,9 @@ mod tests {
             [(Noise::Gaussian { sigma: 1.0 }, GAUSSIAN_END), (Noise::Laplace { scale: 1.0 }, LAPLACE_END)]
         {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
-            let s = (end / INTEGER_UNIT) as u128;
+            let s = (end / STEP) as u128;
             assert!(!is_negligible(noise, s) && is_negligible(noise, s + 1));
-            assert_eq!(Enclosure::tail(noise, s, 256).floor_bounds(128), (0, 0));
+            assert_eq!(FixedPoint::tail(noise, s, 256).floor_bounds(128), (0, 0));
         }
     }
 

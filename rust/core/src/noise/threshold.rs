@@ -1,23 +1,23 @@
-//! What a noisy weight is compared with.
+//! The threshold of noisy weights.
 
 use serde::{Deserialize, Serialize};
 
-use crate::weighting::UNIT;
+use crate::numeric::UNIT;
 
-/// An item is released iff its noisy weight is at least this many integer units.
+/// An item is released iff its noisy weight is at least this number of grid steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Threshold(i64);
 
 impl Threshold {
-    /// Wrap integer units.
+    /// The threshold of this number of grid steps.
     #[must_use]
-    pub fn from_units(units: i64) -> Self {
-        Self(units)
+    pub fn from_steps(steps: i64) -> Self {
+        Self(steps)
     }
-    /// In integer units.
+    /// In grid steps.
     #[must_use]
-    pub fn units(self) -> i64 {
+    pub fn steps(self) -> i64 {
         self.0
     }
     /// In units of weight, for people.

@@ -97,7 +97,7 @@ fn exp_neg_series(y: &Enclosure, bits: u64) -> Enclosure {
         let sum = &mut sums[usize::from(n % 2 == 1)];
         sum.0 += &term.0;
         sum.1 += &term.1;
-        // The terms fall, so what is left out is below the last one, which is a unit or two.
+        // The terms fall, so the rest of the series is below the last term, which is 1 or 2 in the last place.
         if term.1 <= BigUint::from(2_u32) {
             break;
         }

@@ -182,12 +182,6 @@ pub fn normal_tail(z: Interval) -> Interval {
     Interval::new(lo.next_down(), hi.next_up()).clamp(0.0, 1.0)
 }
 
-/// P[X <= z] of a standard normal X, relatively accurate down to about 1e-300.
-#[must_use]
-pub fn normal_cdf(z: Interval) -> Interval {
-    normal_tail(-z)
-}
-
 /// P[X >= x] of a standard (scale 1) Laplace X.
 #[must_use]
 pub fn laplace_tail(x: Interval) -> Interval {

@@ -6,6 +6,7 @@
 mod bits;
 mod enclosure;
 mod exponential;
+mod grid;
 mod interval;
 mod scaled;
 mod uniform;
@@ -14,10 +15,11 @@ pub(crate) mod widths;
 pub use bits::Bits;
 pub(crate) use enclosure::{Enclosure, exact_parts};
 pub(crate) use exponential::Exponential;
+pub use grid::{FRACTION_BITS, UNIT};
 pub(crate) use interval::at_least;
 pub use interval::{
-    Interval, add_down, add_up, div_down, div_up, laplace_tail, mul_down, mul_up, normal_cdf, normal_tail,
-    sqrt_down, sqrt_up, sub_down, sub_up,
+    Interval, add_down, add_up, div_down, div_up, laplace_tail, mul_down, mul_up, normal_tail, sqrt_down,
+    sqrt_up, sub_down, sub_up,
 };
 pub(crate) use scaled::Scaled;
 #[cfg(test)]

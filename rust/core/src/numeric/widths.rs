@@ -12,7 +12,7 @@ pub(crate) const fn index(n: u64) -> usize {
     n as usize
 }
 
-/// How many of the things that have codes of 32 bits, each counted once.
+/// The number of things that have codes of 32 bits, each counted once.
 ///
 /// # Contract
 /// `n` is a number of distinct codes, of which the largest is kept free: so it has 32 bits too.
@@ -39,7 +39,7 @@ impl Largest for i64 {
     const LARGEST: Self = Self::MAX;
 }
 
-/// Numbers that are never negative, so that what does not fit is too large.
+/// Numbers that are never negative, so that a number that does not fit is too large.
 pub(crate) trait Natural {}
 
 impl Natural for u64 {}
@@ -48,7 +48,7 @@ impl Natural for usize {}
 
 /// `n`, or the largest value of the type where it is larger. Each use says why that is right there.
 pub(crate) fn clipped<T: TryFrom<N> + Largest, N: Natural>(n: N) -> T {
-    // Otherwise: as the name says; what does not fit is larger, as it is not negative.
+    // Otherwise: the number is larger than the type, because it is not negative.
     T::try_from(n).unwrap_or(T::LARGEST)
 }
 

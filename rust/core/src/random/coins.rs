@@ -3,7 +3,7 @@
 use aes::Aes256;
 use aes::cipher::KeyInit;
 
-use super::words::encrypt;
+use super::cipher::encrypt;
 use super::{Digest, Purpose, ReleaseKey, Words};
 use crate::numeric::Bits;
 
@@ -64,8 +64,7 @@ impl Bits for Coins {
 /// The bits of one item: its words under the rounds 0, 1, 2, ... of a purpose.
 ///
 /// # Contract
-/// As [`super::Words`]: they depend on the key, the purpose and the item alone, so neither on the other items nor on the
-/// order in which items are looked at.
+/// As [`super::Words`]: they depend on the key, the purpose and the item alone, not on other items or their order.
 #[derive(Debug)]
 pub struct ItemBits<'a> {
     key: &'a ReleaseKey,

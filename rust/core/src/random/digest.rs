@@ -19,7 +19,7 @@ use aes::Aes256;
 use aes::cipher::KeyInit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::words::{decrypt, encrypt};
+use super::cipher::{decrypt, encrypt};
 use super::{Purpose, ReleaseKey};
 use crate::numeric::widths::clipped;
 

@@ -3,6 +3,7 @@
 //! Nothing here has a state: the same key and the same names give the same bits on any thread, in any
 //! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
 
+mod cipher;
 mod coins;
 mod digest;
 mod key;

@@ -1,9 +1,9 @@
 //! Pseudorandom 128-bit words for items and for (user, item) pairs.
 
 use aes::Aes256;
-use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
-use zerocopy::IntoBytes;
+use aes::cipher::KeyInit;
 
+use super::cipher::{encrypt, encrypt_one};
 use super::{Digest, Purpose, ReleaseKey};
 
 /// One 128-bit word per item: AES-256 of the item's digest under the subkey of (purpose, round).
@@ -62,36 +62,6 @@ impl PairWords {
         }
         encrypt(&self.0, words);
     }
-}
-
-/// Encrypt words in place, each as a little-endian block.
-pub(super) fn encrypt(cipher: &Aes256, words: &mut [u128]) {
-    for word in words.iter_mut() {
-        *word = word.to_le();
-    }
-    let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
-    cipher.encrypt_blocks(blocks);
-    for word in words.iter_mut() {
-        *word = u128::from_le(*word);
-    }
-}
-
-/// Undo [`encrypt`].
-pub(super) fn decrypt(cipher: &Aes256, words: &mut [u128]) {
-    for word in words.iter_mut() {
-        *word = word.to_le();
-    }
-    let (blocks, _) = aes::Block::slice_as_chunks_mut(words.as_mut_bytes());
-    cipher.decrypt_blocks(blocks);
-    for word in words.iter_mut() {
-        *word = u128::from_le(*word);
-    }
-}
-
-fn encrypt_one(cipher: &Aes256, word: u128) -> u128 {
-    let mut words = [word];
-    encrypt(cipher, &mut words);
-    words[0]
 }
 
 impl std::fmt::Debug for Words {

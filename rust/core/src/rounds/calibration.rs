@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Publish, Rule, Scoring};
-use crate::weighting::{UNIT, Weighting};
+use crate::numeric::UNIT;
+use crate::weighting::Weighting;
 
-/// The rounds of a calibrated mechanism. No data went into it.
+/// The rounds of a calibrated mechanism. It does not depend on data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// One entry per round, in order.
@@ -13,9 +14,9 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The rounds and the publication, if all rounds gather evidence and the last one publishes.
-    pub(crate) fn evidence(&self) -> Option<(Vec<&Scoring>, &Publish)> {
-        let rounds = self.rounds.iter().map(|round| round.rule.evidence()).collect::<Option<Vec<_>>>()?;
+    /// The rounds and the publication, if all rounds are scored and the last one publishes.
+    pub(crate) fn scoring(&self) -> Option<(Vec<&Scoring>, &Publish)> {
+        let rounds = self.rounds.iter().map(|round| round.rule.scoring()).collect::<Option<Vec<_>>>()?;
         let publish = rounds.last()?.publish.as_ref()?;
         Some((rounds, publish))
     }
@@ -32,34 +33,31 @@ impl Calibration {
     }
 }
 
-/// Noisy weights of a reactive weighting are published in steps of 2^-20 from the threshold on.
+/// Noisy weights of a reactive weighting are published in steps of 2^-20 of a unit from the threshold on.
 const STEP: u64 = UNIT >> 20;
 
-/// One round: weigh, then release what the rule says.
+/// One round: a weighting and a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// How a user's items are weighed.
+    /// How users spread their weight over their items.
     pub weighting: Weighting,
-    /// Which weights are released.
+    /// What the round does with the weights.
     #[serde(flatten)]
     pub rule: Rule,
 }
 
 impl Round {
-    /// A noisy weight as it is published.
+    /// Noisy weights are published in steps of this many grid steps.
     ///
-    /// The law of noise is exact up to 2^-128 for each value that is told apart. Where one user can move the weights of all
-    /// items that has to stay small for all of them together, so fewer values are told apart.
-    pub(crate) fn published(&self, noisy: i64) -> i64 {
-        let Some(rule) = self.rule.noisy().filter(|_| self.weighting.is_reactive()) else { return noisy };
-        // A step divides 2^64, so that what is beyond the last one comes out right where the difference wraps.
-        let beyond = noisy.wrapping_sub(rule.threshold.units()).rem_euclid(STEP.cast_signed());
-        noisy.saturating_sub(beyond)
+    /// The law of noise is exact up to 2^-128 for each value that is told apart. Where one user can move the weights of
+    /// all items, that has to stay small for all of them together. There fewer values are told apart.
+    pub(crate) fn published_step(&self) -> u64 {
+        if self.weighting.is_reactive() { STEP } else { 1 }
     }
 
     /// How many values of the noise published weights tell apart, for each unit of weight.
     pub(crate) fn values_per_unit(&self) -> f64 {
-        (if self.weighting.is_reactive() { UNIT / STEP } else { UNIT }) as f64
+        (UNIT / self.published_step()) as f64
     }
 
     fn differences(&self, want: &Self, number: usize) -> Vec<String> {

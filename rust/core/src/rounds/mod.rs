@@ -1,17 +1,26 @@
-//! The rounds of a mechanism: weigh the items, decide each one, steer, remove the released items, repeat.
+//! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
+//!
+//! [`select_rounds`] is the loop. There are three kinds of round:
+//!
+//! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
+//! * a *screening* round releases nothing and sets the importance of each item for the later rounds (Mad2R);
+//! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (Steered).
+//!
+//! [`Decider`] decides one item in any of them, here and in the exchange.
 
 mod calibration;
+mod decision;
+mod histogram;
 mod importance;
-mod item_state;
+mod item_states;
+mod items;
 mod rule;
 mod scoring;
 mod screening;
 mod select;
-mod steering;
 
 pub use calibration::{Calibration, Round};
-pub(crate) use item_state::{ItemState, Steering};
-pub(crate) use rule::Decider;
+pub(crate) use decision::{Decider, ItemState, Outcome};
 pub use rule::Rule;
 pub use scoring::{Cap, Publish, SHARES, Scoring};
 pub use screening::Screening;

@@ -1,4 +1,4 @@
-//! What the caller can see and steer of a running job: threads, memory limit, progress, interruption.
+//! How a caller observes and controls a running job: threads, memory limit, progress, interruption.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -18,39 +18,38 @@ pub struct Control {
 
 /// Counters that another thread may read while the job runs.
 ///
-/// The job is read first and then goes through phases, each of which counts as much as the reading: its bytes, or its rows
-/// where there are no bytes. How many phases there are is a function of the request. What is shown is the share of bytes,
-/// rows and users that a phase is through with, and the size of the input.
+/// A job reads its input and then goes through phases. Each phase counts as much as the reading: the input's bytes, or
+/// its rows if the bytes are unknown. The request alone determines the number of phases. Progress shows the size of the
+/// input, and the share of bytes, rows and users that are done.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
-    /// Bytes or rows that were read.
+    /// Bytes or rows read so far.
     read: AtomicU64,
-    /// What the reading counts, and each phase after it; 0 as long as nobody knows.
-    unit: AtomicU64,
+    /// The work of the reading, and of each phase after it; 0 while unknown.
+    phase_size: AtomicU64,
     phases: AtomicU64,
-    /// Phases that are over, and how much of the next one is, in parts of [`WHOLE`].
+    /// Number of completed phases, and the completed part of the current phase in multiples of 1 / [`WHOLE`].
     over: AtomicU64,
     within: AtomicU64,
     memory: AtomicU64,
     cancelled: AtomicBool,
 }
 
-/// The parts in which a phase is counted.
+/// The resolution of progress within a phase.
 const WHOLE: u64 = 1_000_000;
 
 impl Progress {
-    /// Work done so far, in the unit of [`Progress::total`]. Never falls, and stays below the total until the job is
-    /// complete.
+    /// Work done so far, out of [`Progress::total`]. It never falls, and stays below the total until the job is complete.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
-    /// Total work if known, else 0. Known from the start for files on a disk, else once they are read.
+    /// Total work; 0 while it is unknown. It is known from the start for files on a disk, and otherwise after reading.
     pub fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
-    /// The job has its result: everything is done.
+    /// Mark the job as complete.
     pub fn complete(&self) {
         let total = self.total().max(1);
         self.total.store(total, Ordering::Relaxed);
@@ -62,30 +61,30 @@ impl Progress {
     }
 
     fn rise_to(&self, done: u64) {
-        // Otherwise: the total is not known yet, and nothing limits what is done.
+        // Otherwise: the total is not known yet, so there is no limit.
         let most = self.total().checked_sub(1).unwrap_or(u64::MAX);
         self.done.fetch_max(done.min(most), Ordering::Relaxed);
     }
 
-    fn set_unit(&self, unit: u64) {
-        let (unit, phases) = (unit.max(1), self.phases.load(Ordering::Relaxed));
-        self.unit.store(unit, Ordering::Relaxed);
-        self.total.store(unit.saturating_mul(phases + 1), Ordering::Relaxed);
+    fn set_phase_size(&self, size: u64) {
+        let (size, phases) = (size.max(1), self.phases.load(Ordering::Relaxed));
+        self.phase_size.store(size, Ordering::Relaxed);
+        self.total.store(size.saturating_mul(phases + 1), Ordering::Relaxed);
     }
 
     fn show_phase(&self) {
-        let unit = self.unit.load(Ordering::Relaxed);
+        let size = self.phase_size.load(Ordering::Relaxed);
         let (over, within) = (self.over.load(Ordering::Relaxed), self.within.load(Ordering::Relaxed));
-        let part = clipped(u128::from(unit) * u128::from(within.min(WHOLE)) / u128::from(WHOLE));
-        self.rise_to(unit.saturating_mul(over + 1).saturating_add(part));
+        let part = clipped(u128::from(size) * u128::from(within.min(WHOLE)) / u128::from(WHOLE));
+        self.rise_to(size.saturating_mul(over + 1).saturating_add(part));
     }
 }
 
 impl Control {
-    /// `threads` workers at most; `None` uses every core that is there.
+    /// At most `threads` workers; `None` uses every core.
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
-        // Otherwise: the system does not tell how many there are.
+        // Otherwise: the system does not tell the number of cores.
         let threads =
             threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         Self { threads, memory_limit, progress: Arc::default() }
@@ -108,37 +107,37 @@ impl Control {
         self.progress.phases.store(phases as u64, Ordering::Relaxed);
     }
 
-    /// Declare the bytes that will be read, if they are known.
+    /// Declare the number of bytes that will be read, if it is known.
     pub(crate) fn set_size(&self, bytes: Option<u64>) {
         if let Some(bytes) = bytes {
-            self.progress.set_unit(bytes);
+            self.progress.set_phase_size(bytes);
         }
     }
 
-    /// Record bytes or rows as read and fail if the job was interrupted. Called at batch boundaries.
+    /// Record bytes or rows as read, and fail if the job was interrupted. Called after each batch.
     pub(crate) fn advance(&self, work: u64) -> Result<()> {
         let read = self.progress.read.fetch_add(work, Ordering::Relaxed).saturating_add(work);
-        let unit = self.progress.unit.load(Ordering::Relaxed);
-        self.progress.rise_to(if unit == 0 { read } else { read.min(unit) });
+        let size = self.progress.phase_size.load(Ordering::Relaxed);
+        self.progress.rise_to(if size == 0 { read } else { read.min(size) });
         self.check()
     }
 
-    /// Everything is read; the first phase begins. A second reading (of a public list) changes nothing.
+    /// Begin the first phase: everything is read. Reading a public list afterwards changes nothing.
     pub(crate) fn end_reading(&self) {
-        if self.progress.unit.load(Ordering::Relaxed) == 0 {
-            self.progress.set_unit(self.progress.read.load(Ordering::Relaxed));
+        if self.progress.phase_size.load(Ordering::Relaxed) == 0 {
+            self.progress.set_phase_size(self.progress.read.load(Ordering::Relaxed));
         }
         self.progress.show_phase();
     }
 
-    /// One phase is over; the next begins.
+    /// End a phase and begin the next one.
     pub(crate) fn end_phase(&self) {
         self.progress.within.store(0, Ordering::Relaxed);
         self.progress.over.fetch_add(1, Ordering::Relaxed);
         self.progress.show_phase();
     }
 
-    /// Count work on `whole` users, or something else, which is `percent` of the phase.
+    /// Count the work on `whole` users or other things, which is `percent` of the phase.
     pub(crate) fn tally(&self, percent: u64, whole: usize) -> Tally<'_> {
         Tally { progress: &self.progress, share: WHOLE / 100 * percent, whole: whole.max(1) as u64 }
     }
@@ -157,7 +156,7 @@ impl Control {
         }
     }
 
-    /// Give back `bytes` counted before.
+    /// Release `bytes` that were counted before.
     pub fn release_memory(&self, bytes: u64) {
         self.progress.memory.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -172,7 +171,7 @@ pub(crate) struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// Do a job for each of a range, and record every [`TALLIED`] as done.
+    /// Do a job for each number of a range, and record progress after every [`TALLIED`] of them.
     pub(crate) fn each(&self, range: Range<usize>, mut job: impl FnMut(usize)) {
         for start in range.clone().step_by(TALLIED) {
             let end = range.end.min(start + TALLIED);
@@ -181,7 +180,7 @@ impl Tally<'_> {
         }
     }
 
-    /// Record more of the whole as done.
+    /// Record `part` of the whole as done.
     pub(crate) fn add(&self, part: usize) {
         let share = u128::from(self.share) * part as u128 / u128::from(self.whole);
         self.progress.within.fetch_add(clipped(share), Ordering::Relaxed);
@@ -189,13 +188,13 @@ impl Tally<'_> {
     }
 }
 
-/// Things counted at a time: often enough to be seen, seldom enough to cost nothing.
+/// Things counted together: few enough for smooth progress, enough that counting costs nothing.
 pub(crate) const TALLIED: usize = 1 << 12;
-/// Phases after the reading and beside the rounds: grouping, bounding, publishing.
+/// Phases besides the reading and the rounds: grouping, bounding, publishing.
 pub(crate) const PHASES: usize = 3;
-/// Per cent of a round that is weighing.
+/// Per cent of a round that is spent on weighting.
 pub(crate) const WEIGHING: u64 = 70;
-/// Per cent of a round that is taking items out of the users' sets.
+/// Per cent of a round that is spent on removing items from the users' sets.
 pub(crate) const REMOVING: u64 = 15;
 
 impl Default for Control {
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_size_the_rows_are_the_unit_once_they_are_read() {
+    fn without_a_size_the_rows_are_the_size_of_a_phase() {
         let control = Control::default();
         control.plan(1);
         control.advance(7).unwrap();

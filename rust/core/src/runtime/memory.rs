@@ -1,22 +1,22 @@
-//! Large arrays, mapped on their own.
+//! Large arrays, each in a memory mapping of its own.
 //!
-//! A fresh page costs nothing before it is touched, and is dear then (measured on a virtual machine: often below 1 GB/s). So
-//! what is large starts as the zeros that the system gives and is not written to before it is needed, and growing
-//! arrays reserve addresses far ahead instead of being copied.
+//! A fresh page costs nothing until it is touched, and then it is slow (often below 1 GB/s on a virtual machine). So a
+//! large array starts as the zeros of the system and is not written before it is needed. Growing arrays reserve addresses
+//! far ahead instead of being copied.
 //!
-//! Tried and left: asking for huge pages. Reading tables at random takes 5 % less time with them, but they have to be
-//! fetched 2 MiB at a time, and a machine that has just run something else took twice as long for that.
+//! Tried and left: huge pages. Random reads of tables took 5 % less time with them. But they are allocated 2 MiB at a time,
+//! and a machine that had just run other work took twice as long for that.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes from which an array gets its own mapping.
 #[cfg(unix)]
 const MAPPED: usize = 1 << 20;
-/// Bytes from which a growing array is mapped, and what it reserves at least.
+/// Bytes from which a growing array is mapped, and the bytes that it then reserves at least.
 const RESERVE_FROM: usize = 512 << 10;
 const RESERVE: usize = 64 << 20;
 
-/// Plain integers: any bits are a value.
+/// Plain integers: any bits are a valid value.
 pub(crate) trait Element: FromBytes + IntoBytes + Immutable + KnownLayout + Clone + Default {}
 impl Element for u8 {}
 impl Element for u32 {}
@@ -40,7 +40,7 @@ enum Store<T> {
 impl<T: Element> Array<T> {
     /// `len` zeros.
     pub(crate) fn zeroed(len: usize) -> Self {
-        // Unlike `vec!`, `new_vec_zeroed` does not write to what the system gives as zeros.
+        // Unlike `vec!`, `new_vec_zeroed` does not write to memory that the system has zeroed.
         Self::mapped(len).unwrap_or_else(|| {
             Self(Store::Heap(T::new_vec_zeroed(len).unwrap_or_else(|_| vec![T::default(); len])))
         })
@@ -53,7 +53,7 @@ impl<T: Element> Array<T> {
         Some(Self(Store::Mapped { map: memmap2::MmapMut::map_anon(bytes).ok()?, len }))
     }
 
-    /// Elsewhere memory is counted when it is reserved, so nothing is gained.
+    /// Other systems count memory when it is reserved, so a mapping saves nothing.
     #[cfg(not(unix))]
     fn mapped(_: usize) -> Option<Self> {
         None
@@ -67,7 +67,7 @@ impl<T: Element> Array<T> {
             #[cfg(unix)]
             Store::Mapped { map, len } => {
                 // A mapping starts at a page and has a whole number of elements, so the view always exists.
-                // Otherwise: none of it, and taking `len` elements fails instead of going on without them.
+                // Otherwise: an empty view, and taking `len` elements of it fails.
                 &<[T]>::ref_from_bytes(&map[..*len * size_of::<T>()]).unwrap_or_default()[..*len]
             }
         }
@@ -118,7 +118,7 @@ impl<T: Element> Growing<T> {
         &mut self.array.as_mut_slice()[..self.len]
     }
 
-    /// Make room for `more` elements, to be added one by one without looking for room each time.
+    /// Make room for `more` elements, which are then added without further checks of the capacity.
     pub(crate) fn room(&mut self, more: usize) -> Room<'_, T> {
         self.reserve(more);
         Room { elements: self.array.as_mut_slice(), len: &mut self.len }
@@ -134,12 +134,12 @@ impl<T: Element> Growing<T> {
         self.len += count;
     }
 
-    /// Forget the elements, keep the memory.
+    /// Remove all elements, and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Make room for `more` elements. Small arrays double, large ones reserve so much that they are seldom copied.
+    /// Make room for `more` elements. Small arrays double. Large arrays reserve much more, so they are seldom copied.
     fn reserve(&mut self, more: usize) {
         let (capacity, needed) = (self.array.as_slice().len(), self.len + more);
         if needed > capacity {
@@ -157,13 +157,13 @@ impl<T: Element> Growing<T> {
         self.len
     }
 
-    /// Bytes in use (what was reserved beyond is not backed by memory before it is used).
+    /// Bytes in use. Bytes reserved beyond them are not backed by memory yet.
     pub(crate) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 }
 
-/// The elements of a [`Growing`] array, with room for some more.
+/// The elements of a [`Growing`] array, with room for more.
 #[derive(Debug)]
 pub(crate) struct Room<'a, T> {
     elements: &'a mut [T],

@@ -1,4 +1,4 @@
-//! How a job runs: threads, memory, progress, interruption and panics. Nothing here knows a row.
+//! How a job runs: threads, memory, progress, interruption and panics. Nothing here depends on the data model.
 
 mod control;
 pub(crate) mod memory;

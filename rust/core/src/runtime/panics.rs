@@ -1,37 +1,38 @@
-//! Panics that become errors, without a word on standard error.
+//! Panics that become errors, without a message on standard error.
 //!
-//! Decoders of other crates panic on some malformed files, and the message of a panic can quote what they stumbled over.
-//! Catching the panic is not enough: the process-wide hook prints the message before anything is caught. So the hook is
-//! replaced, once, by one that is silent for threads inside [`caught`] and calls the hook before it for all others.
+//! Decoders of other crates panic on some malformed files, and the message of a panic can quote the data. Catching the
+//! panic is not enough, because the process-wide hook prints the message first. So the hook is replaced once. The new hook
+//! is silent for threads inside [`caught`] and calls the previous hook for all others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread's panics are caught, and so not to be printed.
+    /// Whether this thread's panics are caught, so that they must not be printed.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Run `work`; a panic in it, which is not printed, gives `None`.
+/// Runs `work`. A panic in it gives `None` and prints nothing.
 ///
-/// What `work` was changing when it panicked must not be used afterwards.
+/// Values that `work` was changing when it panicked must not be used afterwards.
 ///
 /// # Contract
-/// Nothing that the panic says leaves this function, unless a hook that was installed after the first call prints it.
-/// Threads that `work` starts are their own affair.
+/// The message of the panic does not leave this function, unless a hook that was installed after the first call prints
+/// it. Threads that `work` starts are not covered.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     install();
     let _quiet = Quiet::set(true);
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-/// Whether this thread is inside [`caught`]; to be handed to the threads it starts.
+/// Whether this thread is inside [`caught`]. It passes the answer to the threads that it starts.
 pub(crate) fn are_caught() -> bool {
     QUIET.get()
 }
 
-/// Run `work` on a thread whose panics are rethrown on the thread that started it, where `caught` says who catches them.
+/// Runs `work` on a thread whose panics are rethrown on the thread that started it. With `caught`, that thread is inside
+/// [`caught()`], so nothing is printed here.
 pub(crate) fn rethrown<T>(caught: bool, work: impl FnOnce() -> T) -> T {
     let _quiet = Quiet::set(caught);
     work()
@@ -42,7 +43,7 @@ fn install() {
     INSTALLED.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |panic| {
-            // Otherwise: a thread whose locals are gone is past all work of this crate.
+            // Otherwise: the locals of the thread are dropped, so it runs no code of this crate any more.
             if !QUIET.try_with(Cell::get).unwrap_or(false) {
                 before(panic);
             }
@@ -50,7 +51,7 @@ fn install() {
     });
 }
 
-/// Sets the mark of this thread, and sets it back at the end.
+/// Sets this thread's flag, and restores it when dropped.
 struct Quiet {
     before: bool,
 }

@@ -1,13 +1,13 @@
-//! Running the same work on several threads, without a pool that would outlive the call.
+//! Runs the same work on several threads, without a pool that outlives the call.
 //!
-//! A pool shared by the process breaks when the process forks, and costs more than a tiny job; scoped
-//! threads have neither problem.
+//! A pool shared by the process breaks when the process forks, and starting it costs more than a tiny job. Scoped threads
+//! have neither problem.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::runtime::{Control, panics};
 
-/// Fewest rows (or items) for which a second thread pays for its start.
+/// Rows or items for each thread, at least. With fewer, starting the thread costs more than it saves.
 const ROWS_PER_THREAD: usize = 1 << 15;
 
 /// How many threads to use for `work` rows or items.
@@ -15,13 +15,13 @@ pub(crate) fn threads_for(work: usize, control: &Control) -> usize {
     control.threads().min(work / ROWS_PER_THREAD).max(1)
 }
 
-/// In how many parts to cut work for so many threads: their parts never take equally long, so those that are done
-/// early take more of them.
+/// The number of parts for `threads` threads. Parts take different times, so each thread gets several of them: a thread
+/// that is done early takes more.
 pub(crate) fn parts_for(threads: usize) -> usize {
     if threads > 1 { threads * 8 } else { 1 }
 }
 
-/// Run `job` on every part, on up to `threads` threads (this one among them), and collect the results in order.
+/// Runs `job` on every part, on up to `threads` threads including this one, and collects the results in order.
 pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = threads.min(parts.len());
     let parts = Mutex::new(parts.into_iter().enumerate());
@@ -45,7 +45,7 @@ pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Cut the places of `sizes` into `parts` ranges of about equal total size; returns the ends.
+/// Splits the positions of `sizes` into `parts` ranges of similar total size; returns the ends.
 pub(crate) fn balanced_ends(sizes: impl ExactSizeIterator<Item = u32> + Clone, parts: usize) -> Vec<usize> {
     let (len, total) = (sizes.len(), sizes.clone().map(u64::from).sum::<u64>());
     let mut ends = Vec::with_capacity(parts);

@@ -1,21 +1,21 @@
 //! Tasks: what a caller can ask for, how it runs, and the report of what was enforced.
+//!
+//! A [`Request`] says which task it is, [`run`] does it, and a [`Report`] says the same task.
 
+mod calibrated;
+mod count;
 mod report;
 mod request;
+mod run;
 mod sealed;
 mod select;
 mod top_k;
-mod top_k_forecast;
-mod top_k_report;
-mod top_k_request;
 
-pub use report::{CheckOutcome, KeyStamp, Report};
-pub(crate) use report::{checked_commitment, checked_version};
+pub use calibrated::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
+pub use count::{CountRequest, users_per_item};
+pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
-pub(crate) use sealed::{checked_fields, differences_of, sealed};
-pub use select::{Release, select_partitions, users_per_item};
-pub(crate) use top_k::{Counted, answer, check_size, held_items};
-pub use top_k::{TopKRelease, draw, top_k_from_counts, top_k_from_rows};
-pub use top_k_forecast::loss_bound;
-pub use top_k_report::TopKReport;
-pub use top_k_request::{Domain, PublishedCounts, TopKRequest};
+pub use run::{Outcome, run};
+pub use select::{SelectRequest, select_partitions};
+pub(crate) use top_k::{Counted, answer, check_size, draw, held_items};
+pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};

@@ -1,30 +1,51 @@
-//! The report: everything that was enforced, recomputable by `check`; no count of users, rows or items.
+//! The report: everything that was enforced, derived again by `check`; no count of users, rows or items.
 
+use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::sealed::{checked_fields, differences_of, sealed};
+use super::calibrated::Enforced;
+use super::sealed::{differences_of, parse, sealed};
 use crate::accounting::{Cost, Guarantee};
 use crate::random::ReleaseKey;
-use crate::rounds::Calibration;
-use crate::task::Request;
 use crate::{Error, Result};
 
+/// The format of reports that this version writes and reads.
+///
+/// Format 1 had neither a format nor a task. Its fields have had other names since, so it is refused by name.
+pub const FORMAT: u32 = 2;
+
+/// What leaves the crate: the items, freshly built, and the report (law 5).
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// The released items.
+    ///
+    /// A selection is sorted by its own values, with a last column `weight` (f64) if asked for. A top-k is in order of
+    /// rank, or, without an order, sorted by its own values.
+    pub items: RecordBatch,
+    /// Parameters and calibrated values; no data.
+    pub report: Report,
+}
+
 /// Parameters and calibrated values of one release. Made before any data is read.
+///
+/// In JSON the field `task` is `select` or `top_k`, and says the form of `request` and `calibration`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Version of the form of reports: [`FORMAT`].
+    pub format: u32,
     /// Version of this library.
     pub version: String,
-    /// What was asked for.
-    pub request: Request,
+    /// The task, its request, and the numbers that meet it.
+    #[serde(flatten)]
+    pub enforced: Enforced,
     /// Why the mechanism was chosen, when it was chosen automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// Scales and thresholds of every round.
-    pub calibration: Calibration,
     /// The theorem behind it (derived from the mechanism when read back).
     #[serde(default, skip_deserializing)]
     pub guarantee: Option<Guarantee>,
-    /// What the call costs (derived from the request when read back).
+    /// The cost of the call (derived from the request when read back).
     #[serde(default, skip_deserializing)]
     pub cost: Option<Cost>,
     /// The release key's commitment.
@@ -42,22 +63,24 @@ pub struct KeyStamp {
 
 impl Report {
     /// The report of a calibrated request.
-    #[must_use]
-    pub fn new(request: Request, calibration: Calibration, key: &ReleaseKey) -> Self {
+    ///
+    /// # Errors
+    /// As [`Enforced::cost`].
+    pub fn new(enforced: Enforced, key: &ReleaseKey) -> Result<Self> {
         let key = KeyStamp { commitment: key.commitment(), insecure_test_key: key.is_insecure_test() };
-        Self::stamped(request, calibration, key)
+        Self::stamped(enforced, key)
     }
 
-    fn stamped(request: Request, calibration: Calibration, key: KeyStamp) -> Self {
-        Self {
+    fn stamped(enforced: Enforced, key: KeyStamp) -> Result<Self> {
+        Ok(Self {
+            format: FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            guarantee: Some(request.mechanism.as_mechanism().guarantee()),
-            cost: Some(Cost::of_items(request.privacy, Cost::ADD_REMOVE)),
-            request,
+            guarantee: Some(enforced.guarantee()),
+            cost: Some(enforced.cost()?),
+            enforced,
             chosen: None,
-            calibration,
             key,
-        }
+        })
     }
 
     /// As indented JSON, with a fingerprint over all of it.
@@ -71,9 +94,9 @@ impl Report {
     /// Read a report back.
     ///
     /// # Errors
-    /// [`Error::Report`] if it is not one.
+    /// [`Error::Report`] if the text is no report, or one of another format.
     pub fn from_json(json: &str) -> Result<Self> {
-        checked_fields(json)?;
+        check_format(&parse(json)?)?;
         serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
     }
 
@@ -83,39 +106,43 @@ impl Report {
     /// As [`Report::from_json`] and [`Report::check`].
     pub fn check_text(json: &str) -> Result<Vec<String>> {
         let report = Self::from_json(json)?;
-        let mut differences = report.check()?.differences;
-        // The numbers are told by `check`, in words; what is left is compared field by field.
-        let calibration = report.calibration.clone();
-        let mut derived = Self::stamped(report.request, calibration, report.key);
-        derived.chosen = report.chosen;
+        let mut differences = report.check()?;
+        // `check` compares the numbers and names them in words. The rest is compared field by field.
+        let derived = Self { chosen: report.chosen, ..Self::stamped(report.enforced, report.key)? };
         differences.extend(differences_of(json, &derived)?);
         Ok(differences)
     }
 
-    /// Calibrate again from the request alone and compare with the report's numbers.
+    /// Calibrate again from the request alone: one sentence for each number that differs.
     ///
     /// # Errors
-    /// [`Error::Report`] for a version of this library that this one does not know, otherwise as
-    /// [`crate::mechanisms::Mechanism::calibrate`].
-    pub fn check(&self) -> Result<CheckOutcome> {
-        checked_version(&self.version)?;
-        let request = self.request.clone().validate()?;
-        let again = request.calibrate_once()?;
-        let mut differences = self.calibration.differences(&again);
-        differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));
-        differences.extend(checked_commitment(&self.key));
+    /// [`Error::Report`] for another version of this library, otherwise as [`Enforced::differences`].
+    pub fn check(&self) -> Result<Vec<String>> {
+        check_version(&self.version)?;
+        let mut differences = self.enforced.differences()?;
+        differences.extend(flawed_commitment(&self.key));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
         }
-        Ok(CheckOutcome { differences })
+        Ok(differences)
     }
 }
 
-/// Refuse a report of another version.
-///
-/// # Errors
-/// [`Error::Report`] for a version of this library that this one does not know.
-pub(crate) fn checked_version(version: &str) -> Result<()> {
+/// Refuse a report of another format. Only a number is quoted: other values are foreign text.
+fn check_format(report: &Value) -> Result<()> {
+    let format = match (report.get("format"), report.get("version")) {
+        (Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),
+        (Some(format), _) => format.as_u64().map_or("an unknown format".into(), |n| format!("format {n}")),
+        (None, Some(_)) => "format 1, which dpsel 0.1.0 wrote before reports had a task".into(),
+        (None, None) => return Err(Error::Report("it has no format".into())),
+    };
+    Err(Error::Report(format!(
+        "it is of {format}, this dpsel reads format {FORMAT}; check it with the dpsel that wrote it"
+    )))
+}
+
+/// Refuse a report of another version of this library.
+fn check_version(version: &str) -> Result<()> {
     let known = env!("CARGO_PKG_VERSION");
     if version == known {
         return Ok(());
@@ -124,24 +151,10 @@ pub(crate) fn checked_version(version: &str) -> Result<()> {
     Err(Error::Report(format!("it is of version {told:?}, this is version {known}; check it with that")))
 }
 
-/// What is wrong with the form of a commitment: its content is random to everybody but the key's owner.
-pub(crate) fn checked_commitment(key: &KeyStamp) -> Option<String> {
+/// The flaw in the form of a commitment. Its content is random to everybody but the owner of the key.
+fn flawed_commitment(key: &KeyStamp) -> Option<String> {
     let digits = key.commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     (!digits || key.commitment.len() != 64).then(|| "the commitment is none of a key".into())
-}
-
-/// What [`Report::check`] found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CheckOutcome {
-    /// One sentence per parameter that is not what the request calls for; empty if all is well.
-    pub differences: Vec<String>,
-}
-
-impl CheckOutcome {
-    /// Whether the report's numbers are exactly those that the request calls for.
-    pub fn is_ok(&self) -> bool {
-        self.differences.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -150,50 +163,68 @@ mod tests {
     use crate::mechanisms::MechanismSpec;
     use crate::noise::Threshold;
     use crate::rounds::Rule;
+    use crate::task::calibrated::{CalibratedSelect, CalibratedTopK};
+    use crate::task::request::Request;
+    use crate::task::top_k::PublishedCounts;
+    use crate::top_k::Neighbours;
+
+    fn of_json(request: &str) -> Result<Report> {
+        let mut report =
+            Report::new(Request::from_json(request)?.calibrate()?, &ReleaseKey::insecure_test([1; 32]))?;
+        report.key.insecure_test_key = false;
+        Ok(report)
+    }
 
     fn report() -> Report {
-        let request = Request::from_json(
-            r#"{"columns": {"user": "u", "items": ["i"]}, "max_items_per_user": 10, "with_weights": false,
+        of_json(
+            r#"{"task": "select", "columns": {"user": "u", "items": ["i"]}, "max_items_per_user": 10, "with_weights": false,
                 "privacy": {"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6},
                 "mechanism": {"name": "sips", "rounds": 2, "ratio": 0.5}}"#,
         )
-        .unwrap();
-        let calibration =
-            request.mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user).unwrap();
-        let mut report = Report::new(request, calibration, &ReleaseKey::insecure_test([1; 32]));
-        report.key.insecure_test_key = false;
-        report
+        .unwrap()
+    }
+
+    fn select(report: &mut Report) -> &mut CalibratedSelect {
+        match &mut report.enforced {
+            Enforced::Select(select) => select,
+            Enforced::TopK(_) => panic!("a top-k"),
+        }
+    }
+
+    fn top_k(report: &mut Report) -> &mut CalibratedTopK {
+        match &mut report.enforced {
+            Enforced::TopK(top_k) => top_k,
+            Enforced::Select(_) => panic!("a selection"),
+        }
     }
 
     #[test]
     fn an_honest_report_checks_after_a_round_trip() {
         let report = Report::from_json(&report().to_json().unwrap()).unwrap();
-        assert_eq!(report.check().unwrap().differences, Vec::<String>::new());
+        assert_eq!(report.check().unwrap(), Vec::<String>::new());
     }
 
     #[test]
     fn every_changed_number_is_named() {
         let mut changed = report();
-        let mut rule = changed.calibration.rounds[1].rule.noisy().unwrap();
-        rule.threshold = Threshold::from_units(rule.threshold.units() - 1);
-        changed.calibration.rounds[1].rule = Rule::Noisy(rule);
-        let outcome = changed.check().unwrap();
-        assert!(!outcome.is_ok() && outcome.differences[0].starts_with("round 2: threshold"), "{outcome:?}");
+        let mut rule = select(&mut changed).calibration.rounds[1].rule.noisy().unwrap();
+        rule.threshold = Threshold::from_steps(rule.threshold.steps() - 1);
+        select(&mut changed).calibration.rounds[1].rule = Rule::Noisy(rule);
+        let differences = changed.check().unwrap();
+        assert!(differences[0].starts_with("round 2: threshold"), "{differences:?}");
 
         let mut fewer = report();
-        fewer.calibration.rounds.pop();
-        assert_eq!(fewer.check().unwrap().differences, ["1 rounds instead of 2"]);
+        select(&mut fewer).calibration.rounds.pop();
+        assert_eq!(fewer.check().unwrap(), ["1 rounds instead of 2"]);
 
         let mut other = report();
-        other.request.mechanism = MechanismSpec::CountLaplace(crate::mechanisms::CountLaplace {});
-        assert!(!other.check().unwrap().is_ok());
+        select(&mut other).request.mechanism =
+            MechanismSpec::CountLaplace(crate::mechanisms::CountLaplace {});
+        assert_ne!(other.check().unwrap(), Vec::<String>::new());
 
         let mut test_key = report();
         test_key.key.insecure_test_key = true;
-        assert_eq!(
-            test_key.check().unwrap().differences,
-            ["made with insecure_test_key, so nothing is private"]
-        );
+        assert_eq!(test_key.check().unwrap(), ["made with insecure_test_key, so nothing is private"]);
     }
 
     #[test]
@@ -221,5 +252,76 @@ mod tests {
         let mut report = report();
         report.version = "99.0.0".into();
         assert!(matches!(report.check(), Err(Error::Report(text)) if text.contains("99.0.0")));
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_name() {
+        let text = report().to_json().unwrap();
+        let refused = |from: &str, to: &str| {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            Report::check_text(&changed).unwrap_err().to_string()
+        };
+        let format = "\"format\": 2";
+        // Format 1 is a report of 0.1.0, whatever else it says.
+        let first = refused("  \"format\": 2,\n", "");
+        assert!(first.contains("format 1") && first.contains("0.1.0"), "{first}");
+        assert!(refused(format, "\"format\": 3").contains("it is of format 3"));
+        let quoted = refused(format, "\"format\": \"secret\"");
+        assert!(quoted.contains("an unknown format") && !quoted.contains("secret"));
+        assert!(Report::from_json("{}").unwrap_err().to_string().contains("no format"));
+        // A task is never guessed.
+        let task = "\"task\": \"select\"";
+        assert!(refused(&format!("  {task},\n"), "").contains("task"));
+        assert!(refused(task, "\"task\": \"top_k\"").starts_with("not a dpsel report"));
+        assert!(refused(task, "\"task\": \"count\"").contains("`top_k`"));
+    }
+
+    fn top_k_report(mechanism: &str, domain: &str) -> Result<Report> {
+        of_json(&format!(
+            r#"{{"task": "top_k", "k": 10, "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6}},
+                 "mechanism": {mechanism}, "max_items_per_user": 5, "domain": {{"kind": "{domain}"}},
+                 "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
+        ))
+    }
+
+    #[test]
+    fn honest_reports_of_a_top_k_check_and_changed_ones_do_not() {
+        for (mechanism, domain) in [
+            (r#"{"name": "joint"}"#, "listed"),
+            (r#"{"name": "joint_set"}"#, "listed"),
+            (r#"{"name": "gumbel_peel"}"#, "listed"),
+            (r#"{"name": "permute_flip_joint"}"#, "listed"),
+            (r#"{"name": "permute_flip_peel"}"#, "listed"),
+            (r#"{"name": "gamma"}"#, "listed"),
+            (r#"{"name": "laplace_top_k"}"#, "listed"),
+            (r#"{"name": "limit_domain"}"#, "unknown"),
+            (r#"{"name": "discover", "share": 0.5, "ordered": true}"#, "unknown"),
+        ] {
+            let text = top_k_report(mechanism, domain).unwrap().to_json().unwrap();
+            assert_eq!(Report::check_text(&text).unwrap(), Vec::<String>::new(), "{mechanism}");
+            let mut read = Report::from_json(&text).unwrap();
+            top_k(&mut read).calibration.rate *= 1.5;
+            top_k(&mut read).calibration.counts_rate = Some(3.0);
+            assert_eq!(read.check().unwrap().len(), 2);
+            read.version = "99".into();
+            assert!(read.check().is_err());
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_a_top_k_counts() {
+        let mut other = top_k_report(r#"{"name": "joint"}"#, "listed").unwrap();
+        top_k(&mut other).request.columns = None;
+        let said = other.check().unwrap();
+        top_k(&mut other).request.sensitivity = 3;
+        top_k(&mut other).request.neighbours = Neighbours::Any;
+        assert_eq!((said.len(), other.check().unwrap().len()), (0, 2));
+        top_k(&mut other).request.counts =
+            PublishedCounts::Noise { privacy: crate::accounting::Privacy::Zcdp { rho: 0.1, delta: 1e-9 } };
+        assert_eq!(other.check().unwrap().len(), 3);
+        let refused = |mechanism, domain| top_k_report(mechanism, domain).unwrap_err();
+        assert!(matches!(refused(r#"{"name": "joint"}"#, "unknown"), Error::Incompatible { .. }));
+        assert!(matches!(refused(r#"{"name": "limit_domain"}"#, "listed"), Error::Incompatible { .. }));
     }
 }

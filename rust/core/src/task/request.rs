@@ -1,45 +1,24 @@
-//! What the caller asks for, as one value that entry points may not rebuild.
-
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+//! A request: one call apart from its data and its key, which says its task.
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
-use crate::ingest::{Columns, Preference, Prior};
-use crate::mechanisms::{FillingOrder, MechanismSpec};
-use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, mul_up, sub_down};
-use crate::release::WEIGHT_COLUMN;
-use crate::rounds::{Calibration, Round};
+use super::calibrated::{Calibrated, Enforced};
+use super::count::CountRequest;
+use super::select::SelectRequest;
+use super::top_k::TopKRequest;
+use crate::ingest::Columns;
 use crate::{Error, Result};
 
-/// The most of delta that may be kept for it.
-const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
-
-/// What a calibration depends on.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool);
-/// How many calibrations are remembered.
-const REMEMBERED: usize = 16;
-static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque::new());
-
-/// One call of `select_partitions`, apart from the data and the key.
+/// What is asked for. In JSON the field `task` is `select`, `count` or `top_k`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// Which columns hold what.
-    pub columns: Columns,
-    /// The guarantee.
-    pub privacy: Privacy,
-    /// The most distinct items that one user may contribute.
-    pub max_items_per_user: L0Bound,
-    /// The mechanism and its parameters.
-    pub mechanism: MechanismSpec,
-    /// Whether the noisy weight of each released item is returned.
-    pub with_weights: bool,
-    /// A public table of preferences, for mechanisms that use one. No part of a report: no guarantee depends on it.
-    #[serde(skip)]
-    pub prior: Option<Arc<Prior>>,
+#[serde(tag = "task", rename_all = "snake_case")]
+pub enum Request {
+    /// The items that may be published.
+    Select(SelectRequest),
+    /// How many items have how many users. Exact, for public data only.
+    Count(CountRequest),
+    /// The items that most users hold.
+    TopK(TopKRequest),
 }
 
 impl Request {
@@ -58,143 +37,63 @@ impl Request {
     /// # Errors
     /// As [`Request::from_json`].
     pub fn validate(self) -> Result<Self> {
-        self.privacy.validate()?;
-        L0Bound::new(self.max_items_per_user.get().into())?;
-        self.mechanism.as_mechanism().validate()?;
-        self.columns.validate()?;
-        if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
-            return Err(Error::Incompatible {
-                what: format!(
-                    "with_weights=True adds a column '{WEIGHT_COLUMN}', but item= names a column of that name too"
-                ),
-                fix: "rename the item column, or leave with_weights out",
-            });
-        }
-        if self.with_weights && !self.mechanism.as_mechanism().properties().noisy_weights {
-            return Err(Error::Incompatible {
-                what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
-                    .into(),
-                fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
-            });
-        }
-        Ok(self)
+        Ok(match self {
+            Self::Select(request) => Self::Select(request.validate()?),
+            Self::Count(request) => Self::Count(request.validate()?),
+            Self::TopK(request) => Self::TopK(request.validate()?),
+        })
     }
-}
 
-impl Request {
-    /// By what each user's items are put in order.
+    /// The columns that are read.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] if a public table is wanted and there is none, or the other way round.
-    pub fn preference(&self) -> Result<Preference<'_>> {
-        match (self.mechanism.as_mechanism().properties().filling_order, &self.prior) {
-            (None, None) => Ok(Preference::Any),
-            (Some(FillingOrder::Counts), None) => Ok(Preference::OwnCounts),
-            (Some(FillingOrder::Prior), Some(prior)) => Ok(Preference::Prior(prior)),
-            (Some(FillingOrder::Prior), None) => Err(Error::Incompatible {
-                what: "the mechanism fills items in the order of a public table, and there is none".into(),
-                fix: "give prior= to the mechanism",
-            }),
-            (_, Some(_)) => Err(Error::Incompatible {
-                what: "prior= is given, but the mechanism does not use it".into(),
-                fix: "leave prior= out",
-            }),
+    /// [`Error::Internal`] for a top-k of counts, which has none.
+    pub fn columns(&self) -> Result<&Columns> {
+        match self {
+            Self::Select(request) => Ok(&request.columns),
+            Self::Count(request) => Ok(&request.columns),
+            Self::TopK(request) => request.columns.as_ref().ok_or(Error::Internal("no columns were named")),
         }
     }
 
-    /// The rounds that meet the request.
-    ///
-    /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values
-    /// (`docs/algorithms/noise.md`). When weights are published that is taken off delta.
+    /// The request with the numbers that meet it.
     ///
     /// # Errors
-    /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
-    /// weights to be published within delta.
-    pub fn calibrate(&self) -> Result<Calibration> {
-        let mechanism = self.mechanism.as_mechanism();
-        if !self.with_weights {
-            return mechanism.calibrate(self.privacy, self.max_items_per_user);
+    /// As [`SelectRequest::calibrate`] and [`TopKRequest::calibrate`]; [`Error::Internal`] for a count, which has no
+    /// numbers.
+    pub fn calibrate(self) -> Result<Enforced> {
+        match self {
+            Self::Select(request) => {
+                let calibration = request.calibrate()?;
+                Ok(Enforced::Select(Calibrated { request, calibration }))
+            }
+            Self::Count(_) => Err(Error::Internal("an exact count has no calibration")),
+            Self::TopK(request) => {
+                let calibration = request.calibrate()?;
+                Ok(Enforced::TopK(Calibrated { request, calibration }))
+            }
         }
-        let (left, reserve) = reserve_for_weights(self.privacy);
-        let calibration = mechanism.calibrate(left, self.max_items_per_user)?;
-        let slack = self.weights_slack(&calibration);
-        if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
-            return Err(Error::Calibration {
-                what: format!("publishing noisy weights for {reserve:e} of delta"),
-                fix: "leave with_weights out, raise delta or epsilon, or lower max_items_per_user",
-            });
-        }
-        Ok(calibration)
     }
 
-    /// As [`Request::calibrate`], but results for the last few parameters are remembered: a call on little data takes
-    /// about as long as its calibration. Nothing but public parameters goes in.
+    /// The request, if it is one of a selection.
     ///
     /// # Errors
-    /// As [`Request::calibrate`].
-    pub fn calibrate_once(&self) -> Result<Calibration> {
-        let parameters = (self.privacy, self.max_items_per_user, self.mechanism, self.with_weights);
-        // A lock that is held (in a forked child perhaps for ever) is not waited for.
-        if let Ok(recent) = RECENT.try_lock()
-            && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
-        {
-            return Ok(known.clone());
+    /// [`Error::Internal`] if it asks for another task.
+    pub fn into_select(self) -> Result<SelectRequest> {
+        match self {
+            Self::Select(request) => Ok(request),
+            Self::Count(_) | Self::TopK(_) => Err(Error::Internal("the request is not one of a selection")),
         }
-        let calibration = self.calibrate()?;
-        if let Ok(mut recent) = RECENT.try_lock() {
-            recent.truncate(REMEMBERED - 1);
-            recent.push_front((parameters, calibration.clone()));
-        }
-        Ok(calibration)
     }
 
-    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
-    /// can move, each value of their noise that is told apart is exact up to 2^-128.
-    fn weights_slack(&self, calibration: &Calibration) -> f64 {
-        let slack = |round: &Round| {
-            let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
-            let items = round.weighting.changed_items(self.max_items_per_user);
-            Some(mul_up(mul_up(items, values), 1.0 / 2_f64.powi(128)))
-        };
-        calibration.rounds.iter().filter_map(slack).fold(0.0, add_up)
-    }
-}
-
-/// What a total variation of 1 on both sides would cost: 1 + e^epsilon of delta, or 1 under approximate zCDP.
-fn delta_factor(privacy: Privacy) -> f64 {
-    match privacy {
-        Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
-            add_up(1.0, Interval::point(epsilon).exp().hi())
-        }
-        Privacy::Zcdp { .. } => 1.0,
-    }
-}
-
-/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the scale,
-/// are below 2^-128.
-fn noise_values(noise: Noise, per_unit: f64) -> f64 {
-    let reach = match noise {
-        Noise::Gaussian { sigma } => mul_up(14.0, sigma),
-        Noise::Laplace { scale } => mul_up(89.0, scale),
-    };
-    add_up(mul_up(mul_up(2.0, reach), per_unit), 4.0)
-}
-
-/// The privacy left when a little of delta, also returned, is kept for publishing noisy weights.
-fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
-    let keep = |delta: f64| {
-        let reserve = mul_up(RELEASE_SLACK, delta_factor(privacy)).min(delta * WEIGHTS_SHARE);
-        (sub_down(delta, reserve), reserve)
-    };
-    match privacy {
-        Privacy::PureDp { .. } => (privacy, 0.0),
-        Privacy::ApproxDp { epsilon, delta } => {
-            let (delta, reserve) = keep(delta);
-            (Privacy::ApproxDp { epsilon, delta }, reserve)
-        }
-        Privacy::Zcdp { rho, delta } => {
-            let (delta, reserve) = keep(delta);
-            (Privacy::Zcdp { rho, delta }, reserve)
+    /// The request, if it is one of a top-k.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it asks for another task.
+    pub fn into_top_k(self) -> Result<TopKRequest> {
+        match self {
+            Self::TopK(request) => Ok(request),
+            Self::Select(_) | Self::Count(_) => Err(Error::Internal("the request is not one of a top-k")),
         }
     }
 }
@@ -203,48 +102,28 @@ fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
 mod tests {
     use super::*;
 
-    fn request(delta: f64, with_weights: bool) -> Request {
-        Request::from_json(&format!(
-            r#"{{"columns": {{"user": "u", "items": ["i"]}}, "max_items_per_user": 100,
-                 "with_weights": {with_weights}, "mechanism": {{"name": "weighted_gaussian"}},
-                 "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": {delta:e}}}}}"#
-        ))
-        .unwrap()
-    }
+    const COLUMNS: &str = r#""columns": {"user": "u", "items": ["i"]}"#;
 
     #[test]
-    fn remembered_calibrations_are_those_of_the_same_parameters() {
-        let requests = (1..40).map(|n| request(1e-9 * f64::from(n % 20 + 1), n % 3 == 0));
-        for request in requests {
-            let calibration = request.calibrate().unwrap();
-            assert_eq!(request.calibrate_once().unwrap(), calibration);
-            assert_eq!(request.calibrate_once().unwrap(), calibration);
+    fn a_request_says_its_task() {
+        let count = Request::from_json(&format!(r#"{{"task": "count", {COLUMNS}}}"#)).unwrap();
+        assert_eq!(count.columns().unwrap().items, ["i"]);
+        assert!(count.clone().into_select().is_err() && count.clone().into_top_k().is_err());
+        assert!(count.calibrate().is_err());
+        let select = format!(
+            r#""privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6}}, "max_items_per_user": 1,
+               "mechanism": {{"name": "one_item"}}, "with_weights": false, {COLUMNS}"#
+        );
+        let made = Request::from_json(&format!(r#"{{"task": "select", {select}}}"#)).unwrap();
+        assert!(matches!(made.clone().calibrate(), Ok(Enforced::Select(_))));
+        assert!(made.clone().into_top_k().is_err() && made.into_select().is_ok());
+        // Without a task, or with the fields of another one, nothing is guessed.
+        for refused in [format!("{{{select}}}"), format!(r#"{{"task": "count", {select}}}"#)] {
+            assert!(matches!(Request::from_json(&refused), Err(Error::Report(_))), "{refused}");
         }
-    }
-
-    #[test]
-    fn publishing_weights_is_paid_from_delta() {
-        let (with, without) = (request(1e-6, true), request(1e-6, false));
-        let calibration = with.calibrate().unwrap();
-        assert!(with.weights_slack(&calibration) <= RELEASE_SLACK);
-        let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
-        assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
-    }
-
-    #[test]
-    fn the_column_of_weights_is_nobody_elses() {
-        let named = |name: &str, with_weights| {
-            let mut request = request(1e-6, with_weights);
-            request.columns.items.push(name.into());
-            request.validate()
-        };
-        assert!(named(WEIGHT_COLUMN, false).is_ok() && named("Weight", true).is_ok());
-        assert!(matches!(named(WEIGHT_COLUMN, true), Err(Error::Incompatible { .. })));
-    }
-
-    #[test]
-    fn weights_that_delta_cannot_pay_are_refused() {
-        assert!(request(1e-24, false).calibrate().is_ok());
-        assert!(matches!(request(1e-24, true).calibrate(), Err(Error::Calibration { .. })));
+        let unknown = format!(r#"{{"task": "sort", {select}}}"#);
+        assert!(
+            matches!(Request::from_json(&unknown), Err(Error::Report(text)) if text.contains("`select`"))
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Reports as text: each field once, a fingerprint over all of them, and where two of them differ.
+//! Reports as text: each field stands once, a fingerprint covers all fields, and two texts are compared.
 
 use std::fmt;
 
@@ -22,17 +22,17 @@ struct Sealed<'a, T> {
 ///
 /// # Errors
 /// [`Error::Internal`] never in practice: every field serialises.
-pub(crate) fn sealed<T: Serialize>(report: &T) -> Result<String> {
+pub(super) fn sealed<T: Serialize>(report: &T) -> Result<String> {
     let fingerprint = fingerprint(&value_of(report)?);
     serde_json::to_string_pretty(&Sealed { report, fingerprint })
         .map_err(|_| Error::Internal("the report does not serialise"))
 }
 
-/// How the text of a report differs from the report that its own request leads to: one sentence for each field.
+/// The differences between the text of a report and the report derived from its request: one sentence for each field.
 ///
 /// # Errors
 /// [`Error::Report`] for a text that is no JSON or has a field twice.
-pub(crate) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Vec<String>> {
+pub(super) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Vec<String>> {
     let (given, stated) = split(json)?;
     let mut found = Vec::new();
     compare(&given, &value_of(derived)?, "", &mut found);
@@ -40,14 +40,6 @@ pub(crate) fn differences_of<T: Serialize>(json: &str, derived: &T) -> Result<Ve
         found.push("the fingerprint is not the one of this report: a part of it was changed".into());
     }
     Ok(found)
-}
-
-/// Refuse a text in which a field stands twice: readers of JSON disagree about which of the two counts.
-///
-/// # Errors
-/// [`Error::Report`] if it does, or is no JSON.
-pub(crate) fn checked_fields(json: &str) -> Result<()> {
-    parse(json).map(drop)
 }
 
 fn value_of<T: Serialize>(report: &T) -> Result<Value> {
@@ -61,7 +53,7 @@ fn split(json: &str) -> Result<(Value, Option<String>)> {
     Ok((given, stated.and_then(|text| text.as_str().map(str::to_owned))))
 }
 
-/// BLAKE3 of a text of the fields that no writer of JSON can change: sorted by name, numbers in one form.
+/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON writer.
 fn fingerprint(report: &Value) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("dpsel.v1.report.fingerprint");
     canonical(report, &mut hasher);
@@ -99,7 +91,7 @@ fn canonical(value: &Value, hasher: &mut blake3::Hasher) {
     }
 }
 
-/// A number in one form, whether it was written with a point or without: its digits if it is whole, or the bits of its `f64`.
+/// A number in one form, with a point or without: its digits if it is whole, otherwise the bits of its `f64`.
 fn canonical_number(number: &Number) -> String {
     const EXACT: f64 = (1_u64 << 53) as f64;
     match number.as_f64() {
@@ -112,7 +104,7 @@ fn canonical_number(number: &Number) -> String {
     }
 }
 
-/// Add a sentence for each field that differs. Names are told only if reports have them: others are somebody's text.
+/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign text.
 fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (given, derived) {
@@ -142,8 +134,11 @@ fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) 
     }
 }
 
-/// Read JSON, each field of an object once.
-fn parse(json: &str) -> Result<Value> {
+/// Read JSON. A text in which a field stands twice is refused: readers of JSON disagree about which of the two counts.
+///
+/// # Errors
+/// [`Error::Report`] if a field stands twice, or the text is no JSON.
+pub(super) fn parse(json: &str) -> Result<Value> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|e| Error::Report(e.to_string()))
@@ -234,7 +229,7 @@ mod tests {
     #[test]
     fn a_field_that_stands_twice_is_refused_at_any_depth() {
         for json in [r#"{"a": 1, "a": 1}"#, r#"{"a": {"b": [{"c": 1, "c": 2}]}}"#] {
-            assert!(matches!(checked_fields(json), Err(Error::Report(text)) if text.contains("twice")));
+            assert!(matches!(parse(json), Err(Error::Report(text)) if text.contains("twice")));
         }
     }
 

@@ -6,7 +6,7 @@
 //! the maximum over t = 1..D0 at or below delta. Where the maximum lies is not assumed: ranges of t are bounded by their
 //! monotone corners and split until every range is certified.
 //!
-//! This is the one place that sees noise and weighting together. Proofs: `docs/algorithms/accounting.md`.
+//! Proofs: `docs/algorithms/accounting.md`.
 
 mod single_round;
 
@@ -14,23 +14,24 @@ pub use single_round::{calibrate_single_round, single_round_holds};
 
 use crate::accounting::{L0Bound, root};
 use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, laplace_tail, normal_tail};
-use crate::weighting::{UNIT, Weighting};
+use crate::numeric::{Interval, UNIT, laplace_tail, normal_tail};
+use crate::weighting::Weighting;
 use crate::{Error, Result};
 
-/// Thresholds and weights of one round stay below this many units, so that sums with noise fit an `i64`.
-const LARGEST_UNITS: f64 = (1_u64 << 61) as f64;
+/// Thresholds and weights of one round stay below this many grid steps, so that sums with noise fit an `i64`.
+const LARGEST_STEPS: f64 = (1_u64 << 61) as f64;
 
-/// Ranges looked at before a threshold counts as not certified; more than ten times what any tested request needed.
+/// Ranges tried before a threshold counts as not certified: more than ten times the number that any tested request
+/// needed.
 const MOST_RANGES: u32 = 20_000;
 
-/// P[N >= `units`] of the noise N, which is X in weight units rounded down to integer units: P[X >= units / 2^30].
+/// P[N >= `steps`] of the noise N, which is X rounded down to grid steps: P[X >= steps / 2^30].
 ///
 /// # Contract
 /// Encloses the probability.
 #[must_use]
-pub fn noise_tail(noise: Noise, units: i128) -> Interval {
-    let weight = Interval::integer(units) * Interval::point(1.0 / UNIT as f64);
+pub fn noise_tail(noise: Noise, steps: i128) -> Interval {
+    let weight = Interval::integer(steps) * Interval::point(1.0 / UNIT as f64);
     match noise {
         Noise::Gaussian { sigma } => normal_tail(weight / Interval::point(sigma)),
         Noise::Laplace { scale } => laplace_tail(weight / Interval::point(scale)),
@@ -53,7 +54,7 @@ pub fn novel_items_within(
     // 1 - (1 - q)^t <= delta iff t (-ln(1 - q)) <= -ln(1 - delta).
     let allowed = (-(-Interval::point(delta)).ln_1p()).lo();
     let at_most = |t: u32, weight: u64| {
-        let q = noise_tail(noise, i128::from(threshold.units()) - i128::from(weight));
+        let q = noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight));
         (Interval::integer(t.into()) * -(-Interval::point(q.hi())).ln_1p()).hi()
     };
     let certify = |first: u32, last: u32| at_most(last, weighting.weight(first)) <= allowed;
@@ -82,19 +83,19 @@ pub fn novel_items_within(
 /// The smallest threshold at which [`novel_items_within`] certifies `delta`.
 ///
 /// # Contract
-/// The condition holds at the result and is not certified one unit lower.
+/// The condition holds at the result and is not certified one grid step lower.
 ///
 /// # Errors
-/// [`Error::Calibration`] if it does not fit the integer units.
+/// [`Error::Calibration`] if it does not fit the grid steps.
 pub fn smallest_threshold(
     noise: Noise,
     weighting: Weighting,
     bound: L0Bound,
     delta: f64,
 ) -> Result<Threshold> {
-    let holds = |units: i64| novel_items_within(noise, weighting, bound, Threshold::from_units(units), delta);
+    let holds = |steps: i64| novel_items_within(noise, weighting, bound, Threshold::from_steps(steps), delta);
     let guess = approximate_threshold(noise, weighting, bound, delta) * UNIT as f64;
-    if !guess.is_finite() || guess.abs() >= LARGEST_UNITS {
+    if !guess.is_finite() || guess.abs() >= LARGEST_STEPS {
         return Err(too_large());
     }
     #[allow(clippy::cast_possible_truncation)] // checked above
@@ -104,10 +105,10 @@ pub fn smallest_threshold(
         let middle = fails + (good - fails) / 2;
         if holds(middle) { good = middle } else { fails = middle }
     }
-    Ok(Threshold::from_units(good))
+    Ok(Threshold::from_steps(good))
 }
 
-/// Units (fails, holds) around the guess, found by doubling steps.
+/// Grid steps (fails, holds) around the guess, found by doubling the distance.
 fn bracket(guess: i64, holds: impl Fn(i64) -> bool) -> Option<(i64, i64)> {
     let start = holds(guess);
     let direction = if start { -1 } else { 1 };

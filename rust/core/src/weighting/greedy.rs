@@ -1,4 +1,4 @@
-//! Greedy: each user gives its unit to its most preferred item below the cutoff, what is left over to the next one.
+//! Greedy: each user gives its unit to its most preferred item below the cutoff, and the rest to the next ones.
 //!
 //! A user's most preferred item is the first of its items: they were put in order when they were grouped. If the cutoff is
 //! a whole number of units of weight, each user gives one whole unit to one item; then two neighbouring histograms differ
@@ -6,15 +6,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{UNIT, WeightHistogram};
 use crate::Result;
+use crate::numeric::UNIT;
 
 /// Whole fillings up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Greedy {
-    /// The most weight of an item, in integer units; at least one unit of weight.
+    /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
 }
 

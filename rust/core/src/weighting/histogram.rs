@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::Weighting;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::numeric::widths::clipped;
@@ -25,7 +24,7 @@ const COUNT_BITS: u32 = u32::BITS - RANGE_BITS;
 /// The most items of a user that fit these bits.
 const MOST: u32 = (1 << COUNT_BITS) - 1;
 
-/// Sum of the weights of each item code, in integer units.
+/// Sum of the weights of each item code, in grid steps.
 ///
 /// The sums have 64 bits in two halves. Most items have few users, so the upper halves are hardly touched, and the lower
 /// ones take half the cache.
@@ -54,40 +53,13 @@ impl WeightHistogram {
         low.iter().zip(high).map(|(low, high)| u64::from(*high) << u32::BITS | u64::from(*low))
     }
 
-    /// Set to the weights of one round: every user gives its weight to each of its kept items.
+    /// Set to the weights of one round: every user of k kept items gives `weight`(k) to each of them.
     ///
     /// The sums are of integers, so neither the order of users nor the number of threads matters.
     ///
     /// # Errors
     /// Interruption.
-    pub fn weigh(
-        &mut self,
-        contributions: &BoundedContributions,
-        weighting: Weighting,
-        control: &Control,
-    ) -> Result<()> {
-        self.weigh_in_quanta(contributions, weighting, 1, control)
-    }
-
-    /// As [`WeightHistogram::weigh`], each contribution rounded down to a multiple of `quantum`.
-    ///
-    /// # Errors
-    /// Interruption.
-    pub fn weigh_in_quanta(
-        &mut self,
-        contributions: &BoundedContributions,
-        weighting: Weighting,
-        quantum: u64,
-        control: &Control,
-    ) -> Result<()> {
-        self.weigh_by(contributions, |k: u32| weighting.weight_in_quanta(k, quantum), control)
-    }
-
-    /// Set to the sums of what every user of so many items gives to each of them.
-    ///
-    /// # Errors
-    /// Interruption.
-    pub(super) fn weigh_by(
+    pub(super) fn weigh(
         &mut self,
         contributions: &BoundedContributions,
         weight: impl Fn(u32) -> u64,
@@ -116,7 +88,7 @@ impl WeightHistogram {
         }
     }
 
-    /// Add what is not in buckets.
+    /// Add the contributions that are not in buckets.
     fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
         let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
         for part in &self.parts {
@@ -153,7 +125,7 @@ impl WeightHistogram {
     }
 }
 
-/// Zero everything, without writing to what is zero already: most pages of the upper halves were never touched.
+/// Set everything to zero without writing to pages of zeros: most pages of the upper halves were never touched.
 fn clear(sums: &mut [u32]) {
     for page in sums.chunks_mut(1024).filter(|page| page.iter().any(|sum| *sum != 0)) {
         page.fill(0);
@@ -171,7 +143,7 @@ fn add(low: &mut [u32], high: &mut [u32], item: usize, weight: u64) {
     }
 }
 
-/// What the users of one thread contribute.
+/// The contributions of the users of one thread.
 #[derive(Debug, Default)]
 struct Part {
     /// Sums of the first codes.

@@ -1,34 +1,35 @@
-//! Adaptive weights: what items have beyond a limit goes back to the users who gave it, and from them to their other items.
+//! Adaptive weights: weight beyond a limit returns to the users who gave it, and from them to their other items.
 //!
-//! Users spread their unit of norm in proportion to public factors. Of items with a full factor everything beyond a limit is cut
-//! off and returned to the givers in proportion; each puts a fixed part of what it gets back on its items with a full factor.
-//! Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, whatever the factors are;
-//! the proof is in `docs/algorithms/mad.md`. Users do not come in order: each step is a sum.
+//! Users spread their unit of norm in proportion to public importances. Weight beyond a limit is cut off items of full
+//! importance and returned to the givers in proportion. Each giver puts a fixed part of the returned weight on its items of
+//! full importance. Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, under
+//! any importances: the proof is in `docs/algorithms/mad.md`. Users do not come in order, because each step is a sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::tilted::{FULL_FACTOR, scale, tilted_weight};
-use super::{FRACTION_BITS, UNIT, WeightHistogram};
+use super::reweighted::{FULL_IMPORTANCE, reweighted, scale};
 use crate::Result;
+use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
 
-/// Bits of the fraction that is cut off an item.
+/// Bits of the fraction of an item's weight that is cut off.
 const CUT_BITS: u32 = 50;
-/// Bits of what a user puts on an item.
+/// Fractional bits of the returned weight that a user puts on an item.
 const RETURN_BITS: u32 = 60;
 
-/// Weights that return what items do not need.
+/// Weights of which the part beyond a limit returns to its givers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// What an item has of the weights that can return beyond this returns, in integer units.
+    /// The limit of an item, in grid steps. Of the weights that can return the part beyond it returns.
     pub limit: u64,
-    /// The most items with a full factor of a user whose weights can return.
+    /// The most items with a full importance of a user whose weights can return.
     pub most: u32,
-    /// The most L2 norm by which adding a user moves the weights, in integer units.
+    /// The most L2 norm by which adding a user moves the weights, in grid steps.
     pub norm: u64,
 }
 
@@ -36,36 +37,37 @@ impl Mad {
     /// One unit and 1e-4 of a unit: more than rounding can do with up to 2^32 users and items.
     pub const NORM: u64 = UNIT + UNIT / 10_000;
 
-    /// The weights of one round under these factors, one for each code; all of them are full if there are none.
+    /// The weights of one round under these importances, one for each code; all of them are full if there are none.
     ///
     /// # Contract
-    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the factor of an item does not depend on
+    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the importance of an item does not depend on
     /// the users.
     pub(super) fn weigh(
         self,
         visits: Visits<'_>,
-        factors: Option<&[u16]>,
+        importances: Option<&[u16]>,
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let charged = visits.charge(4 * size_of::<u64>())?;
         let sums = Sums::new(histogram.code_bound());
-        let factor = |item: u32| factors.map_or(FULL_FACTOR, |factors| factors[item as usize]);
-        for_each_user(visits, |items| self.give(&User::new(items, factor), &sums));
+        let importance =
+            |item: u32| importances.map_or(FULL_IMPORTANCE, |importances| importances[item as usize]);
+        for_each_user(visits, |items| self.give(&User::new(items, importance), &sums));
         visits.control.check()?;
-        for_each_user(visits, |items| self.give_back(&User::new(items, factor), &sums));
+        for_each_user(visits, |items| self.give_back(&User::new(items, importance), &sums));
         visits.control.check()?;
         histogram.set(sums.codes().map(|(firm, loose, put)| firm + loose.min(self.limit) + in_units(put)));
         visits.control.release_memory(charged);
         Ok(())
     }
 
-    /// Whether the weights of a user of so many items with a full factor can return.
+    /// Whether the weights of a user with `full` items of full importance can return.
     fn adapts(self, full: u64) -> bool {
         (1..=u64::from(self.most)).contains(&full)
     }
 
-    /// Each of a user's so many items with a full factor gets 4 parts in this of what returns to the user: together at most
-    /// lambda = 1/3 of it, and none more than kappa = 4 / (3 most).
+    /// Each of a user's `full` items of full importance gets 4 parts in this number of the weight that returns to the user.
+    /// Together they get at most lambda = 1/3 of it, and none gets more than kappa = 4 / (3 most).
     fn divisor(self, full: u64) -> u64 {
         3 * (4 * full).max(self.most.into())
     }
@@ -74,21 +76,21 @@ impl Mad {
     fn give<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
         let loose = self.adapts(user.full);
         for &item in user.items {
-            let factor = (user.factor)(item);
-            let sum = if loose && factor == FULL_FACTOR { &sums.loose } else { &sums.firm };
-            sum[item as usize].fetch_add(user.weight(factor), Ordering::Relaxed);
+            let importance = (user.importance)(item);
+            let sum = if loose && importance == FULL_IMPORTANCE { &sums.loose } else { &sums.firm };
+            sum[item as usize].fetch_add(user.weight(importance), Ordering::Relaxed);
         }
     }
 
-    /// Let one user put on its items a part of what they do not need.
+    /// Let one user put a part of its returned weight on its items.
     #[expect(clippy::cast_possible_truncation, reason = "at most a third of one unit")]
     fn give_back<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
         if !self.adapts(user.full) {
             return;
         }
-        let full = || user.items.iter().copied().filter(|item| (user.factor)(*item) == FULL_FACTOR);
+        let full = || user.items.iter().copied().filter(|item| (user.importance)(*item) == FULL_IMPORTANCE);
         let cut: u128 = full().map(|item| u128::from(self.cut(sums.loose(item)))).sum();
-        let back = u128::from(user.weight(FULL_FACTOR)) * cut;
+        let back = u128::from(user.weight(FULL_IMPORTANCE)) * cut;
         let put = ((4 * back / u128::from(self.divisor(user.full)))
             >> (FRACTION_BITS + CUT_BITS - RETURN_BITS)) as u64;
         if put > 0 {
@@ -105,7 +107,7 @@ impl Mad {
     }
 }
 
-/// Weight that was put on an item in integer units, rounded down.
+/// Weight that was put on an item in grid steps, rounded down.
 #[expect(clippy::cast_possible_truncation, reason = "2^32 users put less than 2^31 units on an item")]
 fn in_units(put: u128) -> u64 {
     (put >> (RETURN_BITS - FRACTION_BITS)) as u64
@@ -124,33 +126,34 @@ fn for_each_user(visits: Visits<'_>, visit: impl Fn(&[u32]) + Sync) {
 /// A user's items and how it spreads its unit of norm over them.
 struct User<'a, F> {
     items: &'a [u32],
-    factor: F,
-    /// The number of items with a full factor.
+    importance: F,
+    /// The number of items with a full importance.
     full: u64,
     scale: u64,
 }
 
 impl<'a, F: Fn(u32) -> u16> User<'a, F> {
-    fn new(items: &'a [u32], factor: F) -> Self {
-        let factors = || items.iter().map(|item| u64::from(factor(*item)));
-        let full = factors().filter(|factor| *factor == u64::from(FULL_FACTOR)).count() as u64;
-        let scale = scale(factors().map(|factor| factor * factor).sum());
-        Self { items, factor, full, scale }
+    fn new(items: &'a [u32], importance: F) -> Self {
+        let importances = || items.iter().map(|item| u64::from(importance(*item)));
+        let full =
+            importances().filter(|importance| *importance == u64::from(FULL_IMPORTANCE)).count() as u64;
+        let scale = scale(importances().map(|importance| importance * importance).sum());
+        Self { items, importance, full, scale }
     }
 
-    /// What it gives to an item of this factor. The squares of all that it gives sum to at most one.
-    fn weight(&self, factor: u16) -> u64 {
-        tilted_weight(factor.into(), self.scale, UNIT)
+    /// Its weight for an item of this importance. The squares of all its weights sum to at most one.
+    fn weight(&self, importance: u16) -> u64 {
+        reweighted(importance.into(), self.scale, UNIT)
     }
 }
 
-/// What each item code has.
+/// The sums of each item code.
 struct Sums {
     /// Weights that never return.
     firm: Vec<AtomicU64>,
     /// Weights that return beyond the limit.
     loose: Vec<AtomicU64>,
-    /// What was put on it, in two halves, so that 2^32 numbers can be added.
+    /// Returned weights that users put on it, in two halves, so that 2^32 numbers can be added.
     high: Vec<AtomicU64>,
     low: Vec<AtomicU64>,
 }
@@ -170,7 +173,7 @@ impl Sums {
         self.low[item as usize].fetch_add(weight & u64::from(u32::MAX), Ordering::Relaxed);
     }
 
-    /// What each code has of the three kinds.
+    /// The three sums of each code.
     fn codes(&self) -> impl Iterator<Item = (u64, u64, u128)> + '_ {
         let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
         let given = self.firm.iter().zip(&self.loose).map(move |(firm, loose)| (load(firm), load(loose)));

@@ -1,4 +1,4 @@
-//! The common order of users for weightings in which each user sees what the ones before it gave.
+//! The common order of users for weightings in which each user sees the weights of the users before it.
 
 use crate::Result;
 use crate::bounding::BoundedContributions;

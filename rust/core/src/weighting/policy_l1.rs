@@ -7,16 +7,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{UNIT, WeightHistogram};
 use crate::Result;
+use crate::numeric::UNIT;
 use crate::numeric::widths::index;
 
 /// Equal raises up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyL1 {
-    /// The most weight of an item, in integer units; at least one unit of weight.
+    /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
     /// How often each user comes; its budget is divided by that.
     pub passes: u32,
@@ -36,8 +37,7 @@ impl PolicyL1 {
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
-    /// Adding a user raises no weight above what its presence explains: every weight stays or grows, and all of them together
-    /// grow by at most one unit of weight. With a quantum of 1 every held item has weight.
+    /// When a user is added every weight stays or grows, and all of them together grow by at most one unit of weight. With a quantum of 1 every held item has weight.
     pub(super) fn weigh(
         self,
         quantum: u64,
@@ -124,7 +124,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
         least.saturating_add(1)
     }
 
-    /// Fill items that an equal share takes to the cutoff, until none is left; returns what is left of the budget.
+    /// Fill items that an equal share takes to the cutoff, until none is left; returns the rest of the budget.
     ///
     /// Filling them leaves no smaller share to the others, so each of them is filled in the end in any case.
     fn close_small_gaps(&mut self, mut left: u64) -> u64 {

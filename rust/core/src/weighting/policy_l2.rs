@@ -1,38 +1,39 @@
 //! Descent in L2: each user moves its items towards the cutoff, by a distance of at most one.
 //!
-//! The user's gaps d (what its items lack to the cutoff) become d (1 - B/|d|), or 0 if |d| <= B. This map does not
-//! let two vectors of gaps grow apart (it is the proximal map of B |.|). Steps are rounded towards zero on a grid
-//! finer than the integer units, which can let the distance grow by at most sqrt(D0) + 3 grid steps a user; the norm says how
-//! much that is for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
+//! The gaps d between the cutoff and the weights of a user's items become d (1 - B/|d|), or 0 if |d| <= B. This map does
+//! not let two vectors of gaps grow apart, because it is the proximal map of B |.|. Users move weights in fine steps,
+//! which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3 fine steps
+//! a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::{FRACTION_BITS, UNIT, WeightHistogram};
+use crate::numeric::{FRACTION_BITS, Interval, UNIT};
 use crate::{Error, Result};
 
 /// Straight steps towards a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyL2 {
-    /// The most weight of an item, in integer units; at least one unit of weight.
+    /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
     /// How often each user comes; its budget is divided by that.
     pub passes: u32,
-    /// The most L2 norm by which adding a user moves the weights, in integer units: one unit of weight and the slack of
+    /// The most L2 norm by which adding a user moves the weights, in grid steps: one unit of weight and the slack of
     /// rounding.
     pub norm: u64,
 }
 
-/// Weights on the grid have at most this many bits more than integer units.
+/// A grid step is at most two to this power fine steps.
 const MOST_GRID_BITS: u32 = 30;
 
 impl PolicyL2 {
-    /// The norm that is proved for a cutoff, number of passes and bound of items, in integer units; `None` if
+    /// The norm that is proved for a cutoff, number of passes and bound of items, in grid steps; `None` if
     /// rounding is not under control.
     ///
     /// # Contract
-    /// Rounded up: 2^16 integer units for the last rounding of 2^32 items, and sqrt(D0) + 3 grid steps for each of 2^32 users.
+    /// Rounded up: 2^16 grid steps for the last rounding of 2^32 items, and sqrt(D0) + 3 fine steps for each of 2^32 users.
     #[must_use]
     pub fn proved_norm(cutoff: u64, passes: u32, bound: u32) -> Option<u64> {
         let grid_bits = grid_bits(cutoff, bound)?;
@@ -42,12 +43,11 @@ impl PolicyL2 {
     }
 
     /// The norm in units of weight.
-    pub(crate) fn norm(self) -> crate::numeric::Interval {
-        crate::numeric::Interval::integer(self.norm.into())
-            * crate::numeric::Interval::point(1.0 / UNIT as f64)
+    pub(crate) fn norm(self) -> Interval {
+        Interval::integer(self.norm.into()) * Interval::point(1.0 / UNIT as f64)
     }
 
-    /// At least this much goes to each novel item of a user of at most `k` items, in integer units.
+    /// At least this much goes to each novel item of a user of at most `k` items, in grid steps.
     ///
     /// Nothing has a larger gap than a novel item, so it gets at least B/sqrt(k) in each pass, up to rounding.
     pub(crate) fn least_novel_weight(k: u32) -> u64 {
@@ -77,7 +77,7 @@ impl PolicyL2 {
     }
 }
 
-/// Bits of the grid beyond integer units: as many as let the norm of D0 gaps stay below 2^63.
+/// A grid step is two to this power fine steps: as many as let the norm of D0 gaps stay below 2^63.
 fn grid_bits(cutoff: u64, bound: u32) -> Option<u32> {
     let norm = cutoff.checked_mul(ceil_sqrt(bound.into()))?;
     norm.leading_zeros().checked_sub(1).map(|bits| bits.min(MOST_GRID_BITS))
@@ -89,7 +89,7 @@ fn ceil_sqrt(n: u64) -> u64 {
 }
 
 struct Descent {
-    /// In grid steps, as all that follows.
+    /// In fine steps, like all numbers that follow.
     cutoff: u64,
     budget: u64,
     weights: Vec<u64>,
@@ -164,7 +164,7 @@ mod tests {
             prop_assert!(moved >= least, "{} {}", moved, least);
         }
 
-        /// Two histograms that one user changes grow apart by at most sqrt(m) + 3 grid steps.
+        /// Two histograms that one user changes grow apart by at most sqrt(m) + 3 fine steps.
         #[test]
         fn a_step_is_contractive_up_to_rounding(
             one in prop::collection::vec(0..=20 * GRID, 1..12),

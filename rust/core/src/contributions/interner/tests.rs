@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Remembers the place of the first row of each key.
+/// Records the first row of each key.
 #[derive(Debug, Default)]
 struct Firsts(Vec<usize>);
 

@@ -1,4 +1,4 @@
-//! What an engine does between the stages, in one process.
+//! An engine in one process: it does what Spark does between the stages.
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU32;
@@ -10,15 +10,15 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchIterator,
 use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 
-use super::super::routing::unrouted;
+use super::super::wire::partitioned_values;
 use super::super::*;
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
-use crate::task::{Release, Request};
+use crate::task::{Release, SelectRequest};
 
 pub(super) type Rows = Vec<(i64, i64)>;
 
-pub(super) const ROUTES: u32 = 7;
+pub(super) const PARTITIONS: u32 = 7;
 
 pub(super) fn table(rows: &[(i64, i64)]) -> RecordBatch {
     let (users, items): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
@@ -61,19 +61,19 @@ pub(super) fn run(mut task: impl Stage, batches: &[RecordBatch]) -> Vec<RecordBa
     made
 }
 
-/// Every row as a batch of its own, those of a route in the same partition, in the order of their routes.
-pub(super) fn shuffled(made: Vec<RecordBatch>, partitions: usize) -> Vec<Vec<RecordBatch>> {
-    let mut parts = vec![Vec::new(); partitions];
+/// Every row as a batch of its own. The rows of a partition come to the same task, in the order of the partitions.
+pub(super) fn shuffled(made: Vec<RecordBatch>, tasks: usize) -> Vec<Vec<RecordBatch>> {
+    let mut parts = vec![Vec::new(); tasks];
     for batch in made {
-        let routes = batch.column(0).as_primitive::<Int32Type>().values().to_vec();
-        for (row, route) in routes.into_iter().enumerate() {
-            parts[route.unsigned_abs() as usize % partitions].push((route, batch.slice(row, 1)));
+        let targets = batch.column(0).as_primitive::<Int32Type>().values().to_vec();
+        for (row, target) in targets.into_iter().enumerate() {
+            parts[target.unsigned_abs() as usize % tasks].push((target, batch.slice(row, 1)));
         }
     }
     for part in &mut parts {
-        // What a shuffle fetches first is a matter of luck.
+        // A shuffle fetches the rows of a partition in any order.
         part.reverse();
-        part.sort_by_key(|(route, _)| *route);
+        part.sort_by_key(|(target, _)| *target);
     }
     parts.into_iter().map(|part| part.into_iter().map(|(_, batch)| batch).collect()).collect()
 }
@@ -87,7 +87,7 @@ pub(super) fn packed(made: &[RecordBatch]) -> Vec<u8> {
     values.collect()
 }
 
-/// A stage on some partitions, and another one where what it makes has come together.
+/// A stage on some tasks, and another one where its rows have come together.
 pub(super) fn both<A: Stage, B: Stage>(
     parts: &[Vec<RecordBatch>],
     first: impl Fn() -> A,
@@ -97,35 +97,36 @@ pub(super) fn both<A: Stage, B: Stage>(
     shuffled(made, parts.len()).iter().flat_map(|part| run(second(), part)).collect()
 }
 
-/// A cluster of so many partitions.
-pub(super) struct Cluster<'a> {
-    pub(super) plan: &'a Plan,
-    /// Bits of a filter for each decided item, where these are joined.
-    pub(super) joined: Option<NonZeroU32>,
+/// An engine with one task for each part of the rows.
+pub(super) struct Engine<'a> {
+    pub(super) job: &'a ExchangeJob,
+    /// Bits of a filter for each released item, if they are joined.
+    pub(super) filter_bits: Option<NonZeroU32>,
     pub(super) tables: Vec<RecordBatch>,
     pub(super) contributions: Vec<Vec<RecordBatch>>,
-    /// Numbers of users by mark.
-    pub(super) marks: Vec<Vec<RecordBatch>>,
+    /// User counts by item hash.
+    pub(super) user_counts: Vec<Vec<RecordBatch>>,
 }
 
-impl<'a> Cluster<'a> {
-    pub(super) fn new(plan: &'a Plan, table: Made, rows: &[(i64, i64)], partitions: usize) -> Self {
-        let tables: Vec<RecordBatch> = (0..partitions)
-            .map(|part| table(&rows.iter().skip(part).step_by(partitions).copied().collect::<Rows>()))
+impl<'a> Engine<'a> {
+    pub(super) fn new(job: &'a ExchangeJob, table: Made, rows: &[(i64, i64)], tasks: usize) -> Self {
+        let tables: Vec<RecordBatch> = (0..tasks)
+            .map(|part| table(&rows.iter().skip(part).step_by(tasks).copied().collect::<Rows>()))
             .collect();
         let encoded = tables
             .iter()
-            .flat_map(|part| run(plan.encode(ROUTES, true).unwrap(), std::slice::from_ref(part)));
-        let (mut contributions, mut marks) = (shuffled(encoded.collect(), partitions), vec![]);
+            .flat_map(|part| run(job.encode(PARTITIONS, true).unwrap(), std::slice::from_ref(part)));
+        let (mut contributions, mut user_counts) = (shuffled(encoded.collect(), tasks), vec![]);
         for part in &mut contributions {
-            let of_users = part.partition_point(|batch| unrouted(batch).unwrap().all(|(route, _)| route < 0));
-            let users = part.split_off(of_users);
-            marks.push(std::mem::replace(part, users));
+            let is_count =
+                |batch: &RecordBatch| partitioned_values(batch).unwrap().all(|(target, _)| target < 0);
+            let users = part.split_off(part.partition_point(is_count));
+            user_counts.push(std::mem::replace(part, users));
         }
-        Self { plan, joined: None, tables, contributions, marks }
+        Self { job, filter_bits: None, tables, contributions, user_counts }
     }
 
-    /// A stage on the contributions, and another one where what it makes has come together.
+    /// A stage on the contributions, and another one where its rows have come together.
     pub(super) fn both<A: Stage, B: Stage>(
         &self,
         first: impl Fn() -> A,
@@ -134,46 +135,49 @@ impl<'a> Cluster<'a> {
         both(&self.contributions, first, second)
     }
 
-    /// What tells which items can be released; none for few below 0.
-    pub(super) fn most_users(&self, few: i64) -> Option<MostUsers> {
-        let few = u32::try_from(few).ok()?;
-        let made: Vec<RecordBatch> =
-            self.marks.iter().flat_map(|part| run(self.plan.crowds(few), part)).collect();
-        Some(MostUsers::unpack(few, &packed(&made)).unwrap())
+    /// The user counts of frequent items; none if the limit is negative.
+    pub(super) fn frequent(&self, frequent_above: i64) -> Option<UserCounts> {
+        let frequent_above = u32::try_from(frequent_above).ok()?;
+        let made: Vec<RecordBatch> = self
+            .user_counts
+            .iter()
+            .flat_map(|part| run(self.job.frequent_items(frequent_above), part))
+            .collect();
+        Some(UserCounts::unpack(frequent_above, &packed(&made)).unwrap())
     }
 
-    /// What tasks know of decided items.
-    pub(super) fn known(&self, decided: &[u8]) -> Known {
-        let mut known = Known::pack(decided, self.joined).unwrap();
-        if self.joined.is_some() {
-            let filter = Known::unpack(&known).unwrap();
+    /// The released set that tasks get.
+    pub(super) fn released_set(&self, decided: &[u8]) -> ReleasedSet {
+        let mut set = ReleasedSet::pack(decided, self.filter_bits).unwrap();
+        if self.filter_bits.is_some() {
+            let filter = ReleasedSet::unpack(&set).unwrap();
             let passed = self
                 .contributions
                 .iter()
-                .flat_map(|part| run(self.plan.sift(ROUTES, filter.clone()).unwrap(), part));
-            let both = passed.chain(scatter(ROUTES, decided).unwrap()).collect();
+                .flat_map(|part| run(self.job.filter_candidates(PARTITIONS, filter.clone()).unwrap(), part));
+            let both = passed.chain(partition_decisions(PARTITIONS, decided).unwrap()).collect();
             let parts = shuffled(both, self.contributions.len());
-            let mistaken: Vec<RecordBatch> =
-                parts.iter().flat_map(|part| run(self.plan.mistaken(), part)).collect();
-            known.extend(packed(&mistaken));
+            let false_positives: Vec<RecordBatch> =
+                parts.iter().flat_map(|part| run(self.job.false_positives(), part)).collect();
+            set.extend(packed(&false_positives));
         }
-        Known::unpack(&known).unwrap()
+        ReleasedSet::unpack(&set).unwrap()
     }
 
-    pub(super) fn settled(&self, few: i64) -> Vec<Vec<RecordBatch>> {
-        let settle = || self.plan.settle(self.most_users(few)).unwrap();
-        self.contributions.iter().map(|part| run(settle(), part)).collect()
+    pub(super) fn pruned(&self, frequent_above: i64) -> Vec<Vec<RecordBatch>> {
+        let prune = || self.job.prune(self.frequent(frequent_above)).unwrap();
+        self.contributions.iter().map(|part| run(prune(), part)).collect()
     }
 
-    pub(super) fn decided(&self, few: i64) -> Vec<u8> {
-        let settled = self.settled(few);
+    pub(super) fn decided(&self, frequent_above: i64) -> Vec<u8> {
+        let pruned = self.pruned(frequent_above);
         let mut released = Vec::new();
-        for round in 0..u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() {
-            let gone = self.known(&released);
+        for round in 0..u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
+            let before = self.released_set(&released);
             let made = both(
-                &settled,
-                || self.plan.weigh(ROUTES, round, gone.clone()).unwrap(),
-                || self.plan.decide(round).unwrap(),
+                &pruned,
+                || self.job.weigh(PARTITIONS, round, before.clone()).unwrap(),
+                || self.job.decide(round).unwrap(),
             );
             released.extend(packed(&made));
         }
@@ -181,36 +185,36 @@ impl<'a> Cluster<'a> {
     }
 
     pub(super) fn steered(&self) -> Vec<u8> {
-        let last = u32::try_from(self.plan.work().calibration.rounds.len()).unwrap() - 1;
-        let mut made = self.both(|| self.plan.tilt(ROUTES, 0).unwrap(), || self.plan.steer(0).unwrap());
+        let last = u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() - 1;
+        let mut made = self.both(|| self.job.reweight(PARTITIONS, 0).unwrap(), || self.job.steer(0).unwrap());
         for round in 1..=last {
             let states = shuffled(made, 1).concat();
-            let messages = self.by_route().into_iter().flat_map(|(route, mut batches)| {
-                let of_route =
-                    |batch: &&RecordBatch| batch.column(0).as_primitive::<Int32Type>().value(0) == route;
-                let mine: Vec<RecordBatch> = states.iter().filter(of_route).cloned().collect();
+            let messages = self.by_partition().into_iter().flat_map(|(partition, mut batches)| {
+                let is_mine =
+                    |batch: &&RecordBatch| batch.column(0).as_primitive::<Int32Type>().value(0) == partition;
+                let mine: Vec<RecordBatch> = states.iter().filter(is_mine).cloned().collect();
                 batches.splice(0..0, mine);
-                run(self.plan.tilt(ROUTES, round).unwrap(), &batches)
+                run(self.job.reweight(PARTITIONS, round).unwrap(), &batches)
             });
             let parts = shuffled(messages.collect(), self.contributions.len());
-            made = parts.iter().flat_map(|part| run(self.plan.steer(round).unwrap(), part)).collect();
+            made = parts.iter().flat_map(|part| run(self.job.steer(round).unwrap(), part)).collect();
         }
         packed(&made)
     }
 
-    pub(super) fn by_route(&self) -> Vec<(i32, Vec<RecordBatch>)> {
+    pub(super) fn by_partition(&self) -> Vec<(i32, Vec<RecordBatch>)> {
         let mut found: BTreeMap<i32, Vec<RecordBatch>> = BTreeMap::default();
         for batch in self.contributions.concat() {
-            let route = unrouted(&batch).unwrap().next().unwrap().0;
-            found.entry(route).or_default().push(batch);
+            let partition = partitioned_values(&batch).unwrap().next().unwrap().0;
+            found.entry(partition).or_default().push(batch);
         }
         found.into_iter().collect()
     }
 
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
-        let known = self.known(released);
-        let name = || self.plan.name(known.clone());
+        let set = self.released_set(released);
+        let name = || self.job.name(set.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };
@@ -222,19 +226,20 @@ impl<'a> Cluster<'a> {
     }
 }
 
-pub(super) fn on_cluster(
+pub(super) fn exchanged(
     table: Made,
     rows: &[(i64, i64)],
-    request: &Request,
-    partitions: usize,
-    few: i64,
-    joined: Option<NonZeroU32>,
+    request: &SelectRequest,
+    tasks: usize,
+    frequent_above: i64,
+    filter_bits: Option<NonZeroU32>,
 ) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let cluster = Cluster { joined, ..Cluster::new(selection.plan(), table, rows, partitions) };
-    let released = if selection.plan().is_steered() { cluster.steered() } else { cluster.decided(few) };
+    let engine = Engine { filter_bits, ..Engine::new(selection.job(), table, rows, tasks) };
+    let released =
+        if selection.job().is_steered() { engine.steered() } else { engine.decided(frequent_above) };
     let looked_up = selection.looks_up(&schema).unwrap();
-    let named = if looked_up { cluster.named(&released) } else { vec![] };
+    let named = if looked_up { engine.named(&released) } else { vec![] };
     selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
 }

@@ -1,11 +1,10 @@
-//! Bytes by row, whatever their layout, and the keys of new items made of them.
+//! Bytes by row, for every layout of a byte column.
 
 use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 
-use crate::contributions::{KeyStore, Payload};
 use crate::random::{Block, KeyKind};
 
-/// The parts of a view: its length, and with it the first four bytes.
+/// The parts of a view: its length, and its length with the first four bytes.
 const LENGTH: u128 = 0xffff_ffff;
 const LENGTH_AND_PREFIX: u128 = 0xffff_ffff_ffff_ffff;
 
@@ -63,7 +62,7 @@ impl ByteColumn for BinaryViewArray {
     fn get(&self, row: usize) -> &[u8] {
         self.value(row)
     }
-    /// A view holds the length and the first four bytes; up to twelve bytes it holds the whole value.
+    /// A view holds the length and the first four bytes of its value. It holds the whole value up to twelve bytes.
     #[inline]
     fn same(&self, a: usize, b: usize) -> bool {
         let (left, right) = (self.views()[a], self.views()[b]);
@@ -76,7 +75,7 @@ impl ByteColumn for BinaryViewArray {
     }
 }
 
-/// Byte strings laid end to end: n-grams and composite keys.
+/// Byte strings stored end to end: n-grams and composite keys.
 #[derive(Debug, Default)]
 pub(in crate::ingest) struct Packed {
     pub(in crate::ingest) data: Vec<u8>,
@@ -88,7 +87,7 @@ impl Packed {
         self.data.clear();
         self.ends.clear();
     }
-    /// Ends the value that was appended to `data`.
+    /// Mark the end of the value that was appended to `data`.
     pub(in crate::ingest) fn end(&mut self) {
         self.ends.push(self.data.len());
     }
@@ -102,25 +101,5 @@ impl ByteColumn for Packed {
     fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.data[start..self.ends[row]]
-    }
-}
-
-/// Keys of new items out of a words column.
-pub(in crate::ingest) struct WordPayload<'a>(pub(in crate::ingest) &'a [u64]);
-
-impl Payload for WordPayload<'_> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
-}
-
-/// Keys of new items out of a bytes column.
-pub(in crate::ingest) struct BytePayload<'a, C>(pub(in crate::ingest) &'a C);
-
-impl<C: ByteColumn> Payload for BytePayload<'_, C> {
-    #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_bytes(rows.map(|row| self.0.get(row)));
     }
 }

@@ -1,7 +1,7 @@
 //! CSV with a header line: every column is text, an empty field is null.
 //!
-//! The decoder under this file closes a quote that is still open at the end of the file without a word, and with it
-//! takes every row after it for one field. [`Rows`] finds that out, by what the decoder makes of a line break there.
+//! The decoder of `arrow-csv` silently closes a quote that is still open at the end of the file. All rows after the quote
+//! then become one field. [`Rows`] detects this by feeding the decoder one more line break at the end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::Opened;
 use super::input::Input;
+use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
-use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, roles};
+use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::{Error, Result};
 
 /// Rows decoded at a time.
 const BATCH: usize = 16 * 1024;
-/// The most bytes of one line: what an open quote swallows must not fill the memory before it is noticed.
+/// The most bytes of one line. An open quote swallows the following rows, which must not fill the memory.
 const LONGEST: usize = 256 * 1024 * 1024;
 
 struct CsvFile {
@@ -38,7 +38,7 @@ struct CsvFile {
 /// # Errors
 /// [`Error::File`] or [`Error::Schema`]. The names in the header are not listed: in a file without a header
 /// line they would be data.
-pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let source = input.source();
     let names = header(&input)?;
     if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
@@ -55,17 +55,17 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
         });
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
-    let (plan, positions) = Plan::new(&schema, columns, &source)?;
+    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
     let task = CsvFile { input, source, schema: Arc::new(schema), positions };
-    Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
 fn header(input: &Input) -> Result<Vec<String>> {
     const HEADER: &str = "its header line cannot be read: malformed, cut off, or not UTF-8";
     let path = input.name();
-    let mut text = Text::new(input.look()?, path)?;
-    // The first bytes are asked for here because arrow-csv forgets the kind of an I/O error.
+    let mut text = Text::new(input.peek()?, path)?;
+    // The first bytes are read here, because arrow-csv drops the kind of an I/O error.
     text.reader.fill_buf().map_err(|e| io_failed(path, &e))?;
     let (schema, _) = Format::default()
         .with_header(true)
@@ -85,7 +85,7 @@ impl Task for CsvFile {
         let mut rows = Rows::open(&input, schema, positions.ascending())?;
         let positions = positions.projected();
         let mut first_row = 0;
-        while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.told(path, &source)))? {
+        while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.to_error(path, &source)))? {
             let count = batch.num_rows() as u64;
             emit(Chunk {
                 user: Arc::clone(batch.column(positions.user)),
@@ -106,7 +106,7 @@ struct Rows {
     decoder: Decoder,
     /// Records decoded, the header line included.
     records: u64,
-    /// Bytes of the record that is being read, from the first buffer that did not end it.
+    /// Bytes of the current record, counted from the first buffer that did not end it.
     pending: usize,
     ended: bool,
 }
@@ -134,7 +134,7 @@ impl From<std::io::Error> for Failure {
 
 impl Rows {
     fn open(input: &Input, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
-        // The header line is decoded as a row, so that a quote opened in it is noticed in the same way.
+        // The header line is decoded as a row, so that an open quote in it is detected as well.
         let decoder = ReaderBuilder::new(schema)
             .with_header(false)
             .with_batch_size(BATCH)
@@ -158,7 +158,7 @@ impl Rows {
         Ok(batch.map(|b| b.slice(header, b.num_rows() - header)))
     }
 
-    /// Decode what is in the buffer, as far as it fits into the batch.
+    /// Decode the bytes in the buffer, as far as they fit into the batch.
     fn decode(&mut self) -> Result<(), Failure> {
         let before = self.decoder.capacity();
         let buffer = self.text.reader.fill_buf()?;
@@ -172,7 +172,7 @@ impl Rows {
         if self.pending > LONGEST { Err(Failure::Endless(self.line())) } else { Ok(()) }
     }
 
-    /// End the last line. A record that the end of the file ends, but a line break before it did not, has an open quote.
+    /// End the last line. If a line break did not end the record but the end of the file does, it has an open quote.
     fn end(&mut self) -> Result<(), Failure> {
         let line = self.line();
         self.decoder.decode(b"\n")?;
@@ -186,15 +186,15 @@ impl Rows {
         }
     }
 
-    /// The number of the record that is being read, from 1.
+    /// The number of the current record, from 1.
     fn line(&self) -> u64 {
         self.records + (BATCH - self.decoder.capacity()) as u64 + 1
     }
 }
 
 impl Failure {
-    /// The error with its place, without the decoder's own words.
-    fn told(&self, path: &Path, source: &str) -> Error {
+    /// The error with its line, without the decoder's message.
+    fn to_error(&self, path: &Path, source: &str) -> Error {
         const FIX: &str = "close it, or write the field in quotes with every quote inside doubled";
         let data = |what| Error::Data { source_name: source.to_owned(), what, fix: FIX };
         match self {
@@ -202,7 +202,7 @@ impl Failure {
             Self::Endless(line) => {
                 data(format!("{} is endless, most likely because a quote in it is not closed", place(*line)))
             }
-            Self::Decoder(ArrowError::CsvError(words)) => malformed(words, source),
+            Self::Decoder(ArrowError::CsvError(message)) => malformed(message, source),
             Self::Decoder(error) => arrow_failed(path, error, "malformed CSV"),
         }
     }
@@ -212,14 +212,14 @@ fn place(line: impl std::fmt::Display) -> String {
     format!("line {line} (quoted line breaks not counted)")
 }
 
-/// Of the decoder's words only the line number is kept.
-fn malformed(words: &str, source: &str) -> Error {
-    let line = words
+/// The error for a malformed line. Only the line number of the decoder's message is kept.
+fn malformed(message: &str, source: &str) -> Error {
+    let line = message
         .split_once("for line ")
         .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
         .filter(|digits| !digits.is_empty());
     let place = line.map_or_else(|| "a line".to_owned(), place);
-    if words.contains("UTF-8") {
+    if message.contains("UTF-8") {
         return Error::Data {
             source_name: source.to_owned(),
             what: format!("{place} is not valid UTF-8"),

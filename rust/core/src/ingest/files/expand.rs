@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use super::input::{Input, STANDARD_INPUT_NAME, is_standard_input};
 use super::reason::{io_failed, unreadable};
-use crate::ingest::FileFormat;
+use crate::ingest::source::FileFormat;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Files with their formats, as given or by their names.
-pub(super) type Found = Vec<(Input, FileFormat)>;
+/// A file with its format, which is given or follows from the name.
+pub(super) type NamedFile = (Input, FileFormat);
 
-/// The files that a path or pattern names, a pattern's in sorted order, without those that were seen before.
+/// The files that a path or pattern names, without those that were seen before. Matches of a pattern are sorted.
 ///
-/// A path that exists is itself, whatever its characters; otherwise `*`, `?`, `[...]` and `**` are patterns.
+/// An existing path names itself, whatever its characters. Otherwise `*`, `?`, `[...]` and `**` form a pattern.
 ///
 /// # Errors
-/// [`Error::File`] for a pattern without a match, a missing file, a directory, one that may not be read, or one whose
-/// format nobody knows; for a pipe that was seen under another name.
+/// [`Error::File`] for a pattern without a match, a missing file, a directory, a file that may not be read, a file of
+/// unknown format, or a pipe that was seen under another name.
 pub(super) fn expand(
     path: &Path,
     format: Option<FileFormat>,
     seen: &mut Seen,
     control: &Control,
-) -> Result<Found> {
+) -> Result<Vec<NamedFile>> {
     let named = is_standard_input(path) || !is_pattern(path);
     let matches = if named { vec![path.to_owned()] } else { matches(path)? };
     let mut files = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn expand(
     Ok(files)
 }
 
-/// What was found already.
+/// The files and pipes that were named already.
 #[derive(Default)]
 pub(super) struct Seen {
     paths: HashSet<PathBuf>,
@@ -48,7 +48,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Two readers of one pipe would take each other's bytes.
+    /// Refuses a pipe that was named before: two readers of one pipe would take each other's bytes.
     fn check_pipe(&mut self, input: &Input) -> Result<()> {
         match input.identity() {
             Some(identity) if !self.pipes.insert(identity) => Err(unreadable(
@@ -60,10 +60,10 @@ impl Seen {
     }
 }
 
-/// The error for an element of a list that nobody should quote: it may be a text and not a path.
+/// The error for an element of a list, without the element: it may be a text and not a path.
 pub(super) fn unquoted(error: Error, place: usize, count: usize) -> Error {
     let Error::File { path, reason, .. } = error else { return error };
-    // The standard input is there, though no path leads to its name.
+    // The name of the standard input is not a path, so `exists` says nothing about it.
     let missing = path.as_os_str() != STANDARD_INPUT_NAME && !path.exists();
     Error::Element { place, count, missing, reason }
 }
@@ -75,10 +75,10 @@ fn is_pattern(path: &Path) -> bool {
 
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_str().ok_or_else(|| unreadable(pattern, "the pattern is not valid Unicode"))?;
-    let found =
+    let entries =
         glob::glob(text).map_err(|e| unreadable(pattern, format!("not a valid pattern: {}", e.msg)))?;
     let mut files = Vec::new();
-    for entry in found {
+    for entry in entries {
         let path = entry.map_err(|e| io_failed(e.path(), e.error()))?;
         if !path.is_dir() {
             files.push(path);

@@ -1,7 +1,7 @@
-//! Where the bytes of a file come from. What lies on a disk is opened as often as it takes; a pipe is read once.
+//! Where the bytes of a file come from: a disk, or a pipe that can be read only once.
 //!
-//! A file is looked at first (its header, its first records) and read later. A pipe opened a second time has lost what
-//! the first look took. So an [`Input`] that is not on a disk keeps what a look has read, and the reading starts with it.
+//! The start of a file (its header, its first records) is read first, and all of it later. A pipe has lost its first bytes
+//! by then. So an [`Input`] on a pipe keeps the bytes that a peek has read, and later reads start with them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use crate::runtime::Control;
 
 /// The path that stands for the standard input.
 const STANDARD_INPUT: &str = "-";
-/// The standard input, as errors call it in place of a path.
+/// The name of the standard input in errors, in place of a path.
 pub const STANDARD_INPUT_NAME: &str = "standard input";
 
 /// One file of a source.
@@ -36,14 +36,14 @@ enum Place {
 
 /// Bytes from the start of an input.
 #[derive(Debug)]
-pub(super) enum Bytewise {
+pub(super) enum ByteReader {
     /// A file on a disk.
     Disk(File),
-    /// Something that is read once.
+    /// A pipe or a device, which is read once.
     Pipe(Pipe),
 }
 
-impl Read for Bytewise {
+impl Read for ByteReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Disk(file) => file.read(buffer),
@@ -57,15 +57,15 @@ pub(super) fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
 }
 
-/// Whether the path has to be read in one pass: pipes, devices, and names of open descriptors, which on some systems
-/// share one position.
+/// Whether the path can be read only once. These are pipes, devices, and names of open descriptors, which share one
+/// position on some systems.
 fn is_read_once(path: &Path, metadata: &fs::Metadata) -> bool {
     let descriptor = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|folder| path.starts_with(folder));
     descriptor || !metadata.is_file()
 }
 
 impl Input {
-    /// Find out what the path names; nothing is read yet.
+    /// Find out whether the path names a file or a pipe. Nothing is read yet.
     ///
     /// # Errors
     /// [`crate::Error::File`] if there is no such file.
@@ -88,12 +88,12 @@ impl Input {
         &self.name
     }
 
-    /// The path as the source of chunks.
+    /// The path as the name of chunks' source.
     pub(super) fn source(&self) -> Arc<str> {
         self.name.display().to_string().into()
     }
 
-    /// The file on its disk, opened once more; `None` for what is read once.
+    /// The file, opened anew; `None` for a pipe.
     ///
     /// # Errors
     /// [`crate::Error::File`].
@@ -104,7 +104,7 @@ impl Input {
         }
     }
 
-    /// Bytes on its disk; `None` if nobody knows before the end.
+    /// Size of the file in bytes; `None` for a pipe.
     ///
     /// # Errors
     /// [`crate::Error::File`].
@@ -113,48 +113,50 @@ impl Input {
         Ok(Some(fs::metadata(&self.name).map_err(|e| io_failed(&self.name, &e))?.len()))
     }
 
-    /// Look at the start. What is read will be read again.
+    /// Read from the start; later calls read the same bytes again.
     ///
     /// # Errors
     /// [`crate::Error::File`].
-    pub(super) fn look(&self) -> Result<Bytewise> {
+    pub(super) fn peek(&self) -> Result<ByteReader> {
         match &self.place {
-            Place::Disk => File::open(&self.name).map(Bytewise::Disk).map_err(|e| io_failed(&self.name, &e)),
-            Place::Pipe(pipe) => pipe.look().map(Bytewise::Pipe),
+            Place::Disk => {
+                File::open(&self.name).map(ByteReader::Disk).map_err(|e| io_failed(&self.name, &e))
+            }
+            Place::Pipe(pipe) => pipe.peek().map(ByteReader::Pipe),
         }
     }
 
-    /// Read from the start. No look and no other reading may follow.
+    /// Read from the start for the last time.
     ///
     /// # Errors
     /// [`crate::Error::File`].
-    pub(super) fn read(&self) -> Result<Bytewise> {
+    pub(super) fn read(&self) -> Result<ByteReader> {
         match &self.place {
-            Place::Disk => self.look(),
-            Place::Pipe(pipe) => pipe.read_all().map(Bytewise::Pipe),
+            Place::Disk => self.peek(),
+            Place::Pipe(pipe) => pipe.read_all().map(ByteReader::Pipe),
         }
     }
 
-    /// All bytes, for formats that are read from their end.
+    /// Read all bytes into memory, for formats that are read from their end.
     ///
     /// # Errors
     /// [`crate::Error::File`]; [`crate::Error::MemoryLimit`].
-    pub(super) fn hold(&self, control: &Control) -> Result<Held> {
-        let mut held = Held { bytes: Bytes::new(), charged: 0, control: control.clone() };
+    pub(super) fn read_into_memory(&self, control: &Control) -> Result<InMemory> {
+        let mut input = InMemory { bytes: Bytes::new(), charged: 0, control: control.clone() };
         let (mut reader, mut bytes) = (self.read()?, Vec::new());
         loop {
             let piece = (&mut reader).take(PIECE).read_to_end(&mut bytes);
             let piece = piece.map_err(|e| io_failed(&self.name, &e))? as u64;
             if piece == 0 {
-                held.bytes = bytes.into();
-                return Ok(held);
+                input.bytes = bytes.into();
+                return Ok(input);
             }
-            held.charged += piece;
+            input.charged += piece;
             control.charge_memory(piece, "reading a pipe into memory")?;
         }
     }
 
-    /// What tells one pipe from another, if the system says.
+    /// The identity of a pipe, if the system tells it.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         match &self.place {
             Place::Disk => None,
@@ -163,24 +165,24 @@ impl Input {
     }
 }
 
-/// Bytes of a pipe between two looks at the memory limit.
+/// Bytes of a pipe that are read between two checks of the memory limit.
 const PIECE: u64 = 1 << 20;
 
-/// All bytes of an input; the memory is given back with it.
+/// All bytes of an input. Dropping it releases the counted memory.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct InMemory {
     bytes: Bytes,
     charged: u64,
     control: Control,
 }
 
-impl Held {
+impl InMemory {
     pub(super) fn bytes(&self) -> Bytes {
         self.bytes.clone()
     }
 }
 
-impl Drop for Held {
+impl Drop for InMemory {
     fn drop(&mut self) {
         self.control.release_memory(self.charged);
     }

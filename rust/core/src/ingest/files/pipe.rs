@@ -1,7 +1,7 @@
 //! A pipe, a device or the standard input: read once, by a thread of its own.
 //!
-//! The thread may wait for bytes that never come, so the job waits for the thread in short steps and can be
-//! interrupted between them. The thread ends with its pipe, or when nobody takes its bytes any more.
+//! The thread may wait for bytes that never come. So the job waits for the thread in short steps and checks for an
+//! interruption between them. The thread ends with its pipe, or when its receiver is dropped.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,16 +13,16 @@ use std::time::Duration;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Bytes taken at once. A shorter piece is the last, so the first one shows the first bytes of any format.
+/// Bytes of one piece. Only the last piece is shorter, so the first piece holds the magic bytes of any format.
 const PIECE: u64 = 256 * 1024;
-/// Pieces that may wait.
+/// Most pieces that wait for the job.
 const IN_FLIGHT: usize = 2;
-/// How long the job waits before it looks for an interruption.
+/// How long the job waits between two checks for an interruption.
 const TICK: Duration = Duration::from_millis(50);
 
 const LOST: &str = "a pipe was to be read twice";
 
-/// A handle to what is read once; its clones share one position.
+/// A handle to a pipe. Its clones share one position.
 #[derive(Debug, Clone)]
 pub(super) struct Pipe(Arc<Mutex<State>>);
 
@@ -31,11 +31,11 @@ struct State {
     /// `None` is the standard input.
     path: Option<PathBuf>,
     control: Control,
-    /// What looks have read, and the place of the next byte in it.
+    /// The bytes that peeks have read, and the position of the next one.
     kept: Vec<u8>,
     at: usize,
-    /// Whether what is read is kept.
-    looking: bool,
+    /// Whether bytes that are read are kept.
+    peeking: bool,
     pieces: Option<Receiver<io::Result<Vec<u8>>>>,
     piece: io::Cursor<Vec<u8>>,
     ended: bool,
@@ -48,20 +48,20 @@ impl Pipe {
             control: control.clone(),
             kept: Vec::new(),
             at: 0,
-            looking: true,
+            peeking: true,
             pieces: None,
             piece: io::Cursor::default(),
             ended: false,
         })))
     }
 
-    /// Start again at the first byte, and keep what is read.
+    /// Start again at the first byte, and keep the bytes that are read.
     ///
     /// # Errors
     /// [`Error::Internal`] after [`Self::read_all`].
-    pub(super) fn look(&self) -> Result<Self> {
+    pub(super) fn peek(&self) -> Result<Self> {
         let mut state = self.state().ok_or(Error::Internal(LOST))?;
-        if !state.looking {
+        if !state.peeking {
             return Err(Error::Internal(LOST));
         }
         state.at = 0;
@@ -73,8 +73,8 @@ impl Pipe {
     /// # Errors
     /// [`Error::Internal`] the second time.
     pub(super) fn read_all(&self) -> Result<Self> {
-        let reader = self.look()?;
-        self.state().ok_or(Error::Internal(LOST))?.looking = false;
+        let reader = self.peek()?;
+        self.state().ok_or(Error::Internal(LOST))?.peeking = false;
         Ok(reader)
     }
 
@@ -110,13 +110,13 @@ impl Read for Pipe {
 }
 
 impl State {
-    /// What looks have left; its memory goes back when the last reading is through with it.
+    /// Read the bytes that peeks have kept. Their memory is released after the last reading of them.
     fn read_kept(&mut self, buffer: &mut [u8]) -> usize {
         let rest = &self.kept[self.at..];
         let bytes = rest.len().min(buffer.len());
         buffer[..bytes].copy_from_slice(&rest[..bytes]);
         self.at += bytes;
-        if !self.looking && self.at == self.kept.len() {
+        if !self.peeking && self.at == self.kept.len() {
             self.control.release_memory(self.kept.len() as u64);
             (self.kept, self.at) = (Vec::new(), 0);
         }
@@ -128,10 +128,10 @@ impl State {
             self.piece = io::Cursor::new(self.next_piece()?);
         }
         let bytes = self.piece.read(buffer)?;
-        if self.looking && bytes > 0 {
+        if self.peeking && bytes > 0 {
             self.kept.extend_from_slice(&buffer[..bytes]);
             self.at = self.kept.len();
-            let charged = self.control.charge_memory(bytes as u64, "looking for the types in a pipe");
+            let charged = self.control.charge_memory(bytes as u64, "peeking for the types in a pipe");
             charged.map_err(io::Error::other)?;
         }
         Ok(bytes)
@@ -155,7 +155,7 @@ impl State {
                     return Ok(piece);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // Only a short piece is an end: a thread that died must not pass for one.
+                // Only a short piece marks the end. A thread that died is an error.
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(io::Error::other(Error::Internal("the thread of a pipe ended early")));
                 }
@@ -170,7 +170,7 @@ fn start(path: Option<PathBuf>) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     Ok(pieces)
 }
 
-/// Send everything, in pieces. The pipe is opened here, because that too may wait.
+/// Send all bytes, in pieces. The pipe is opened here, because opening may wait too.
 fn pump(path: Option<PathBuf>, sender: &SyncSender<io::Result<Vec<u8>>>) {
     let opened = path.map_or_else(|| Ok(None), |path| File::open(path).map(Some));
     let mut file = match opened {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_look_has_read_is_read_again_and_only_once_more() {
+    fn what_a_peek_has_read_is_read_again_and_only_once_more() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bytes");
         let bytes: Vec<u8> = (0..700_000_u32).flat_map(u32::to_le_bytes).collect();
@@ -203,13 +203,13 @@ mod tests {
         let pipe = Pipe::new(Some(path), &Control::default());
         for looked in [0, 5, 300_000, 7] {
             let mut start = vec![0; looked];
-            pipe.look().unwrap().read_exact(&mut start).unwrap();
+            pipe.peek().unwrap().read_exact(&mut start).unwrap();
             assert_eq!(start, bytes[..looked]);
         }
         let mut all = Vec::new();
         pipe.read_all().unwrap().read_to_end(&mut all).unwrap();
         assert!(all == bytes);
-        assert!(matches!(pipe.look(), Err(Error::Internal(_))));
+        assert!(matches!(pipe.peek(), Err(Error::Internal(_))));
         assert!(matches!(pipe.read_all(), Err(Error::Internal(_))));
     }
 
@@ -220,11 +220,11 @@ mod tests {
         std::fs::write(&path, vec![1; 3000]).unwrap();
         let control = Control::new(None, Some(2000));
         let pipe = Pipe::new(Some(path.clone()), &control);
-        pipe.look().unwrap().read_exact(&mut [0; 2000]).unwrap();
-        assert!(pipe.look().unwrap().read_exact(&mut [0; 2001]).is_err());
+        pipe.peek().unwrap().read_exact(&mut [0; 2000]).unwrap();
+        assert!(pipe.peek().unwrap().read_exact(&mut [0; 2001]).is_err());
         let control = Control::new(None, Some(2000));
         let pipe = Pipe::new(Some(path), &control);
-        pipe.look().unwrap().read_exact(&mut [0; 1500]).unwrap();
+        pipe.peek().unwrap().read_exact(&mut [0; 1500]).unwrap();
         pipe.read_all().unwrap().read_to_end(&mut Vec::new()).unwrap();
         assert!(control.charge_memory(2000, "the test").is_ok());
     }

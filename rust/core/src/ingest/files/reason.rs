@@ -1,4 +1,4 @@
-//! Reasons that are safe to show: decoders quote what they stumble over, and errors never contain data.
+//! Error reasons without data. Messages of decoders may quote the input, so they are replaced here.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(super) fn unreadable(path: &Path, reason: impl Into<String>) -> Error {
     Error::File { action: "read", path: path.to_owned(), reason: reason.into() }
 }
 
-/// The operating system's words, or the kind of an error raised by a decoder.
+/// The operating system's message, or the kind of an error that a decoder raised.
 pub(super) fn io_reason(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
         (Some(_), _) => error.to_string(),
@@ -27,11 +27,11 @@ pub(super) fn io_reason(error: &io::Error) -> String {
 
 /// As [`unreadable`], for an error of the operating system or a decompressor.
 pub(super) fn io_failed(path: &Path, error: &io::Error) -> Error {
-    own(error).unwrap_or_else(|| unreadable(path, io_reason(error)))
+    own_error(error).unwrap_or_else(|| unreadable(path, io_reason(error)))
 }
 
-/// The error of this crate that a reader sent through the decoder above it.
-fn own(error: &io::Error) -> Option<Error> {
+/// The error of this crate that a reader passed through a decoder.
+fn own_error(error: &io::Error) -> Option<Error> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::MemoryLimit { limit, stage } => Some(Error::MemoryLimit { limit: *limit, stage }),
         Error::Interrupted => Some(Error::Interrupted),
@@ -39,7 +39,7 @@ fn own(error: &io::Error) -> Option<Error> {
     }
 }
 
-/// As [`unreadable`], for an error of an arrow decoder: its words are replaced, an I/O error's kept.
+/// As [`unreadable`], for an error of an Arrow decoder. Its message is replaced; the message of an I/O error is kept.
 pub(super) fn arrow_failed(path: &Path, error: &ArrowError, otherwise: &str) -> Error {
     match error {
         ArrowError::IoError(_, inner) => io_failed(path, inner),
@@ -51,7 +51,7 @@ pub(super) fn arrow_failed(path: &Path, error: &ArrowError, otherwise: &str) -> 
     }
 }
 
-/// Call a decoder; a panic on a malformed file becomes an error.
+/// Calls a decoder. A panic on a malformed file becomes an error.
 pub(super) fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(decode).unwrap_or_else(|| Err(unreadable(path, "the file is malformed and its decoder gave up")))
 }

@@ -1,4 +1,4 @@
-//! Text files, compressed or not, with a count of the bytes read before they are decompressed.
+//! Text files, compressed or not. Progress counts the bytes before decompression.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
-use super::input::Bytewise;
+use super::input::ByteReader;
 use super::reason::io_failed;
 use crate::Result;
 
 const BUFFER: usize = 256 * 1024;
 
-/// Text from its start.
+/// The text of a file, from its start.
 pub(super) struct Text {
     pub(super) reader: Box<dyn BufRead + Send>,
     read: Arc<AtomicU64>,
@@ -21,15 +21,15 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Start to read; gzip and Zstandard are recognised by their first bytes, whatever the name.
+    /// Start to read. Gzip and Zstandard are recognised by their first bytes, not by the file name.
     ///
     /// # Errors
     /// [`crate::Error::File`].
-    pub(super) fn new(bytes: Bytewise, path: &Path) -> Result<Self> {
+    pub(super) fn new(bytes: ByteReader, path: &Path) -> Result<Self> {
         Self::try_new(bytes).map_err(|e| io_failed(path, &e))
     }
 
-    fn try_new(file: Bytewise) -> std::io::Result<Self> {
+    fn try_new(file: ByteReader) -> std::io::Result<Self> {
         let read = Arc::new(AtomicU64::new(0));
         let counting = Counting { file, read: Arc::clone(&read) };
         let mut raw = BufReader::with_capacity(BUFFER, counting);
@@ -44,7 +44,7 @@ impl Text {
         Ok(Self { reader, read, counted: 0 })
     }
 
-    /// Bytes read since the last call, before they are decompressed.
+    /// Bytes read since the last call, counted before decompression.
     pub(super) fn work(&mut self) -> u64 {
         let read = self.read.load(Ordering::Relaxed);
         let work = read - self.counted;
@@ -54,7 +54,7 @@ impl Text {
 }
 
 struct Counting {
-    file: Bytewise,
+    file: ByteReader,
     read: Arc<AtomicU64>,
 }
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::policy::{cutoff, validate as validate_policy};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{FillingOrder, Mechanism, Properties};
+use super::{Mechanism, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::contributions::ItemOrder;
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, div_up, mul_up};
 use crate::rounds::{Calibration, Round, Rule};
@@ -37,7 +38,7 @@ const LARGEST_THRESHOLD: f64 = (1_u64 << 61) as f64;
 pub struct GreedyFrequency {
     /// Which item a user fills first.
     #[serde(default)]
-    pub order: FillingOrder,
+    pub order: ItemOrder,
     /// How the release is calibrated.
     #[serde(default)]
     pub calibration: GreedyCalibration,
@@ -73,7 +74,7 @@ impl GreedyFrequency {
             return Err(too_large());
         }
         #[expect(clippy::cast_possible_truncation, reason = "below 2^61")]
-        let threshold = Threshold::from_units(units.ceil() as i64);
+        let threshold = Threshold::from_steps(units.ceil() as i64);
         // Otherwise: the default, as documented.
         let cutoff = cutoff(threshold, noise, self.alpha.unwrap_or(PUBLISHED_ALPHA))?;
         Ok(Round {
@@ -143,7 +144,7 @@ impl Mechanism for GreedyFrequency {
             GreedyCalibration::Published => Some(PUBLISHED_FLAW),
         };
         let noisy_weights = self.calibration == GreedyCalibration::Published;
-        Properties { noisy_weights, filling_order: Some(self.order), flaw }
+        Properties { noisy_weights, item_order: Some(self.order), flaw }
     }
 }
 

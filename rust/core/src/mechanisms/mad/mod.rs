@@ -63,6 +63,6 @@ impl Mechanism for Mad {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, filling_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, flaw: None }
     }
 }

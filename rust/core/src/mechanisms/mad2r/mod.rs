@@ -1,6 +1,6 @@
-//! `Mad2R`: a noisy look at all weights, then `Mad` on what it leaves; released by a continuous curve.
+//! `Mad2R`: a screening round with noise on all weights, then `Mad` on what it leaves; released by a continuous curve.
 //!
-//! Theorem: the look is a Gaussian mechanism, and given what it shows adding a user moves the weights of the second round by an L2
+//! Theorem: the screening round is a Gaussian mechanism, and given what it shows adding a user moves the weights of the second round by an L2
 //! distance of at most 1 + 1e-4, whatever that is. Both are close at one order of the Renyi divergence, and divergences add. So it
 //! is (epsilon, delta)-DP for any number of items. Source: the idea is that of Chen, Cohen-Addad, Epasto and Zadimoghaddam
 //! (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof: `docs/algorithms/mad2r.md`.
@@ -17,15 +17,15 @@ use crate::noise::Noise;
 use crate::numeric::widths::clipped;
 use crate::numeric::{Interval, add_up};
 use crate::rounds::{Calibration, Round, Rule, Screening};
-use crate::threshold::curve::look_and_curve;
+use crate::threshold::curve::screening_and_curve;
 use crate::weighting::{self, UNIT, Weighting};
 
-/// The part of the divergence that the look takes.
-const LOOK: f64 = 0.2;
-/// From so many standard deviations of the look's noise on an item has all chances; below 0 it has none.
-const COURSE: f64 = 0.5;
+/// The part of the divergence that the screening round takes.
+const SCREENING: f64 = 0.2;
+/// The expected path, in standard deviations of the noise of the screening round; the futility bound is 0.
+const EXPECTED_PATH: f64 = 0.5;
 
-/// A look at noisy weights, then adaptive weights with a release curve.
+/// A screening round, then adaptive weights with a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad2R {
@@ -39,13 +39,13 @@ impl Mad2R {
     }
 }
 
-/// What the look says about items: hopeless below 0, all chances from the course on, and no more weight than the aim. No guarantee rests on it.
+/// The screening round. No guarantee depends on its futility bound, expected path and target.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn look(sigma: f64, half: u64) -> Screening {
-    let course = (COURSE * sigma * UNIT as f64).round() as i64;
-    // No weight is larger, and no guarantee rests on the aim.
-    let aim = clipped(half);
-    Screening { noise: Noise::Gaussian { sigma }, abandon: 0, course, aim }
+fn screening(sigma: f64, half: u64) -> Screening {
+    let expected_path = (EXPECTED_PATH * sigma * UNIT as f64).round() as i64;
+    // No weight is larger, and no guarantee depends on the target.
+    let target = clipped(half);
+    Screening { noise: Noise::Gaussian { sigma }, futility_bound: 0, expected_path, target }
 }
 
 impl Mechanism for Mad2R {
@@ -60,17 +60,19 @@ impl Mechanism for Mad2R {
             Privacy::Zcdp { .. } => return Err(no_curve_zcdp("Mad2R")),
             Privacy::ApproxDp { epsilon, delta } => (epsilon, delta),
         };
-        let (sigma, curve) = look_and_curve(epsilon, without_reserve(delta), LOOK, weighting::Mad::NORM)?;
+        let (sigma, curve) =
+            screening_and_curve(epsilon, without_reserve(delta), SCREENING, weighting::Mad::NORM)?;
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
         within_reserve(value_slack(sigma, bound), factor, delta)?;
-        let first = Round { weighting: Weighting::EqualL2, rule: Rule::Screening(look(sigma, curve.half)) };
+        let first =
+            Round { weighting: Weighting::EqualL2, rule: Rule::Screening(screening(sigma, curve.half)) };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
         Ok(Calibration { rounds: vec![first, second] })
     }
 
     fn guarantee(&self) -> Guarantee {
         Guarantee {
-            statement: "(epsilon, delta)-DP: a Gaussian look at all weights and a continuous release curve for weights that follow it are \
+            statement: "(epsilon, delta)-DP: a Gaussian screening round and a continuous release curve for weights that follow it are \
                         close at one order of the Renyi divergence, their divergences add, and the sum is converted; for any number of \
                         items",
             neighbours: ADD_OR_REMOVE,
@@ -80,6 +82,6 @@ impl Mechanism for Mad2R {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, filling_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, flaw: None }
     }
 }

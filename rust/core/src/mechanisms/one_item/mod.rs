@@ -53,7 +53,7 @@ impl Mechanism for OneItem {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, filling_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, flaw: None }
     }
 }
 

@@ -1,7 +1,4 @@
-//! What several mechanisms share: refusals, ranges of parameters, and the order in which items are filled.
+//! What several mechanisms share: refusals and ranges of parameters.
 
-mod filling_order;
 pub(super) mod policy;
 pub(super) mod requirements;
-
-pub use filling_order::FillingOrder;

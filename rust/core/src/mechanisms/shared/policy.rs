@@ -54,7 +54,7 @@ pub(in crate::mechanisms) fn cutoff(threshold: Threshold, noise: Noise, alpha: f
         Noise::Gaussian { sigma } => sigma,
         Noise::Laplace { scale } => scale,
     };
-    in_units(threshold.units() as f64 + mul_up(alpha, mul_up(scale, UNIT as f64)))
+    in_units(threshold.steps() as f64 + mul_up(alpha, mul_up(scale, UNIT as f64)))
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^61")]

@@ -1,7 +1,7 @@
 //! Steered selection: noisy histograms of all items, round after round, steer the users' weights; one publication.
 //!
 //! Theorem: the rounds are adaptive Gaussian mechanisms on the items that somebody else holds, whatever their number
-//! and whatever is done with their outcomes, and the publication fails only if the noise in the evidence for an item
+//! and whatever is done with their outcomes, and the publication fails only if the noise in the score of an item
 //! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon, mu).
 //! Conditions: each user keeps the same at most D0 items in all rounds. Page and proof: `docs/algorithms/steered.md`.
 
@@ -34,9 +34,9 @@ impl Default for Steered {
     }
 }
 
-/// An item is given up when its evidence is this many standard deviations of what is unknown below its course.
+/// The futility bound is this many standard deviations of the unknown noise below the expected path.
 const FUTILITY: f64 = 3.0;
-/// The course of an item that just reaches the threshold is T F^this: weights grow as other items leave.
+/// The expected path of an item that just reaches the threshold is T F^this: weights grow as other items leave.
 const GROWTH: f64 = 1.5;
 /// Items are steered this many standard deviations of the remaining noise above the threshold.
 const MARGIN: f64 = 2.0;
@@ -60,7 +60,7 @@ impl Steered {
     fn rounds(self, bound: L0Bound, sigma: impl Fn(f64) -> f64, delta: f64) -> Result<Calibration> {
         let shares = self.shares();
         let sigmas: Vec<f64> = shares.iter().map(|share| sigma(fraction(*share))).collect();
-        let total = evidence_sigma(&shares, &sigmas);
+        let total = score_sigma(&shares, &sigmas);
         let largest = sigmas.iter().copied().fold(total, f64::max);
         if 14.0 * largest >= LARGEST {
             return Err(too_noisy());
@@ -70,10 +70,18 @@ impl Steered {
         let round = |(share, sigma): (&u32, &f64)| {
             spent += share;
             let last = spent == SHARES;
-            let [abandon, course, aim] = steering(publish.threshold.value(), total, fraction(spent));
+            let [futility_bound, expected_path, target] =
+                steering(publish.threshold.value(), total, fraction(spent));
             let noise = Noise::Gaussian { sigma: *sigma };
             let publish = last.then(|| publish.clone());
-            let rule = Rule::Scoring(Scoring { share: *share, noise, abandon, course, aim, publish });
+            let rule = Rule::Scoring(Scoring {
+                share: *share,
+                noise,
+                futility_bound,
+                expected_path,
+                target,
+                publish,
+            });
             Round { weighting: Weighting::EqualL2, rule }
         };
         Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect() })
@@ -92,8 +100,8 @@ fn fraction(share: u32) -> f64 {
     f64::from(share) / f64::from(SHARES)
 }
 
-/// The standard deviation of the noise in the evidence, the root of the sum of (share sigma)^2, rounded up.
-fn evidence_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
+/// The standard deviation of the noise in a score, the root of the sum of (share sigma)^2, rounded up.
+fn score_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
     let square =
         |(share, sigma): (&u32, &f64)| (Interval::point(fraction(*share)) * Interval::point(*sigma)).square();
     shares.iter().zip(sigmas).map(square).fold(Interval::ZERO, |a, b| a + b).sqrt().hi()
@@ -104,11 +112,11 @@ fn evidence_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
 /// [`smallest_threshold`] for whole units is a threshold for k items of weight 1 each. What the weight is less than 1 may
 /// come off the threshold, as only the difference matters. It is at least 1, where rounding sigma up is safe.
 fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
-    let evidence_noise = Noise::Gaussian { sigma };
+    let score_noise = Noise::Gaussian { sigma };
     let unit = UNIT.cast_signed();
     let for_units = |items: u32| {
         let bound = L0Bound::new(items.into())?;
-        Ok(smallest_threshold(evidence_noise, Weighting::Count, bound, delta)?.units().max(unit))
+        Ok(smallest_threshold(score_noise, Weighting::Count, bound, delta)?.steps().max(unit))
     };
     let threshold = for_units(bound.get())? - unit + least_cap(bound);
     let cap = |items: u32| {
@@ -116,7 +124,7 @@ fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
         Ok(Cap { items, weight: weight.unsigned_abs() })
     };
     let caps = sizes(bound).into_iter().map(cap).collect::<Result<_>>()?;
-    Ok(Publish { threshold: Threshold::from_units(threshold), evidence_noise, caps })
+    Ok(Publish { threshold: Threshold::from_steps(threshold), score_noise, caps })
 }
 
 /// The cap of users with all the items they may have, in integer units.
@@ -135,16 +143,16 @@ fn sizes(bound: L0Bound) -> Vec<u32> {
     sizes
 }
 
-/// After a part of the budget: evidence below which an item is given up, its course, and what it is steered to.
+/// The futility bound, the expected path and the target after a part of the budget.
 ///
 /// No guarantee rests on these: they only say how weight is spread.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
     let left = 1.0 - spent;
-    let course = threshold * libm::pow(spent, GROWTH);
-    let abandon = course - FUTILITY * sigma * (spent * left).sqrt();
-    [abandon, course, threshold + MARGIN * sigma * left.sqrt()].map(units)
+    let expected_path = threshold * libm::pow(spent, GROWTH);
+    let futility_bound = expected_path - FUTILITY * sigma * (spent * left).sqrt();
+    [futility_bound, expected_path, threshold + MARGIN * sigma * left.sqrt()].map(units)
 }
 
 /// The fraction of delta for the publication that makes the threshold lowest. A proposal: any is valid.
@@ -205,7 +213,7 @@ impl Mechanism for Steered {
     fn guarantee(&self) -> Guarantee {
         Guarantee {
             statement: "(epsilon, delta)-DP by the exact composition of Gaussian rounds plus the probability that the \
-                        noise in the evidence for an item of one user alone reaches the threshold, or \
+                        noise in the score of an item of one user alone reaches the threshold, or \
                         delta-approximate rho-zCDP; users may spread their weight by what earlier rounds showed",
             neighbours: ADD_OR_REMOVE,
             source: "this library; composition by Dong, Roth and Su 2022, Gaussian noise by Balle and Wang 2018",
@@ -214,7 +222,7 @@ impl Mechanism for Steered {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, filling_order: None, flaw: None }
+        Properties { noisy_weights: true, item_order: None, flaw: None }
     }
 }
 
@@ -224,21 +232,20 @@ mod tests {
     use crate::accounting::gaussian::{composed_mu, delta_upper};
     use crate::threshold::calibration::noise_tail;
 
-    fn evidence(calibration: &Calibration) -> (Vec<&Scoring>, &Publish) {
-        calibration.evidence().unwrap()
+    fn scoring(calibration: &Calibration) -> (Vec<&Scoring>, &Publish) {
+        calibration.scoring().unwrap()
     }
 
     fn sigmas(calibration: &Calibration) -> Vec<f64> {
         let sigma = |noise| if let Noise::Gaussian { sigma } = noise { sigma } else { f64::NAN };
-        evidence(calibration).0.iter().map(|round| sigma(round.noise)).collect()
+        scoring(calibration).0.iter().map(|round| sigma(round.noise)).collect()
     }
 
     /// The probability that a user of so many items, each at its cap, has one released.
     fn novel(publish: &Publish, items: u32) -> f64 {
         let weight = publish.caps.iter().find(|cap| cap.items >= items).unwrap().weight;
         let q =
-            noise_tail(publish.evidence_noise, i128::from(publish.threshold.units()) - i128::from(weight))
-                .hi();
+            noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - i128::from(weight)).hi();
         -libm::expm1(f64::from(items) * libm::log1p(-q))
     }
 
@@ -250,7 +257,7 @@ mod tests {
                     let privacy = Privacy::ApproxDp { epsilon, delta };
                     let bound = L0Bound::new(bound).unwrap();
                     let calibration = Steered { rounds }.calibrate(privacy, bound).unwrap();
-                    let (found, publish) = evidence(&calibration);
+                    let (found, publish) = scoring(&calibration);
                     assert_eq!(found.iter().map(|round| round.share).sum::<u32>(), SHARES);
                     let gauss = delta_upper(epsilon, composed_mu(sigmas(&calibration)));
                     for Cap { items, .. } in &publish.caps {
@@ -283,7 +290,7 @@ mod tests {
         let calibration =
             Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
         assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
-        let publish = evidence(&calibration).1;
+        let publish = scoring(&calibration).1;
         assert!((publish.threshold.value() - 12.479).abs() < 1e-2, "{}", publish.threshold.value());
         assert_eq!(publish.cap(1), UNIT);
         assert!((publish.cap(300) as f64 / UNIT as f64 - 0.4041).abs() < 1e-3);
@@ -292,8 +299,8 @@ mod tests {
     #[test]
     fn steering_ends_at_the_threshold() {
         assert_eq!(steering(12.0, 2.0, 1.0), [12 << 30; 3]);
-        let [abandon, course, aim] = steering(12.0, 2.0, 0.25);
-        assert!(abandon < 0 && course == 3 << 29 && aim > 15 << 30);
+        let [futility_bound, expected_path, target] = steering(12.0, 2.0, 0.25);
+        assert!(futility_bound < 0 && expected_path == 3 << 29 && target > 15 << 30);
     }
 
     #[test]

@@ -9,9 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{FillingOrder, Mechanism, Properties};
+use super::{Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::contributions::ItemOrder;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
 use crate::weighting::{Greedy, UNIT, Weighting};
@@ -22,7 +23,7 @@ use crate::weighting::{Greedy, UNIT, Weighting};
 pub struct UnitGreedy {
     /// Which item a user fills first.
     #[serde(default)]
-    pub order: FillingOrder,
+    pub order: ItemOrder,
 }
 
 impl Mechanism for UnitGreedy {
@@ -54,7 +55,7 @@ impl Mechanism for UnitGreedy {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, filling_order: Some(self.order), flaw: None }
+        Properties { noisy_weights: false, item_order: Some(self.order), flaw: None }
     }
 }
 

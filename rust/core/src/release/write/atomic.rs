@@ -1,13 +1,13 @@
-//! Files that are written aside, flushed to disk, then renamed.
+//! Atomic files: written to a temporary file in the same folder, flushed to disk, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{NO_FOLDER, failed, refused};
+use super::refusal::{NO_FOLDER, failed, refused};
 use crate::Result;
 
-/// Write beside `path` and rename; the file beside it vanishes on every error.
+/// Writes a temporary file and renames it to `path`. The temporary file is removed on every error.
 pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Result<()>) -> Result<()> {
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let file = File::options().write(true).open(path).map_err(|e| failed("write", path, &e))?;
@@ -21,28 +21,29 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Re
     if !folder_of(&target).is_dir() {
         return Err(refused(path, NO_FOLDER));
     }
-    let aside = aside(&target).map_err(|e| failed("write", path, &e))?;
-    fill(aside.as_file(), write)
-        .and_then(|()| aside.as_file().sync_all())
+    let temporary = temporary_file(&target).map_err(|e| failed("write", path, &e))?;
+    fill(temporary.as_file(), write)
+        .and_then(|()| temporary.as_file().sync_all())
         .map_err(|e| failed("write", path, &e))?;
-    aside.persist(&target).map_err(|e| failed("rename", path, &e.error))?;
-    // The rename itself is made durable where folders can be opened; elsewhere there is nothing to do.
+    temporary.persist(&target).map_err(|e| failed("rename", path, &e.error))?;
+    // Where folders can be opened, the rename is flushed to disk too. Elsewhere the system offers no way to do so.
     if let Ok(folder) = File::open(folder_of(&target)) {
         let _ = folder.sync_all();
     }
     Ok(())
 }
 
-/// A buffer over a writer that remembers its own error: encoders turn it into words.
-pub(super) type Out<W> = BufWriter<Noting<W>>;
+/// A buffer over a writer that keeps its first error.
+pub(super) type Out<W> = BufWriter<ErrorKeeper<W>>;
 
-pub(super) struct Noting<W> {
+/// A writer that keeps its first error, because encoders replace it by a message.
+pub(super) struct ErrorKeeper<W> {
     inner: W,
     error: Option<io::Error>,
 }
 
-impl<W: Write> Noting<W> {
-    fn note<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+impl<W: Write> ErrorKeeper<W> {
+    fn keep<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
         outcome.map_err(|error| {
             let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
             self.error.get_or_insert(error);
@@ -51,25 +52,26 @@ impl<W: Write> Noting<W> {
     }
 }
 
-impl<W: Write> Write for Noting<W> {
+impl<W: Write> Write for ErrorKeeper<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.inner.write(bytes) {
-            // Not a failure: the caller tries again.
+            // Not a failure: the caller retries.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            outcome => self.note(outcome),
+            outcome => self.keep(outcome),
         }
     }
     fn flush(&mut self) -> io::Result<()> {
         let outcome = self.inner.flush();
-        self.note(outcome)
+        self.keep(outcome)
     }
 }
 
+/// Writes everything and flushes. The error is the writer's own, if it had one.
 pub(super) fn fill<W: Write + Send>(
     inner: W,
     write: impl FnOnce(&mut Out<W>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, Noting { inner, error: None });
+    let mut out = BufWriter::with_capacity(1 << 16, ErrorKeeper { inner, error: None });
     let written = write(&mut out).and_then(|()| out.flush());
     match (written, out.get_mut().error.take()) {
         (Err(_), Some(error)) => Err(error),
@@ -77,7 +79,8 @@ pub(super) fn fill<W: Write + Send>(
     }
 }
 
-fn aside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+/// A temporary file in the folder of the target.
+fn temporary_file(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".dpsel-").suffix(".tmp");
     #[cfg(unix)]
@@ -87,10 +90,11 @@ fn aside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
         let mode = fs::metadata(target).map_or(0o666, |m| m.permissions().mode() & 0o777);
         builder.permissions(fs::Permissions::from_mode(mode));
     }
-    // The library's own words name the file aside, which nobody asked for.
+    // The library's message names the temporary file, which the user never named.
     builder.tempfile_in(folder_of(target)).map_err(|error| error.kind().into())
 }
 
+/// The folder of a path.
 pub(super) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

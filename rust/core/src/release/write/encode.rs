@@ -1,4 +1,4 @@
-//! A table in one of the formats. Of an encoder's errors only the system's own leave: its words could hold data.
+//! A table in one of the formats. An encoder's message could hold data, so only errors of the system are passed on.
 
 use std::io::{self, Write};
 
@@ -11,13 +11,13 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use super::OutputFormat;
+use super::format::OutputFormat;
 use super::instants::as_text;
 
 /// Write a whole table.
 ///
 /// # Errors
-/// The writer's own, or one that says that the format cannot hold the table.
+/// The writer's own error, or an error that the format cannot hold the table.
 pub(super) fn write_format(
     table: &RecordBatch,
     format: OutputFormat,
@@ -32,7 +32,7 @@ pub(super) fn write_format(
     }
 }
 
-/// The file names this library as its writer; its statistics are those of the rows in it.
+/// Parquet names this library as the writer. The statistics in the file cover the released rows alone.
 fn write_parquet(table: &RecordBatch, out: &mut (impl Write + Send)) -> Result<(), ParquetError> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -69,7 +69,7 @@ fn write_ipc_stream(table: &RecordBatch, out: &mut impl Write) -> Result<(), Arr
     writer.finish()
 }
 
-/// The system's error if there is one inside; an encoder's own words could hold data.
+/// The system's error, if there is one inside. An encoder's own message is replaced, because it could hold data.
 fn arrow_error(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, inner) => inner,

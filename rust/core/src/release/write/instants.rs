@@ -1,4 +1,4 @@
-//! Dates and times for the text formats, whose own encoders refuse some of them or write an error where the value should be.
+//! Dates and times as text. The encoders of the text formats refuse some of them, or write an error in place of a value.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 /// The table with ISO 8601 text in place of dates and times.
 ///
-/// A time zone that is not known here becomes UTC. A column with a value beyond the years that ISO 8601 text is made of
-/// here (about 260,000 in both directions) becomes integers: units since 1970, as in the other formats.
+/// An unknown time zone becomes UTC. ISO 8601 text covers about 260,000 years in both directions. A column with a value
+/// beyond them becomes integers: time since 1970 in the column's resolution, as in the other formats.
 pub(super) fn as_text(table: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns: Vec<ArrayRef> = table.columns().iter().map(written).collect::<Result<_, _>>()?;
     let fields = table.schema_ref().fields().iter().zip(&columns);
@@ -18,6 +18,7 @@ pub(super) fn as_text(table: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
+/// A column as text, or as integers if text cannot hold it.
 fn written(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match column.data_type() {
         DataType::Date32 => text(column).or_else(|_| cast(column, &DataType::Int32)),
@@ -34,7 +35,7 @@ fn text(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     cast(column, &DataType::Utf8)
 }
 
-/// A value that the type cannot hold is an error, not a null.
+/// Casts a column. A value that the type cannot hold is an error, not a null.
 fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
     cast_with_options(column, to, &CastOptions { safe: false, ..CastOptions::default() })
 }

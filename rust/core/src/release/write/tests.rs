@@ -1,13 +1,18 @@
+//! Output files: their text, and what failures leave behind.
+
 use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Date32Array, Date64Array, Int64Array, StructArray, TimestampMicrosecondArray,
-    TimestampSecondArray,
+    Array, ArrayRef, Date32Array, Date64Array, Int64Array, RecordBatch, StructArray,
+    TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field};
 
-use super::*;
+use super::atomic::replace;
+use super::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 use crate::Error;
 
 fn table(column: ArrayRef) -> RecordBatch {

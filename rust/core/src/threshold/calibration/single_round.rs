@@ -13,11 +13,11 @@ use super::{geometric_middle, noise_tail, novel_items_within, smallest_threshold
 use crate::accounting::L0Bound;
 use crate::accounting::gaussian::{delta_upper, smallest_sigma};
 use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, add_down, add_up, mul_up, sqrt_up, sub_down};
-use crate::weighting::{PolicyL2, UNIT, Weighting};
+use crate::numeric::{Interval, UNIT, add_down, add_up, mul_up, sub_down};
+use crate::weighting::{L2Norm, PolicyL2, Weighting};
 use crate::{Error, Result};
 
-/// Rectangles looked at before a calibration counts as not certified; a bound on time, never on privacy.
+/// Rectangles tried before a calibration counts as not certified: a bound on time, never on privacy.
 const MOST_RECTANGLES: u32 = 20_000;
 
 /// Users with `first.0..=last.0` novel items among `first.1..=last.1` items.
@@ -29,7 +29,7 @@ struct Rectangle {
 
 /// Whether one round of this noise and threshold satisfies (`epsilon`, `delta`)-DP for users of at most `bound` items.
 ///
-/// Weightings without a known [`Norm`] hold never.
+/// `false` for weightings whose norm has no proof, see [`Weighting::l2_norm`].
 ///
 /// # Contract
 /// `true` is certified in real numbers; `false` says that it fails or could not be certified.
@@ -44,7 +44,7 @@ pub fn single_round_holds(
         return false;
     };
     let d0 = bound.get();
-    let Ok(norm) = Norm::of(weighting) else {
+    let Some(norm) = weighting.l2_norm() else {
         return false;
     };
     let context = Context { round, sigma, weighting, norm, bound: d0, epsilon, delta };
@@ -55,7 +55,7 @@ pub fn single_round_holds(
         return false;
     }
     // Equal weights for every k: only the largest user matters, its shared items being the most.
-    let items = if weighting == Weighting::Count { (d0, d0) } else { (1, d0) };
+    let items = if norm == L2Norm::Count { (d0, d0) } else { (1, d0) };
     let mut open = vec![Rectangle { novel: (1, d0), items }];
     let mut seen = 0;
     while let Some(rectangle) = open.pop().map(Rectangle::feasible) {
@@ -108,7 +108,7 @@ fn proposal(
     noise_delta: f64,
     threshold_delta: f64,
 ) -> Result<Noisy> {
-    let sigma = Norm::of(weighting)?.scale(smallest_sigma(epsilon, noise_delta)?, bound);
+    let sigma = scaled(smallest_sigma(epsilon, noise_delta)?, weighting, bound)?;
     let noise = Noise::Gaussian { sigma };
     let threshold = smallest_threshold(noise, weighting, bound, threshold_delta)?;
     Ok(Noisy { noise, threshold })
@@ -128,10 +128,10 @@ fn search_threshold(
         / (Interval::ONE - Interval::point(noise_delta));
     let mut good = proposal(weighting, bound, epsilon, noise_delta, rest.lo())?;
     let least = smallest_threshold(good.noise, weighting, bound, delta)?;
-    let mut low = least.units();
+    let mut low = least.steps();
     for _ in 0..10 {
-        let middle = low + (good.threshold.units() - low) / 2;
-        let candidate = Noisy { threshold: Threshold::from_units(middle), ..good };
+        let middle = low + (good.threshold.steps() - low) / 2;
+        let candidate = Noisy { threshold: Threshold::from_steps(middle), ..good };
         if single_round_holds(candidate, weighting, bound, epsilon, delta) {
             good = candidate;
         } else {
@@ -141,12 +141,12 @@ fn search_threshold(
     Ok(good)
 }
 
-/// What stays the same for all rectangles of one verification.
+/// Everything that is the same for all rectangles of one verification.
 struct Context {
     round: Noisy,
     sigma: f64,
     weighting: Weighting,
-    norm: Norm,
+    norm: L2Norm,
     bound: u32,
     epsilon: f64,
     delta: f64,
@@ -156,7 +156,7 @@ impl Context {
     /// Whether all configurations of the rectangle stay within delta.
     fn certifies(&self, rectangle: Rectangle) -> bool {
         let weight = self.weighting.weight(rectangle.items.0);
-        let q = noise_tail(self.round.noise, i128::from(self.round.threshold.units()) - i128::from(weight));
+        let q = noise_tail(self.round.noise, i128::from(self.round.threshold.steps()) - i128::from(weight));
         // Both expressions fall in p: from here on p stands for e^log_p, certainly not above the probability.
         let log_p = (Interval::integer(rectangle.novel.1.into()) * (-Interval::point(q.hi())).ln_1p()).lo();
         let missed = (-Interval::point(log_p).exp_m1()).hi();
@@ -173,10 +173,10 @@ impl Context {
     fn largest_shift(&self, novel: u32, items: u32) -> f64 {
         let shared = Interval::integer(items.saturating_sub(novel).into());
         let norm = match self.norm {
-            Norm::Policy(policy) => return self.largest_shift_of_policy(policy, novel, items),
-            Norm::Whole => shared.sqrt(),
+            L2Norm::Policy(policy) => return self.largest_shift_of_policy(policy, novel, items),
+            L2Norm::Count => shared.sqrt(),
             // k w_k^2 <= 1, so (k - t) w_k^2 <= (k - t) / k.
-            Norm::Equal => (shared / Interval::integer(items.into())).sqrt(),
+            L2Norm::Equal => (shared / Interval::integer(items.into())).sqrt(),
         };
         if items <= novel { 0.0 } else { (norm / Interval::point(self.sigma)).hi() }
     }
@@ -192,43 +192,20 @@ impl Context {
     }
 }
 
-/// The L2 norm of one user's weights, as far as the proof of one round knows it.
-#[derive(Debug, Clone, Copy)]
-enum Norm {
-    /// A whole unit for each of its items: the root of their number.
-    Whole,
-    /// The same for each of its items: at most 1.
-    Equal,
-    /// At most 1 and the slack of a policy.
-    Policy(PolicyL2),
-}
-
-impl Norm {
-    /// # Errors
-    /// [`Error::Internal`] for a weighting of which the proof says nothing. A new weighting is one of these until it is proved.
-    fn of(weighting: Weighting) -> Result<Self> {
-        match weighting {
-            Weighting::Count => Ok(Self::Whole),
-            Weighting::EqualL2 => Ok(Self::Equal),
-            Weighting::PolicyL2(policy) => Ok(Self::Policy(policy)),
-            Weighting::EqualL1 | Weighting::PolicyL1(_) | Weighting::Greedy(_) | Weighting::Mad(_) => {
-                Err(Error::Internal("one Gaussian round has no proof for this weighting"))
-            }
-        }
-    }
-
-    /// `sigma` times the norm, rounded up.
-    fn scale(self, sigma: f64, bound: L0Bound) -> f64 {
-        match self {
-            Self::Whole => mul_up(sigma, sqrt_up(f64::from(bound.get()))),
-            Self::Equal => sigma,
-            Self::Policy(policy) => mul_up(sigma, policy.norm().hi()),
-        }
+/// The noise of one round for noise `sigma` at norm 1, rounded up.
+///
+/// # Errors
+/// [`Error::Internal`] for a weighting whose norm has no proof.
+fn scaled(sigma: f64, weighting: Weighting, bound: L0Bound) -> Result<f64> {
+    match weighting.l2_norm() {
+        Some(L2Norm::Equal) => Ok(sigma),
+        Some(norm @ (L2Norm::Count | L2Norm::Policy(_))) => Ok(mul_up(sigma, norm.at_most(bound))),
+        None => Err(Error::Internal("one Gaussian round has no proof for this weighting")),
     }
 }
 
 impl Rectangle {
-    /// Cut off what has more novel items than items.
+    /// Cut off the part with more novel items than items.
     fn feasible(self) -> Self {
         let (novel, items) = (self.novel, self.items);
         Self { novel: (novel.0, novel.1.min(items.1)), items: (items.0.max(novel.0), items.1) }

@@ -11,7 +11,7 @@ fn bound(d0: u64) -> L0Bound {
 /// ln of the survival probability of every t, one after the other, in plain arithmetic.
 fn worst_release(noise: Noise, weighting: Weighting, d0: u32, threshold: Threshold) -> f64 {
     let at = |t: u32| {
-        let units = i128::from(threshold.units()) - i128::from(weighting.weight(t));
+        let units = i128::from(threshold.steps()) - i128::from(weighting.weight(t));
         -libm::expm1(f64::from(t) * libm::log1p(-noise_tail(noise, units).middle()))
     };
     (1..=d0).map(at).fold(0.0, f64::max)
@@ -26,7 +26,7 @@ fn one_unit_lower_violates_delta() {
             for d0 in [1, 2, 10, 1000] {
                 for delta in [1e-12, 1e-5, 0.1] {
                     let threshold = smallest_threshold(noise, weighting, bound(d0), delta).unwrap();
-                    let below = Threshold::from_units(threshold.units() - 1);
+                    let below = Threshold::from_steps(threshold.steps() - 1);
                     let d0 = u32::try_from(d0).unwrap();
                     assert!(worst_release(noise, weighting, d0, threshold) <= delta * (1.0 + 1e-12));
                     assert!(
@@ -47,7 +47,7 @@ fn thresholds_at_extremes() {
                 let noise = Noise::Gaussian { sigma };
                 let threshold = smallest_threshold(noise, Weighting::EqualL2, bound(d0), delta).unwrap();
                 let holds = |t| novel_items_within(noise, Weighting::EqualL2, bound(d0), t, delta);
-                assert!(holds(threshold) && !holds(Threshold::from_units(threshold.units() - 1)));
+                assert!(holds(threshold) && !holds(Threshold::from_steps(threshold.steps() - 1)));
             }
         }
     }
@@ -86,7 +86,7 @@ fn a_lower_threshold_or_less_noise_does_not_verify() {
                 let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
                 let quiet = Noise::Gaussian { sigma: sigma * 0.98 };
                 assert!(!holds(Noisy { noise: quiet, ..round }), "{weighting:?} {epsilon} {delta} {d0}");
-                let low = Threshold::from_units(round.threshold.units() / 100 * 98);
+                let low = Threshold::from_steps(round.threshold.steps() / 100 * 98);
                 assert!(!holds(Noisy { threshold: low, ..round }), "{weighting:?} {epsilon} {delta} {d0}");
             }
         }
@@ -111,7 +111,7 @@ fn where_delta_buys_little_noise_the_search_still_verifies() {
 fn divergence(round: Noisy, weighting: Weighting, epsilon: f64, k: u32, novel: u32) -> f64 {
     let Noise::Gaussian { sigma } = round.noise else { panic!("Gaussian") };
     let units = weighting.weight(k);
-    let q = noise_tail(round.noise, i128::from(round.threshold.units()) - i128::from(units)).middle();
+    let q = noise_tail(round.noise, i128::from(round.threshold.steps()) - i128::from(units)).middle();
     let log_p = f64::from(novel) * libm::log1p(-q);
     let mu = f64::from(k - novel).sqrt() * units as f64 / UNIT as f64 / sigma;
     let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
@@ -121,14 +121,14 @@ fn divergence(round: Noisy, weighting: Weighting, epsilon: f64, k: u32, novel: u
 
 #[test]
 fn laplace_weightings_are_not_gaussian_rounds() {
-    let round = Noisy { noise: Noise::Laplace { scale: 1.0 }, threshold: Threshold::from_units(1 << 40) };
+    let round = Noisy { noise: Noise::Laplace { scale: 1.0 }, threshold: Threshold::from_steps(1 << 40) };
     assert!(!single_round_holds(round, Weighting::EqualL1, bound(1), 1.0, 1e-5));
 }
 
 #[test]
 fn a_weighting_without_a_proof_is_not_taken_for_one_of_norm_one() {
     let generous =
-        Noisy { noise: Noise::Gaussian { sigma: 50.0 }, threshold: Threshold::from_units(1 << 42) };
+        Noisy { noise: Noise::Gaussian { sigma: 50.0 }, threshold: Threshold::from_steps(1 << 42) };
     assert!(single_round_holds(generous, Weighting::EqualL2, bound(9), 1.0, 1e-5));
     let cutoff = 4 * UNIT;
     let unproved = [
@@ -175,7 +175,7 @@ proptest! {
             let (least, most) = (f64::from(d0).sqrt().recip(), f64::from(t.max(1)).sqrt().recip());
             let a = least + (most - least) * f64::from(tenths) / 10.0;
             #[expect(clippy::cast_possible_truncation, reason = "below 2^30")]
-            let missing = round.threshold.units() - (a * UNIT as f64) as i64;
+            let missing = round.threshold.steps() - (a * UNIT as f64) as i64;
             let log_p = f64::from(t) * libm::log1p(-noise_tail(round.noise, missing.into()).middle());
             let mu = (policy.norm().lo().powi(2) - f64::from(t) * a * a).max(0.0).sqrt() / sigma;
             let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();

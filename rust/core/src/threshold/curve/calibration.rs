@@ -1,11 +1,12 @@
 //! From (epsilon, delta) to curves.
 
+use super::kind::{CurveKind, CurveSpec};
 use super::region::divergence_beside;
-use super::{Curve, CurveKind, CurveSpec};
+use super::words::Curve;
 use crate::accounting::gaussian::approximate_mu;
 use crate::accounting::{L0Bound, minimise};
-use crate::numeric::{div_up, mul_down, sqrt_up, sub_down};
-use crate::weighting::{UNIT, Weighting};
+use crate::numeric::{UNIT, div_up, mul_down, sqrt_up, sub_down};
+use crate::weighting::Weighting;
 use crate::{Error, Result};
 
 /// The most quanta that one unit of weight is divided into for precision alone.
@@ -58,8 +59,8 @@ pub fn l2_curve(weighting: Weighting, bound: L0Bound, epsilon: f64, delta: f64) 
 /// that is where rounding would cost most.
 ///
 /// # Contract
-/// delta >= d1 + (1 - d1) d2, where the rounds' approximations add up to at most d1, and d2 is what their divergences
-/// convert to at `epsilon`. Both are rounded down.
+/// delta >= d1 + (1 - d1) d2, where the rounds' approximations add up to at most d1, and their divergences convert to d2
+/// at `epsilon`. Both are rounded down.
 ///
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
@@ -88,12 +89,12 @@ pub fn l2_curves(
     shares.iter().map(curve).collect()
 }
 
-/// How much of the average gain of a unit the last one has to bring: what an item does not take goes to others, about
-/// half of which never get enough.
+/// The least gain of the last unit of weight, as a part of the average gain so far. Weight that an item does not take
+/// goes to other items, about half of which never get enough.
 const WORTH: f64 = 0.5;
 
-/// The weight up to which an item should be filled where weight is scarce, in integer units: the least one from even odds
-/// on after which more weight brings less than half of what it brought on average so far.
+/// The weight, in grid steps, up to which an item should be filled where weight is scarce. It is the least weight from
+/// even odds on after which more weight gains less than half of the average gain so far.
 ///
 /// # Errors
 /// As [`Curve::of`].
@@ -108,8 +109,8 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
     Ok(weight)
 }
 
-/// The continuous L2 curve that is (`epsilon`, `delta`)-DP for weights of which a user changes any by an L2 norm of at most `norm`
-/// integer units.
+/// The continuous L2 curve that is (`epsilon`, `delta`)-DP where a user moves the weights by an L2 norm of at most `norm`
+/// grid steps.
 ///
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
@@ -127,18 +128,18 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
     with_half(curve, continuous_quantum(half)).or_else(|_| Ok(continuous(epsilon, delta, 1.0, norm)?.1))
 }
 
-/// The standard deviation of noise on weights of L2 norm at most 1 that everybody may see, and a continuous curve for what
-/// depends on it, which together are (`epsilon`, `delta`)-DP. The noise takes the part `look`, below 1, of the divergence.
+/// The noise of a screening round on weights of L2 norm at most 1, and a continuous curve for the round after it, which
+/// together are (`epsilon`, `delta`)-DP. The noise takes the part `screening`, below 1, of the divergence.
 ///
 /// # Contract
-/// As [`l2_curves`]: the divergences, alpha / (2 sigma^2) of the noise and that of the curve, add up to at most what is
-/// converted. The noise has no approximation.
+/// As [`l2_curves`]: the divergence of the noise, alpha / (2 sigma^2), and the divergence of the curve add up to at most
+/// the converted divergence. The noise has no approximation.
 ///
 /// # Errors
 /// As [`l2_continuous_curve`].
-pub fn look_and_curve(epsilon: f64, delta: f64, look: f64, norm: u64) -> Result<(f64, CurveSpec)> {
-    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, look), norm)?;
-    let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, look))));
+pub fn screening_and_curve(epsilon: f64, delta: f64, screening: f64, norm: u64) -> Result<(f64, CurveSpec)> {
+    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, screening), norm)?;
+    let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, screening))));
     Ok((sigma, curve))
 }
 
@@ -261,10 +262,10 @@ fn loss(kind: CurveKind, quantum: u64) -> f64 {
     let Ok(curve) = Curve::new(kind, quantum) else { return f64::INFINITY };
     let released = |at: usize| {
         let x = at as f64;
-        curve.words[at] as f64 / 2_f64.powi(128) / (x * (x + 1.0))
+        curve.words()[at] as f64 / 2_f64.powi(128) / (x * (x + 1.0))
     };
-    let inside: f64 = (1..curve.words.len()).map(released).sum();
-    1.0 / (inside + 1.0 / curve.words.len() as f64)
+    let inside: f64 = (1..curve.words().len()).map(released).sum();
+    1.0 / (inside + 1.0 / curve.words().len() as f64)
 }
 
 /// About the weight at which a release becomes likelier than not.

@@ -1,12 +1,12 @@
-//! The constraint of the L2 curve for weights that are multiples of nothing: its table is joined by straight lines.
+//! The constraint of the L2 curve for weights that are not multiples of a quantum: straight lines join its table.
 //!
-//! Three things together bound what a change of any size costs; the proof is in
-//! `docs/algorithms/release_curves.md`, section 8. Pairs of entries from [`LOCAL`] quanta on satisfy slightly reduced allowances,
-//! and a straight line between entries gives back what was reduced. The slope of the lines is bounded for smaller
-//! changes. And the first line is a parabola, because near the weight 0 a small change has to cost its square.
+//! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8, has
+//! the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight lines
+//! between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is a
+//! parabola, because near the weight 0 a small change has to cost its square.
 
+use super::kind::out_of_range;
 use super::l2::L2;
-use super::out_of_range;
 use super::probability::Probability;
 use super::region::{Point, point_for};
 use super::table::Constraint;
@@ -14,7 +14,7 @@ use crate::Result;
 use crate::numeric::widths::index;
 use crate::numeric::{Interval, mul_down};
 
-/// Changes of up to so many quanta are bounded by the slope.
+/// Changes of up to this number of quanta are bounded by the slope.
 pub(super) const LOCAL: usize = 4;
 /// Up to this entry the table follows the parabola.
 pub(super) const START: usize = LOCAL + 2;
@@ -99,7 +99,7 @@ impl Continuous {
             })
     }
 
-    /// About the largest step from the last entry that lets as large ones follow: a proposal.
+    /// About the largest step from the last entry after which steps as large can follow: a proposal.
     fn step(&self, entries: &[Probability]) -> f64 {
         let last = entries.len() - 1;
         let (below, here) = (entries[last - LOCAL], entries[last]);
@@ -122,14 +122,14 @@ impl Continuous {
     }
 }
 
-/// The allowances of a point for changes of up to `span` quanta, one of which has this square, less what a straight line
-/// between the entries costs more than the square of the change.
+/// The allowances of a point for changes of up to `span` quanta, one of which has this square. They are reduced by the
+/// additional cost of a straight line between entries.
 fn reduced(alpha: f64, point: Point, square: Interval, span: usize) -> L2 {
     let order = Interval::point(alpha) - Interval::ONE;
     let (r, d) = (Interval::point(point.divergence) * square, Interval::point(point.delta) * square);
     let cost = |m: i128| {
         let (quarter, square) = (Interval::point(0.25), Interval::integer(m * m));
-        // A mixture of changes by m and m + 1 quanta costs no more than what lies between them.
+        // A mixture of changes by m and m + 1 quanta costs no more than a change between them.
         let bent = quarter + order * r * Interval::integer((2 * m + 1) * (2 * m + 1)) / Interval::integer(8);
         ((r * (square - bent)).lo(), (d * (square - quarter)).lo())
     };
@@ -223,7 +223,7 @@ impl Continuous {
         if entry <= START {
             return self.points.len() - 1;
         }
-        // A change by the norm decides most of what comes after the bottom.
+        // A change by the norm decides most of the entries after the bottom.
         let size = entries[entry - 1].value().lo() / self.whole;
         point_for(LEAST_PART.max((size - 1.0) / self.order), self.points.len())
     }
@@ -248,7 +248,7 @@ impl Continuous {
 mod tests {
     use super::super::{region, table};
     use super::*;
-    use crate::weighting::UNIT;
+    use crate::numeric::UNIT;
 
     /// Straight lines mix pairs with an entry and with the one after it: both have to keep to one point.
     #[test]

@@ -4,7 +4,7 @@ use super::probability::Probability;
 use super::table::Constraint;
 use crate::numeric::{Interval, mul_down};
 
-/// What a change may do: e^(epsilon a) - 1 and delta a, both rounded down.
+/// The allowance of a change: e^(epsilon a) - 1 and delta a, both rounded down.
 #[derive(Debug, Clone, Copy)]
 struct Allowance {
     growth: f64,

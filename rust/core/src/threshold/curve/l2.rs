@@ -5,7 +5,7 @@ use super::table::Constraint;
 use crate::accounting::root;
 use crate::numeric::{Interval, mul_down};
 
-/// What a change may do.
+/// The allowance of a change.
 #[derive(Debug, Clone, Copy)]
 struct Allowance {
     /// delta a^2, rounded down.
@@ -66,7 +66,7 @@ impl L2 {
 }
 
 impl L2 {
-    /// What a change may cost in approximation.
+    /// The allowed approximation of a change.
     pub(super) fn delta(&self, change: usize) -> f64 {
         self.allowances[change].delta
     }

@@ -1,7 +1,7 @@
 //! The budget of one round: every approximation and divergence that convert to (epsilon, delta) at one order.
 //!
-//! These points are a convex set, and users spend the sum of what their changes cost. So each pair of probabilities may
-//! choose a point of its own. Proof: `docs/algorithms/release_curves.md`, section 6.
+//! These points are a convex set, and users spend the sum of the costs of their changes. So each pair of probabilities
+//! may choose a point of its own. Proof: `docs/algorithms/release_curves.md`, section 6.
 
 use super::l2::L2;
 use super::probability::Probability;
@@ -11,11 +11,11 @@ use crate::numeric::{Interval, mul_down};
 /// The parts of delta that are left to the divergence; after them comes the point without divergence.
 const PARTS: [f64; 14] =
     [1.0, 0.707, 0.5, 0.354, 0.25, 0.177, 0.125, 0.0884, 0.0625, 0.0442, 0.0313, 0.0221, 0.0156, 0.011];
-/// So many points after and before the likely one are tried.
+/// This number of points after and before the likely one are tried.
 const AFTER: usize = 3;
 const BEFORE: usize = 1;
 
-/// What one unit of sensitivity may cost.
+/// The allowed cost of one unit of sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     /// The divergence.
@@ -69,7 +69,7 @@ pub(super) fn points(alpha: f64, epsilon: f64, delta: f64) -> Option<Vec<Point>>
     (points.len() > 1).then_some(points)
 }
 
-/// The first of so many points that leaves at most this part of delta to the divergence. It never rises with the part.
+/// The first of `points` points that leaves at most this part of delta to the divergence. It never rises with the part.
 pub(super) fn point_for(part: f64, points: usize) -> usize {
     PARTS.iter().filter(|known| part < **known).count().min(points - 1)
 }
@@ -91,7 +91,7 @@ impl Region {
         Self { order: alpha - 1.0, points }
     }
 
-    /// The points worth a trial for a pair, likely ones first. All others are given up.
+    /// The points worth a trial for a pair, likely ones first. All others are left out.
     ///
     /// With p = D + (delta - D)^(1/alpha) times a constant, the best is where p / delta = 1 + (alpha - 1) (1 - D / delta).
     fn candidates(&self, change: usize, below: Probability, above: Probability) -> impl Iterator<Item = &L2> {

@@ -9,10 +9,10 @@ const MOST_ENTRIES: usize = 1 << 21;
 /// The smallest fraction of a step that is given up so that its constraint can be certified.
 const FIRST_RETREAT: f64 = 1e-14;
 
-/// After so many entries ranges are made anew, so that they can also grow.
+/// After this number of entries ranges are made anew, so that they can also grow.
 const FRESH_RANGES: usize = 64;
 
-/// What two probabilities must satisfy whose weights are a number of quanta apart.
+/// The condition on two probabilities whose weights are a number of quanta apart.
 ///
 /// # Contract
 /// For fixed probabilities the constraint is weaker for larger changes; it is weaker for a larger `below` and for a smaller
@@ -27,17 +27,17 @@ pub(super) trait Constraint {
     /// About the largest next entry that satisfies the constraint of one change: a proposal.
     fn largest(&self, entries: &[Probability], change: usize) -> Probability;
 
-    /// The entries that are given.
+    /// The first entries.
     fn start(&self) -> Vec<Probability> {
         vec![Probability::ZERO]
     }
 
-    /// The changes for which an entry after so many others has to satisfy the constraint.
+    /// The changes for which an entry after `entries` others has to satisfy the constraint.
     fn changes(&self, entries: usize, span: usize) -> (usize, usize) {
         (1, span.min(entries))
     }
 
-    /// What else limits the next entry. Any smaller probability from the last entry on is as good.
+    /// A further limit of the next entry. Any smaller probability that is at least the last entry is valid too.
     fn cap(&self, _entries: &[Probability]) -> Probability {
         Probability::ONE
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use num_bigint::BigUint;
+use num_traits::Pow;
 
 use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform, exact_parts};
 use crate::random::{Coins, Digest, ItemBits, Purpose, ReleaseKey, Words};
@@ -68,18 +69,7 @@ impl LevelLaw for Radius {
     }
 
     fn exact_size(&self, level: u128) -> BigUint {
-        let mut result = BigUint::from(1_u32);
-        let (mut square, mut power) = (BigUint::from(2 * level + 1), self.items);
-        while power > 0 {
-            if power & 1 == 1 {
-                result *= &square;
-            }
-            power >>= 1;
-            if power > 0 {
-                square = &square * &square;
-            }
-        }
-        result
+        BigUint::from(2 * level + 1).pow(self.items)
     }
 
     fn horizon(&self) -> u128 {

@@ -1,41 +1,44 @@
-//! Adaptive weights: whole tables with and without a user, under any factors of the items.
+//! Adaptive weights: whole tables with and without a user, under any importances of the items.
 
 use super::*;
-use crate::weighting::{FULL_FACTOR, Mad};
+use crate::weighting::{FULL_IMPORTANCE, Mad};
 
 const ITEMS: usize = 15;
 const CODES: u64 = ITEMS as u64;
 
-/// The weights of a table in which the items have these factors.
-fn weights(rows: &Rows, bound: u64, mad: Mad, factors: &[u16]) -> BTreeMap<Digest, u64> {
+/// The weights of a table in which the items have these importances.
+fn weights(rows: &Rows, bound: u64, mad: Mad, importances: &[u16]) -> BTreeMap<Digest, u64> {
     let bounded = bounded(rows, bound);
     let codes = bounded.vocabulary().code_bound();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
-    let known: BTreeMap<Digest, u16> =
-        (0..CODES).zip(factors).map(|(item, factor)| (item_digest(item, &key()), *factor)).collect();
-    let factors: Vec<u16> = digests.iter().map(|digest| known.get(digest).copied().unwrap_or(0)).collect();
+    let known: BTreeMap<Digest, u16> = (0..CODES)
+        .zip(importances)
+        .map(|(item, importance)| (item_digest(item, &key()), *importance))
+        .collect();
+    let importances: Vec<u16> =
+        digests.iter().map(|digest| known.get(digest).copied().unwrap_or(0)).collect();
     let mut histogram = WeightHistogram::new(codes);
     let control = Control::default();
-    weigh_round(&mut histogram, &bounded, (Weighting::Mad(mad), 1), Some(&factors), &key(), &control)
+    weigh_round(&mut histogram, &bounded, (Weighting::Mad(mad), 1), Some(&importances), &key(), &control)
         .unwrap();
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, weight)| *weight > 0).collect()
 }
 
-fn factors() -> impl Strategy<Value = Vec<u16>> {
-    prop::collection::vec(prop_oneof![2 => Just(FULL_FACTOR), 1 => 0..=FULL_FACTOR], ITEMS)
+fn importances() -> impl Strategy<Value = Vec<u16>> {
+    prop::collection::vec(prop_oneof![2 => Just(FULL_IMPORTANCE), 1 => 0..=FULL_IMPORTANCE], ITEMS)
 }
 
 proptest! {
     #[test]
-    fn adaptive_weights_move_one_unit_of_norm_whatever_the_factors(
+    fn adaptive_weights_move_one_unit_of_norm_whatever_the_importances(
         rows in prop::collection::vec((0..40_u64, 0..CODES - 3), 0..300),
         added in prop::collection::btree_set(0..CODES, 1..15),
-        factors in factors(), bound in 1..15_u64, limit in 0..4 * UNIT, most in 1..16_u32,
+        importances in importances(), bound in 1..15_u64, limit in 0..4 * UNIT, most in 1..16_u32,
     ) {
         let mad = Mad { limit, most, norm: Mad::NORM };
         let with: Rows = rows.iter().copied().chain(added.iter().map(|item| (99, *item))).collect();
-        let (before, after) = (weights(&rows, bound, mad, &factors), weights(&with, bound, mad, &factors));
+        let (before, after) = (weights(&rows, bound, mad, &importances), weights(&with, bound, mad, &importances));
         let change = |digest| after[digest].abs_diff(before.get(digest).copied().unwrap_or(0));
         let squares: u128 = after.keys().map(|digest| u128::from(change(digest)).pow(2)).sum();
         // On tables this small hardly any of the slack is used.
@@ -48,7 +51,7 @@ proptest! {
 fn what_items_have_beyond_the_limit_returns_in_part() {
     let rows: Rows = (0..100).flat_map(|user| (0..5).map(move |item| (user, item))).collect();
     let mad = Mad { limit: 4 * UNIT, most: 100, norm: Mad::NORM };
-    let found = weights(&rows, 9, mad, &[FULL_FACTOR; ITEMS]);
+    let found = weights(&rows, 9, mad, &[FULL_IMPORTANCE; ITEMS]);
     let given = 100 * Weighting::EqualL2.weight(5);
     // Each of a user's 5 items gets back 4/300 of what returns to the user.
     let expected = 4 * UNIT + (given - 4 * UNIT) * 5 * 4 / 300;
@@ -59,9 +62,9 @@ fn what_items_have_beyond_the_limit_returns_in_part() {
 fn only_the_largest_weights_of_a_user_return() {
     let rows: Rows = (0..100).flat_map(|user| [(user, 0), (user, 1)]).collect();
     let mad = Mad { limit: UNIT, most: 100, norm: Mad::NORM };
-    let mut factors = [FULL_FACTOR; ITEMS];
-    factors[1] = FULL_FACTOR / 2;
-    let found = weights(&rows, 9, mad, &factors);
+    let mut importances = [FULL_IMPORTANCE; ITEMS];
+    importances[1] = FULL_IMPORTANCE / 2;
+    let found = weights(&rows, 9, mad, &importances);
     assert!(found[&item_digest(0, &key())] < 3 * UNIT, "the limit and a little of what returns");
-    assert!(found[&item_digest(1, &key())] > 20 * UNIT, "a tilted weight stays where it is");
+    assert!(found[&item_digest(1, &key())] > 20 * UNIT, "a reweighted weight stays where it is");
 }

@@ -15,12 +15,12 @@ fn rows_and_user() -> impl Strategy<Value = (Rows, Rows)> {
 }
 
 fn pair(tables: &(Rows, Rows), bound: u64, weighting: Weighting) -> [BTreeMap<Digest, u64>; 2] {
-    [&tables.0, &tables.1].map(|rows| histogram(&bounded_in(&order_for(weighting), rows, bound), weighting))
+    [&tables.0, &tables.1].map(|rows| histogram(&bounded_in(order_for(weighting), rows, bound), weighting))
 }
 
 /// What the weighting asks of the order of a user's items.
-fn order_for(weighting: Weighting) -> ItemOrder {
-    if matches!(weighting, Weighting::Greedy(_)) { ItemOrder::OwnCounts } else { ItemOrder::Any }
+fn order_for(weighting: Weighting) -> Option<ItemOrder> {
+    matches!(weighting, Weighting::Greedy(_)).then_some(ItemOrder::Counts)
 }
 
 /// The weights of the items that the added user alone holds.
@@ -102,7 +102,7 @@ proptest! {
             Weighting::PolicyL2(PolicyL2 { cutoff: 2 * UNIT, passes: 2, norm: UNIT }),
             Weighting::Greedy(Greedy { cutoff: 2 * UNIT }),
         ] {
-            let of = |rows| histogram(&bounded_in(&order_for(weighting), rows, bound), weighting);
+            let of = |rows| histogram(&bounded_in(order_for(weighting), rows, bound), weighting);
             prop_assert_eq!(of(&rows), of(&other));
         }
     }

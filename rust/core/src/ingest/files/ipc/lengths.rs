@@ -1,8 +1,8 @@
-//! The lengths that an Arrow IPC file claims, looked at before a decoder allocates what they say.
+//! Checks the lengths that an Arrow IPC file states, before a decoder allocates memory for them.
 //!
-//! The decoder takes them at their word, and an allocation that fails ends the process: no error, no panic to catch. So
-//! whatever lies outside the file is refused here, and whatever has to be decompressed must be possible to allocate.
-//! Nothing else is checked: the decoder does that.
+//! The decoder trusts the lengths, and an allocation that fails aborts the process: there is no error and no panic to
+//! catch. So a length that points outside the file is refused here, and a decompressed length must be possible to
+//! allocate. The decoder checks everything else. `docs/decisions/0012-ndjson.md` has the draft of a report to its authors.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -10,13 +10,13 @@ use arrow_ipc::{Block, Footer, Message, RecordBatch, root_as_footer, root_as_mes
 
 /// At the end of the file format: the length of the footer and the magic.
 const TRAILER: u64 = 10;
-/// Before the metadata of a message, unless its writer is very old.
+/// The bytes before the metadata of a message. Very old writers leave them out.
 pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
 /// A compressed buffer starts with its length when decompressed, or with -1 if it is not compressed after all.
 const PREFIX: u64 = 8;
-/// No codec gains more: Zstandard repeats a byte 128 KiB times with 4 bytes, LZ4 gains 255 at most.
+/// The largest factor of decompression. Zstandard repeats a byte 128 KiB times with 4 bytes, LZ4 gains 255 at most.
 const MOST_GAIN: u64 = 1 << 15;
-/// Something on top for short buffers.
+/// Allowance for short buffers.
 const HEADROOM: u64 = 1 << 17;
 
 /// A file and its size.
@@ -36,7 +36,7 @@ pub(super) fn of_file(file: &mut (impl Read + Seek), size: u64) -> io::Result<bo
     let Some(length) = length(&trailer[..4]) else { return Ok(false) };
     let Some(start) = start.checked_sub(length) else { return Ok(false) };
     let Some(footer) = source.bytes(start, length)? else { return Ok(false) };
-    // A footer that is none is refused by the decoder, before it has any length to believe.
+    // The decoder refuses an invalid footer before it uses a length.
     root_as_footer(&footer).map_or(Ok(true), |footer| source.blocks(footer))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn of_stream(file: &mut (impl Read + Seek), size: u64) -> io::Result<
     Ok(true)
 }
 
-/// A length as it is written down.
+/// A stored length; `None` if it is negative.
 pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     let length = i32::from_le_bytes(bytes.try_into().ok()?);
     u64::try_from(length).ok()
@@ -72,7 +72,7 @@ impl<R: Read + Seek> Source<'_, R> {
         start.checked_add(length).is_some_and(|end| end <= self.size)
     }
 
-    /// A part of the file; `None` if it is not inside.
+    /// A part of the file; `None` if it is not inside the file.
     fn bytes(&mut self, start: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
         if !self.holds(start, length) {
             return Ok(None);
@@ -83,7 +83,7 @@ impl<R: Read + Seek> Source<'_, R> {
         Ok((bytes.len() as u64 == length).then_some(bytes))
     }
 
-    /// Where the metadata of the message at a place starts, and its length; `None` at the end of the file.
+    /// The start and the length of the metadata of the message at a position; `None` at the end of the file.
     fn header(&mut self, at: u64) -> io::Result<Option<(u64, u64)>> {
         let Some(first) = self.bytes(at, 4)? else { return Ok(None) };
         if first != CONTINUATION {
@@ -118,11 +118,11 @@ impl<R: Read + Seek> Source<'_, R> {
         }
         let Some((from, length)) = self.header(start)? else { return Ok(false) };
         let Some(bytes) = self.bytes(from, length)? else { return Ok(false) };
-        // The decoder looks beyond that length, and may find a message where there is none within it.
+        // The decoder parses beyond that length, and may find a message where the length allows none.
         root_as_message(&bytes).map_or(Ok(false), |message| self.can_decompress(message, behind))
     }
 
-    /// Whether what the buffers of a message claim to become can be allocated.
+    /// Whether the stated lengths after decompression can be allocated.
     fn can_decompress(&mut self, message: Message, body: u64) -> io::Result<bool> {
         let batch = match message.header_as_dictionary_batch() {
             Some(dictionary) => dictionary.data(),
@@ -152,7 +152,7 @@ impl<R: Read + Seek> Source<'_, R> {
     }
 }
 
-/// Whether so many bytes can come out of so few, and be allocated.
+/// Whether `compressed` bytes can expand to `claim` bytes, and these can be allocated.
 fn is_possible(claim: u64, compressed: u64) -> bool {
     let most = compressed.saturating_mul(MOST_GAIN).saturating_add(HEADROOM);
     let reserved =
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// Whichever eight bytes become an enormous number: what passes can be decoded, or refused, without a large allocation.
+    /// Any eight bytes may become an enormous number. A file that passes can be decoded or refused without a large
+    /// allocation.
     #[test]
     fn enormous_lengths_do_not() {
         for (file, compression) in [(true, None), (false, None), (true, Some(CompressionType::ZSTD))] {
@@ -217,7 +218,7 @@ mod tests {
         }
     }
 
-    /// The decoder of files looks for the message of a block up to the end of the block, whatever its length says.
+    /// The decoder of files parses the message of a block up to the end of the block, whatever its length states.
     #[test]
     fn a_message_has_to_lie_within_its_length() {
         let honest = written(true, Some(CompressionType::ZSTD));

@@ -1,7 +1,7 @@
-//! A stream that cannot be looked through beforehand, message by message.
+//! Reads a stream from a pipe, message by message.
 //!
-//! Each message is read whole, at the pace of the bytes that are there, and its lengths are checked before the decoder
-//! sees them.
+//! A pipe cannot be checked beforehand. So each message is read whole, and its lengths are checked before the decoder sees
+//! them.
 
 use std::io::{self, Cursor, Read};
 
@@ -9,10 +9,10 @@ use arrow_ipc::root_as_message;
 
 use super::lengths::{self, CONTINUATION, length};
 
-/// The kind of error for lengths that are not true.
+/// The kind of error for false lengths.
 pub(super) const REFUSED: io::ErrorKind = io::ErrorKind::InvalidData;
 
-/// Bytes of a stream, of which each message has passed the check.
+/// Bytes of a stream whose messages have passed the check.
 pub(super) struct Messages<R> {
     stream: R,
     message: Cursor<Vec<u8>>,
@@ -23,23 +23,23 @@ impl<R: Read> Messages<R> {
         Self { stream, message: Cursor::default() }
     }
 
-    /// Append so many bytes, or as many as there are.
+    /// Append `bytes` bytes, or all that are left. Returns their start; `None` if there are fewer.
     fn append(&mut self, bytes: u64, message: &mut Vec<u8>) -> io::Result<Option<usize>> {
         let start = message.len();
         let read = (&mut self.stream).take(bytes).read_to_end(message)? as u64;
         Ok((read == bytes).then_some(start))
     }
 
-    /// The next message, as far as the stream goes; nothing at its end.
+    /// The next message, or the rest of the stream; empty at its end.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::new();
         let whole = self.parts(&mut message)?.is_some();
         let size = message.len() as u64;
-        // A message that is cut off has lengths that point beyond its end, if it gets as far as naming them.
+        // A message that is cut off would fail this check, because its lengths point beyond its end.
         if whole && !lengths::of_stream(&mut Cursor::new(&message), size)? {
             return Err(REFUSED.into());
         }
-        // Not the kind of error that says so: the decoder would take it for the end of the stream.
+        // The kind is not `UnexpectedEof`, which the decoder would take for the end of the stream.
         if whole || message.len() <= PREFIX { Ok(message) } else { Err(REFUSED.into()) }
     }
 
@@ -52,7 +52,7 @@ impl<R: Read> Messages<R> {
         }
         let Some(metadata) = length(&message[start..]) else { return Err(REFUSED.into()) };
         let Some(start) = self.append(metadata, message)? else { return Ok(None) };
-        // What is no message is left to the decoder; the mark at the end has no metadata.
+        // The decoder refuses invalid messages. The end mark has no metadata.
         let Ok(header) = root_as_message(&message[start..]) else { return Ok(Some(())) };
         let Ok(body) = u64::try_from(header.bodyLength()) else { return Err(REFUSED.into()) };
         Ok(self.append(body, message)?.map(drop))

@@ -1,4 +1,4 @@
-//! Columns built from JSON values of one type.
+//! Columns of JSON values of one type.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder, UInt64Bu
 use arrow_array::{ArrayRef, ListArray, NullArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType, FieldRef};
-use serde_json::Value;
 
+use super::value::JsonValue;
 use crate::{Error, Result};
 
 /// A column under construction.
@@ -20,50 +20,8 @@ pub(super) enum Column {
     List(Box<Lists>),
 }
 
-/// The type of one value; objects and mixed lists are told apart from everything that is accepted.
-pub(super) fn type_of(value: &Value) -> DataType {
-    match value {
-        Value::Null => DataType::Null,
-        Value::Bool(_) => DataType::Boolean,
-        Value::Number(n) if n.is_i64() => DataType::Int64,
-        Value::Number(n) if n.is_u64() => DataType::UInt64,
-        Value::Number(_) => DataType::Float64,
-        Value::String(_) => DataType::Utf8,
-        Value::Array(values) => {
-            let element = values.iter().try_fold(DataType::Null, |seen, v| unify(seen, type_of(v)));
-            DataType::new_list(element.unwrap_or_else(unsupported), true)
-        }
-        Value::Object(_) => unsupported(),
-    }
-}
-
-fn unsupported() -> DataType {
-    DataType::Struct(arrow_schema::Fields::empty())
-}
-
-/// The type of a field with values of both types; null fits every type.
-pub(super) fn unify(a: DataType, b: DataType) -> Option<DataType> {
-    match (a, b) {
-        (DataType::Null, t) | (t, DataType::Null) => Some(t),
-        (DataType::List(a), DataType::List(b)) => {
-            Some(DataType::new_list(unify(a.data_type().clone(), b.data_type().clone())?, true))
-        }
-        (DataType::Int64, DataType::UInt64) | (DataType::UInt64, DataType::Int64) => Some(DataType::UInt64),
-        (a, b) => (a == b).then_some(a),
-    }
-}
-
-/// Whether a type is not known yet because only nulls and empty lists were seen.
-pub(super) fn undecided(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Null => true,
-        DataType::List(element) => undecided(element.data_type()),
-        _ => false,
-    }
-}
-
 impl Column {
-    /// An empty column; `None` for a type that no JSON value has.
+    /// An empty column; `None` for a type that a JSON column cannot have.
     pub(super) fn new(data_type: &DataType) -> Option<Self> {
         Some(match data_type {
             DataType::Null => Self::Null(0),
@@ -82,22 +40,20 @@ impl Column {
     }
 
     /// Append a value; false if it has another type.
-    pub(super) fn push(&mut self, value: Value) -> bool {
+    pub(super) fn push(&mut self, value: JsonValue<'_>) -> bool {
         match (self, value) {
-            (Self::Null(n), Value::Null) => *n += 1,
-            (Self::Integer(b), Value::Null) => b.append_null(),
-            (Self::Unsigned(b), Value::Null) => b.append_null(),
-            (Self::Text(b), Value::Null) => b.append_null(),
-            (Self::Boolean(b), Value::Null) => b.append_null(),
-            (Self::Text(b), Value::String(text)) => b.append_value(text),
-            (Self::Boolean(b), Value::Bool(flag)) => b.append_value(flag),
-            (Self::Integer(b), Value::Number(n)) => match n.as_i64() {
-                Some(n) => b.append_value(n),
-                None => return false,
-            },
-            (Self::Unsigned(b), Value::Number(n)) => match n.as_u64() {
-                Some(n) => b.append_value(n),
-                None => return false,
+            (Self::Null(n), JsonValue::Null) => *n += 1,
+            (Self::Integer(b), JsonValue::Null) => b.append_null(),
+            (Self::Unsigned(b), JsonValue::Null) => b.append_null(),
+            (Self::Text(b), JsonValue::Null) => b.append_null(),
+            (Self::Boolean(b), JsonValue::Null) => b.append_null(),
+            (Self::Text(b), JsonValue::Text(text)) => b.append_value(text),
+            (Self::Boolean(b), JsonValue::Boolean(flag)) => b.append_value(flag),
+            (Self::Integer(b), JsonValue::Integer(n)) => b.append_value(n),
+            (Self::Unsigned(b), JsonValue::Unsigned(n)) => b.append_value(n),
+            (Self::Unsigned(b), JsonValue::Integer(n)) => match u64::try_from(n) {
+                Ok(n) => b.append_value(n),
+                Err(_) => return false,
             },
             (Self::List(lists), value) => return lists.push(value),
             _ => return false,
@@ -132,14 +88,14 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    fn push(&mut self, value: Value) -> bool {
+    fn push(&mut self, value: JsonValue<'_>) -> bool {
         match value {
-            Value::Null => {
+            JsonValue::Null => {
                 self.lengths.push(0);
                 self.valid.append_null();
                 true
             }
-            Value::Array(values) => {
+            JsonValue::List(values) => {
                 self.lengths.push(values.len());
                 self.valid.append_non_null();
                 values.into_iter().all(|v| self.values.push(v))

@@ -1,28 +1,31 @@
-//! NDJSON: one object per line; the types of the needed fields are those of the first records.
+//! NDJSON: one object per line. The first records give the types of the needed fields.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-use serde_json::Value;
 
-use super::Opened;
-use super::input::{Bytewise, Input};
+use super::input::{ByteReader, Input};
+use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
-use crate::ingest::Columns;
 use crate::ingest::encode::Chunk;
-use crate::ingest::plan::{Plan, Positions, Role, list, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
+use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::{Error, Result};
 
 mod column;
 mod record;
+#[cfg(test)]
+mod tests;
+mod value;
 
 use column::Column;
 use record::Record;
+use value::JsonValue;
 
-/// Records that are looked at for types; more if a field is null in all of them.
+/// Records that are read for types. More are read if a field is null in all of them.
 const SAMPLE: usize = 100;
 /// Rows decoded at a time.
 const BATCH: usize = 16 * 1024;
@@ -35,35 +38,37 @@ struct NdJsonFile {
     positions: Positions,
 }
 
-/// Look at the first records.
+/// Reads the first records for the types of the needed fields.
 ///
 /// # Errors
 /// [`Error::File`], [`Error::Data`] for malformed lines, [`Error::Schema`] for fields that no record has.
-pub(super) fn open(input: Input, columns: &Columns) -> Result<Opened> {
+pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let source = input.source();
     let (roles, names): (Vec<Role>, Vec<String>) = roles(columns).map(|(r, n)| (r, n.clone())).unzip();
     let types = infer(&input, &source, &roles, &names)?;
     let fields = names.iter().zip(&types).map(|(n, t)| Field::new(n, t.clone(), true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
-    let (plan, positions) = Plan::new(&schema, columns, &source)?;
-    let (plan, bytes) = (plan.found_out(|_| true), input.size()?);
+    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
+    let (layout, bytes) = (layout.with_undeclared(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
-    Ok(Opened { plan, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
-    let mut lines = Lines::new(input.look()?, input, source)?;
+    let mut lines = Lines::new(input.peek()?, input, source)?;
     let mut types = vec![None; names.len()];
     let mut first_names = None;
     let mut count = 0;
-    while count < SAMPLE || types.iter().any(|t| t.as_ref().is_none_or(column::undecided)) {
-        let Some(record) = lines.next(names, first_names.is_none())? else { break };
+    while count < SAMPLE || types.iter().any(|t| t.as_ref().is_none_or(value::undecided)) {
+        if !lines.advance()? {
+            break;
+        }
+        let record = lines.record(names, first_names.is_none())?;
         first_names.get_or_insert(record.names);
         for ((seen, value), name) in types.iter_mut().zip(&record.values).zip(names) {
             if let Some(value) = value {
-                let here = column::type_of(value);
-                // Otherwise: nothing was seen yet.
-                let both = column::unify(seen.take().unwrap_or(DataType::Null), here);
+                // Otherwise: this is the first value of the field.
+                let both = value::unify(seen.take().unwrap_or(DataType::Null), value.data_type());
                 *seen = Some(both.ok_or_else(|| lines.mismatch(name))?);
             }
         }
@@ -78,7 +83,7 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
             fix: format!(
                 "set {} to one of its fields: {}",
                 role.argument(),
-                list(first_names.iter().flatten().map(String::as_str))
+                list_names(first_names.iter().flatten().map(String::as_str))
             ),
         })
     });
@@ -118,10 +123,13 @@ impl Task for NdJsonFile {
 /// Append up to one batch of records to the columns; the number of records.
 fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<usize> {
     for row in 0..BATCH {
-        let Some(record) = lines.next(names, false)? else { return Ok(row) };
+        if !lines.advance()? {
+            return Ok(row);
+        }
+        let record = lines.record(names, false)?;
         for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
-            // Otherwise: a name that is missing is null.
-            if !column.push(value.unwrap_or(Value::Null)) {
+            // Otherwise: a missing field is null.
+            if !column.push(value.unwrap_or(JsonValue::Null)) {
                 return Err(lines.mismatch(name));
             }
         }
@@ -129,7 +137,7 @@ fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<u
     Ok(BATCH)
 }
 
-/// The lines of a file, blank ones skipped.
+/// The lines of a file, without blank ones.
 struct Lines {
     path: PathBuf,
     source: Arc<str>,
@@ -139,27 +147,36 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(bytes: Bytewise, input: &Input, source: &Arc<str>) -> Result<Self> {
+    fn new(bytes: ByteReader, input: &Input, source: &Arc<str>) -> Result<Self> {
         let (path, text) = (input.name().to_owned(), Text::new(bytes, input.name())?);
         Ok(Self { path, source: Arc::clone(source), text, line: Vec::new(), number: 0 })
     }
 
-    fn next(&mut self, names: &[String], list: bool) -> Result<Option<Record>> {
+    /// Go to the next line that is not blank; false at the end of the file.
+    fn advance(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
             let read = self.text.reader.read_until(b'\n', &mut self.line);
             if read.map_err(|e| io_failed(&self.path, &e))? == 0 {
-                return Ok(None);
+                return Ok(false);
             }
             self.number += 1;
-            let line = self.line.trim_ascii();
-            let line =
-                // Otherwise: no mark at the beginning.
-                if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-            if !line.is_empty() {
-                return record::parse(line, names, list).map(Some).map_err(|()| self.malformed());
+            if !self.content().is_empty() {
+                return Ok(true);
             }
         }
+    }
+
+    /// The line without surrounding white space and without the byte order mark of the first line.
+    fn content(&self) -> &[u8] {
+        let line = self.line.trim_ascii();
+        // Otherwise: there is no mark.
+        if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }
+    }
+
+    /// The record of the current line, with the names of all its fields if `list` is set.
+    fn record(&self, names: &[String], list: bool) -> Result<Record<'_>> {
+        record::parse(self.content(), names, list).map_err(|()| self.malformed())
     }
 
     fn malformed(&self) -> Error {

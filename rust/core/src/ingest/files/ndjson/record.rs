@@ -1,58 +1,87 @@
-//! One line of NDJSON: only the needed fields are kept, the others are checked and skipped.
+//! One line of NDJSON. The needed fields are kept; the other fields are checked and skipped.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
 
-/// The needed fields of one record; of a field that occurs twice, the last counts.
-pub(super) struct Record {
+use super::value::JsonValue;
+
+/// The needed fields of one record. If a field occurs twice, the last one counts.
+pub(super) struct Record<'a> {
     /// In the order of the needed names; `None` where the record has no such field.
-    pub(super) values: Vec<Option<Value>>,
+    pub(super) values: Vec<Option<JsonValue<'a>>>,
     /// Names of all fields of the record, if they were asked for.
     pub(super) names: Vec<String>,
 }
 
-/// Parse one line; the decoder's words are dropped because they may quote the line.
-pub(super) fn parse(line: &[u8], names: &[String], list: bool) -> Result<Record, ()> {
+/// Parses one line. The decoder's message is dropped, because it may quote the line.
+pub(super) fn parse<'a>(line: &'a [u8], names: &[String], list: bool) -> Result<Record<'a>, ()> {
     let mut deserializer = serde_json::Deserializer::from_slice(line);
-    let record = Needed { names, list }.deserialize(&mut deserializer).map_err(drop)?;
+    let record = RecordSeed { names, list }.deserialize(&mut deserializer).map_err(drop)?;
     deserializer.end().map_err(drop)?;
     Ok(record)
 }
 
-struct Needed<'a> {
+struct RecordSeed<'a> {
     names: &'a [String],
     list: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Needed<'_> {
-    type Value = Record;
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
+    type Value = Record<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Record, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Needed<'_> {
-    type Value = Record;
+impl<'de> Visitor<'de> for RecordSeed<'_> {
+    type Value = Record<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
-        let mut record = Record { values: vec![None; self.names.len()], names: Vec::new() };
-        while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-            match self.names.iter().position(|needed| *needed == name) {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut record = Record { values: self.names.iter().map(|_| None).collect(), names: Vec::new() };
+        let all = &mut record.names;
+        while let Some(place) =
+            map.next_key_seed(FieldSeed { names: self.names, all: self.list.then_some(&mut *all) })?
+        {
+            match place {
                 Some(at) => record.values[at] = Some(map.next_value()?),
                 None => map.next_value::<IgnoredAny>().map(drop)?,
             }
-            if self.list {
-                record.names.push(name.into_owned());
-            }
         }
         Ok(record)
+    }
+}
+
+/// Finds a field's place among the needed names, without a copy of its name. Appends the name to `all` if it is given.
+struct FieldSeed<'a> {
+    names: &'a [String],
+    all: Option<&'a mut Vec<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for FieldSeed<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        if let Some(all) = self.all {
+            all.push(name.to_owned());
+        }
+        Ok(self.names.iter().position(|needed| needed == name))
     }
 }

@@ -1,11 +1,11 @@
-//! INT96 timestamps, which Parquet has given up and Spark still writes by default: a Julian day and the nanoseconds in it.
+//! INT96 timestamps: a Julian day and the nanoseconds in it. Parquet has deprecated them; Spark writes them by default.
 //!
-//! The decoder makes 64-bit counts of them. What lies outside their range it takes modulo 2^64, and what is finer than
-//! their unit it drops, both without a word, so that different times become one. Here the unit is one that the usual values
-//! fit, and every value is looked at before it is believed: it is that count exactly, or the file is refused.
+//! The decoder converts them to 64-bit counts of a time unit. It silently takes values outside the range modulo 2^64 and
+//! drops fractions of the unit, so different times become equal. Here the time unit fits the usual values, and every value
+//! is checked. A file with a value that is not exactly such a count is refused.
 //!
-//! The unit depends on the file's schema alone. If the values chose it, one unreleased row would change the type of what
-//! is released.
+//! The time unit depends on the schema of the file alone. If it depended on values, one unreleased row could change the
+//! type of the release.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 
-use super::BATCH;
-use crate::ingest::columns::{scale, value_type};
-use crate::ingest::plan::element_type;
+use crate::ingest::columns::{element_type, scale, value_type};
 use crate::{Error, Result};
 
-/// Where writers of Arrow leave the schema that they had, units included.
+/// The key under which Arrow writers store their schema, including time units.
 const ARROW_SCHEMA: &str = "ARROW:schema";
+/// Values checked together.
+const BATCH: usize = 32 * 1024;
 /// The Julian day of 1970-01-01.
 const EPOCH: i128 = 2_440_588;
 /// Nanoseconds of a day.
 const DAY: i128 = 86_400_000_000_000;
 
-/// A column of INT96, and the count it becomes.
+/// A column of INT96, and the time unit of its counts.
 #[derive(Debug)]
 pub(super) struct Column {
     leaf: usize,
@@ -41,12 +41,12 @@ pub(super) struct Column {
     unit: i128,
 }
 
-/// The same file with INT96 in microseconds, unless an Arrow schema in it names other units.
+/// The same file with INT96 in microseconds, unless an Arrow schema in the file states other time units.
 ///
-/// Nanoseconds, the decoder's choice, end in 2262, long before the 9999-12-31 that stands for "never" in many tables.
+/// The decoder's default is nanoseconds, which end in 2262. Many tables write 9999-12-31 for "never".
 ///
 /// # Errors
-/// Those of the reader.
+/// Errors of the reader.
 pub(super) fn in_exact_units(footer: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
     let pairs = footer.metadata().file_metadata().key_value_metadata();
     let named = pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == ARROW_SCHEMA));
@@ -81,7 +81,7 @@ fn in_microseconds(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
-/// The columns of INT96 that are read.
+/// The needed columns of type INT96.
 pub(super) fn columns(metadata: &ArrowReaderMetadata, mask: &ProjectionMask) -> Vec<Column> {
     let schema = metadata.parquet_schema();
     let read = leaves(schema).into_iter().filter(|leaf| mask.leaf_included(*leaf));
@@ -95,10 +95,10 @@ pub(super) fn columns(metadata: &ArrowReaderMetadata, mask: &ProjectionMask) -> 
 }
 
 impl Column {
-    /// Look at every value of a row group.
+    /// Check every value of a row group.
     ///
     /// # Errors
-    /// [`Error::Data`] for a value that is no whole count of the unit within 64 bits; those of the reader.
+    /// [`Error::Data`] for a value that is not a whole 64-bit count of the time unit; errors of the reader.
     pub(super) fn check<R: ChunkReader + 'static>(
         &self,
         bytes: &Arc<R>,
@@ -137,7 +137,7 @@ impl Column {
         Ok(get_typed_column_reader(get_column_reader(chunk.column_descr_ptr(), Box::new(pages))))
     }
 
-    /// Whether the value is a whole count of the unit that fits into 64 bits. The words are those of the decoder.
+    /// Whether the value is a whole count of the time unit that fits 64 bits. The words have the order of the decoder.
     fn holds(&self, value: &Int96) -> bool {
         let [low, high, day] = *value.data() else { return false };
         let nanoseconds = (i128::from(high) << u32::BITS) + i128::from(low);

@@ -1,0 +1,70 @@
+"""The calls of the compiled core, apart from the pieces of a release that ``dpsel.spark`` hands out.
+
+Requests go in as JSON, and answers that are JSON come out as Python values. A change of the binding changes
+this file only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from dpsel import _core
+from dpsel._core import Job, Release, Source, __version__
+from dpsel.exceptions import InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpsel._core import ObjectColumn
+
+__all__ = ["Job", "Release", "Source", "Task", "__version__", "run"]
+
+Task: TypeAlias = Literal["select", "count", "top_k"]
+"""What a request asks for: partition selection, numbers of users per item, or a top-k."""
+
+validate: Final = _core.validate
+validate_exchange: Final = _core.validate_exchange
+composed_privacy: Final = _core.composed_privacy
+convert_zcdp: Final = _core.convert_zcdp
+gaussian_part: Final = _core.gaussian_part
+read_report: Final = _core.read_report
+check_report: Final = _core.check_report
+keep_probabilities: Final = _core.keep_probabilities
+users_needed: Final = _core.users_needed
+top_k_loss: Final = _core.top_k_loss
+top_k_counts: Final = _core.top_k_counts
+check_source: Final = _core.check_source
+
+
+def run(source: Source, job: Job) -> Release:
+    """Read a source, and release what the request of the job asks for: a selection or a top-k."""
+    made = _core.run(source, job)
+    if isinstance(made, Release):
+        return made
+    raise InternalError("internal error: a request to count makes no release; please report this")
+
+
+def users_per_item(source: Source, job: Job) -> list[tuple[int, int]]:
+    """Read a source, and return how many items have how many users: (users, items). Not private."""
+    made = _core.run(source, job)
+    if isinstance(made, list):
+        return made
+    raise InternalError("internal error: only a request to count makes counts; please report this")
+
+
+def calibrate(request: str) -> dict[str, Any]:
+    """Return the rounds of a selection, or the rates of a top-k, for which no data is needed."""
+    calibration: dict[str, Any] = json.loads(_core.calibrate(request))
+    return calibration
+
+
+def object_column(values: Iterable[object], name: str, *, lists: bool) -> ObjectColumn:
+    """Return Python values as an Arrow column of one type."""
+    return _core.object_column(values, name, lists)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file under another name and rename it, so that it is complete or not there."""
+    _core.write_text(os.fspath(path), text)

@@ -1,0 +1,103 @@
+"""The mechanism of a selection that ``"auto"`` chooses, from public parameters only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from dpsel._arguments import type_name
+from dpsel._request._fixed import selection_request
+from dpsel.accounting import ApproxDP
+from dpsel.accounting._privacy import of_json
+from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms import (
+    CountGaussian,
+    CountLaplace,
+    Mechanism,
+    OneItem,
+    SelectionMechanism,
+    Sips,
+    Steered,
+    selection_mechanisms,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpsel.accounting import Privacy
+
+__all__ = ["given", "reasons", "resolve"]
+
+MechanismT = TypeVar("MechanismT", bound=Mechanism)
+
+
+def resolve(
+    mechanism: SelectionMechanism | Literal["auto"],
+    privacy: Privacy,
+    max_items_per_user: int,
+    *,
+    with_weights: bool = False,
+) -> tuple[SelectionMechanism, str | None]:
+    """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
+
+    ``"auto"`` depends on public parameters only.
+    """
+    if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
+        return own, None
+    return _choose(privacy, max_items_per_user, with_weights=with_weights)
+
+
+def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return the mechanism and the reason for which ``"auto"`` answers the request of a report."""
+    mechanism, reason = _choose(
+        of_json(request["privacy"]), request["max_items_per_user"], with_weights=request["with_weights"]
+    )
+    return [(mechanism.to_json(), reason)]
+
+
+def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -> MechanismT | None:
+    """Return a mechanism that was given, or ``None`` for ``"auto"``; refuse everything else."""
+    for cls in known.values():
+        if isinstance(mechanism, cls):
+            return mechanism
+    if isinstance(mechanism, str) and mechanism == "auto":
+        return None
+    names = ", ".join(f"{cls.__name__}()" for cls in known.values())
+    raise InvalidParameterError(
+        f"mechanism must be 'auto' or {noun}, got {type_name(mechanism)}; use one of {names}"
+    )
+
+
+#: The least limits at which `Steered` is chosen before `Sips`, if curves are possible and if not, and the
+#: least epsilon for which a curve is computed quickly. Decision note 0008 has the comparisons.
+_STEERED_BEFORE_CURVES: Final = 20
+_STEERED_BEFORE_NOISE: Final = 10
+_LEAST_CURVE_EPSILON: Final = 0.1
+
+
+def _choose(
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+) -> tuple[SelectionMechanism, str]:
+    plain = isinstance(privacy, ApproxDP) and not with_weights
+    if max_items_per_user == 1:
+        if plain:
+            return OneItem(), "auto: with one item per user this is the best rule there is"
+        return _best_for_one_item(privacy)
+    curves = plain and isinstance(privacy, ApproxDP) and privacy.epsilon >= _LEAST_CURVE_EPSILON
+    if max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
+        return (
+            Steered(),
+            "auto: with this limit, weights that are steered to where they are needed release most",
+        )
+    reason = "auto: rounds in which a user's next items move up release the most of what can be run here"
+    return Sips(release="curve" if curves else "noise"), reason
+
+
+def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
+    """With one item per user all weights are 1, so the lowest threshold is best."""
+    # Laplace noise has no zCDP guarantee here.
+    both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
+    candidates = both[1:] if privacy.kind == "zcdp" else both
+    calibrations = [selection_request(privacy, 1, each).calibrate() for each in candidates]
+    thresholds = [calibration["rounds"][0]["threshold"] for calibration in calibrations]
+    best = candidates[thresholds.index(min(thresholds))]
+    return best, "auto: with one item per user every weight is 1, and this noise has the lowest threshold"

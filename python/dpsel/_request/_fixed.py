@@ -1,0 +1,111 @@
+"""Requests with a given mechanism, of which every other argument is checked here or by the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpsel import _core_calls
+from dpsel._arguments import as_count, as_int, type_name
+from dpsel._request._request import Request, request_of
+from dpsel.accounting import ZCDP, ApproxDP, PureDP
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy, PublishedCounts
+    from dpsel.mechanisms import SelectionMechanism, TopKMechanism
+
+__all__ = ["named_columns", "priced", "selection_request", "top_k_request"]
+
+#: The limit of the core, whose type is unsigned.
+_LARGEST_K = 10_000_000
+
+
+def selection_request(
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: SelectionMechanism,
+    *,
+    columns: Sequence[str] = ("user", "item"),
+    ngrams: tuple[int, int] | None = None,
+    with_weights: bool = False,
+    chosen: str | None = None,
+) -> Request[SelectionMechanism]:
+    """Return the request of a selection; ``columns`` are the user column and then the item columns."""
+    parameters = {
+        "columns": named_columns(columns, ngrams),
+        "max_items_per_user": max_items_per_user,
+        "with_weights": with_weights,
+    }
+    return request_of(
+        "select", privacy, mechanism, parameters, chosen=chosen, public_table=mechanism.public_table()
+    )
+
+
+def top_k_request(
+    k: int,
+    privacy: Privacy,
+    mechanism: TopKMechanism,
+    *,
+    bound: int | None = None,
+    neighbours: str = "add_remove",
+    sensitivity: int = 1,
+    counts: object = None,
+    domain: dict[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+    chosen: str | None = None,
+    public_table: list[tuple[int, Any]] | None = None,
+) -> Request[TopKMechanism]:
+    """Return the request of a top-k: of rows if there are columns, otherwise of counts."""
+    if neighbours not in ("add_remove", "swap", "any"):
+        raise InvalidParameterError(
+            f'neighbours must be "add_remove", "swap" or (for counts) "any", got {neighbours!r}; '
+            "most guarantees are stated for adding or removing a user"
+        )
+    number = as_int("k", k)
+    if not 1 <= number <= _LARGEST_K:
+        raise InvalidParameterError(
+            f"k must be between 1 and 10,000,000, got {number}; it is the number of items that you want"
+        )
+    if bound is not None:
+        _core_calls.validate(max_items_per_user=bound)
+    parameters = {
+        "k": number,
+        "neighbours": neighbours,
+        "sensitivity": as_count("sensitivity", sensitivity),
+        "max_items_per_user": bound,
+        "domain": domain or {"kind": "unknown" if mechanism.finds_domain else "listed"},
+        "counts": _published(counts),
+    }
+    if columns is not None:
+        parameters["columns"] = named_columns(columns)
+    return request_of("top_k", privacy, mechanism, parameters, chosen=chosen, public_table=public_table)
+
+
+def named_columns(columns: Sequence[str], ngrams: tuple[int, int] | None = None) -> dict[str, Any]:
+    """Return the columns of a request: the user column, then the item columns."""
+    named: dict[str, Any] = {"user": columns[0], "items": list(columns[1:])}
+    if ngrams is not None:
+        named["ngrams"] = {"min": ngrams[0], "max": ngrams[1]}
+    return named
+
+
+def _published(counts: object) -> dict[str, Any]:
+    if counts is None:
+        return {"kind": "none"}
+    if isinstance(counts, str) and counts == "free":
+        return {"kind": "free"}
+    if isinstance(counts, PureDP):
+        return {"kind": "laplace", "epsilon": counts.epsilon}
+    if isinstance(counts, ApproxDP | ZCDP):
+        return {"kind": "noise", "privacy": counts.to_json()}
+    raise InvalidParameterError(
+        f'counts must be None, "free" or PureDP, ApproxDP or ZCDP, got {type_name(counts)}; '
+        "noisy counts have a budget of their own"
+    )
+
+
+def priced(counts: PublishedCounts) -> Privacy | None:
+    """Return what published counts cost on top of the items."""
+    return None if counts is None or isinstance(counts, str) else counts

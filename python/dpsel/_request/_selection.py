@@ -1,0 +1,58 @@
+"""The request of a selection from the arguments of a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpsel import _core_calls
+from dpsel._arguments import as_flag, as_int
+from dpsel._request._auto import resolve
+from dpsel._request._columns import ngrams_of
+from dpsel._request._fixed import named_columns, selection_request
+from dpsel._request._request import Request, as_json
+from dpsel.accounting import checked_privacy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import SelectionMechanism
+
+__all__ = ["checked_limit", "count_request", "request_of_selection"]
+
+
+def checked_limit(max_items_per_user: Any) -> int:
+    """Return the limit as an int; refuse what is out of range."""
+    limit = as_int("max_items_per_user", max_items_per_user)
+    _core_calls.validate(max_items_per_user=limit)
+    return limit
+
+
+def request_of_selection(
+    privacy: Privacy,
+    max_items_per_user: int,
+    mechanism: SelectionMechanism | Literal["auto"],
+    *,
+    columns: Sequence[str] = ("user", "item"),
+    ngrams: object = None,
+    with_weights: object = False,
+) -> Request[SelectionMechanism]:
+    """Check every argument, and replace ``"auto"`` by a mechanism."""
+    privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
+    weights = as_flag("with_weights", with_weights)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weights)
+    return selection_request(
+        privacy,
+        limit,
+        chosen,
+        columns=columns,
+        ngrams=ngrams_of(ngrams),
+        with_weights=weights,
+        chosen=reason,
+    )
+
+
+def count_request(columns: Sequence[str], ngrams: object) -> Request[None]:
+    """Return a request to count users per item, exactly; for public data only."""
+    fields = {"columns": named_columns(columns, ngrams_of(ngrams))}
+    return Request("count", as_json("count", fields), None)

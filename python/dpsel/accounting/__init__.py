@@ -1,0 +1,25 @@
+"""Privacy parameters, and the cost of a call.
+
+A guarantee is for adding or removing one user with all of its rows, unless a :class:`Cost` says otherwise.
+
+Examples:
+    >>> import dpsel
+    >>> cost = dpsel.Cost(items=dpsel.PureDP(epsilon=1.0), counts=dpsel.PureDP(epsilon=0.5))
+    >>> cost.total
+    PureDP(epsilon=1.5)
+"""
+
+from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, PublishedCounts
+from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Cost",
+    "Neighbours",
+    "NeighboursOfCounts",
+    "Privacy",
+    "PublishedCounts",
+    "PureDP",
+    "checked_privacy",
+]

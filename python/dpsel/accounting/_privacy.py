@@ -1,0 +1,159 @@
+"""The kinds of guarantees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final, TypeAlias
+
+from dpsel import _core_calls
+from dpsel._arguments import as_count, as_number, type_name
+from dpsel.exceptions import InvalidParameterError
+
+__all__ = ["ZCDP", "ApproxDP", "Privacy", "PureDP", "checked_privacy", "of_json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parameters:
+    """The base of all kinds: their fields are numbers, which the core checks."""
+
+    kind: ClassVar[str]
+    # The `dpsel.budget` entry that was spent for these parameters, which is above this file; not a parameter.
+    _payment: object = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the parameters: a guarantee that exists is valid."""
+        values = {name: as_number(name, value) for name, value in self._numbers().items()}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _core_calls.validate(privacy=self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as they stand in requests and reports."""
+        return {"kind": self.kind} | self._numbers()
+
+    def _numbers(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureDP(_Parameters):
+    """Pure differential privacy (Dwork, McSherry, Nissim and Smith, 2006).
+
+    No mechanism can release unknown items under it; it is for known domains and for budgets.
+
+    Args:
+        epsilon: Bound on the log-likelihood ratio; finite and above 0.
+
+    Raises:
+        InvalidParameterError: If it is not.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.PureDP(epsilon=1.0)
+        PureDP(epsilon=1.0)
+    """
+
+    kind: ClassVar[str] = "pure_dp"
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproxDP(_Parameters):
+    """Approximate differential privacy (Dwork, Kenthapadi, McSherry, Mironov and Naor, 2006).
+
+    Args:
+        epsilon: Finite and above 0.
+        delta: Above 0 and below 1; far below 1 / number of users.
+
+    Raises:
+        InvalidParameterError: If one is outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
+        ApproxDP(epsilon=1.0, delta=1e-08)
+    """
+
+    kind: ClassVar[str] = "approx_dp"
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZCDP(_Parameters):
+    """delta-approximate rho-zCDP, zero-concentrated differential privacy (Bun and Steinke, 2016).
+
+    Args:
+        rho: Finite and above 0.
+        delta: Above 0 and below 1; far below 1 / number of users.
+
+    Raises:
+        InvalidParameterError: If one is outside its range.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.ZCDP(rho=0.1, delta=1e-5)
+        ZCDP(rho=0.1, delta=1e-05)
+    """
+
+    kind: ClassVar[str] = "zcdp"
+    rho: float
+    delta: float
+
+    def to_approx_dp(
+        self, *, epsilon: float | None = None, delta: float | None = None, releases: int = 1
+    ) -> ApproxDP:
+        """Return what this guarantees as (epsilon, delta), rounded up.
+
+        Swanberg, Desfontaines and Haney (PoPETs 2023), Corollary 9, which adds this delta to the tight
+        conversion of Canonne, Kamath and Steinke (2020). What finite precision may cost a release of this
+        library, 1e-18 (1 + e^epsilon), is added too.
+
+        Args:
+            epsilon: Find the delta for this epsilon.
+            delta: Or find the epsilon for this total delta, which must be above the own one.
+            releases: How many releases this is the cost of; 0 for the conversion in exact arithmetic.
+
+        Returns:
+            The guarantee.
+
+        Raises:
+            InvalidParameterError: If not exactly one is given, or if there is no such guarantee.
+
+        Examples:
+            >>> import dpsel
+            >>> dpsel.ZCDP(rho=0.1, delta=1e-5).to_approx_dp(delta=4.96e-5).epsilon < 1.766
+            True
+        """
+        converted = _core_calls.convert_zcdp(
+            self.rho,
+            self.delta,
+            epsilon=None if epsilon is None else as_number("epsilon", epsilon),
+            target_delta=None if delta is None else as_number("delta", delta),
+            releases=as_count("releases", releases),
+        )
+        return ApproxDP(epsilon=converted["epsilon"], delta=converted["delta"])
+
+
+Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
+"""Every kind of guarantee."""
+
+KINDS: Final[dict[str, type[PureDP | ApproxDP | ZCDP]]] = {cls.kind: cls for cls in (PureDP, ApproxDP, ZCDP)}
+"""The classes by the names of their kinds in requests and reports."""
+
+
+def of_json(fields: dict[str, Any]) -> Privacy:
+    """Return the guarantee that stands in a request or report."""
+    values = dict(fields)
+    privacy: Privacy = KINDS[values.pop("kind")](**values)
+    return privacy
+
+
+def checked_privacy(privacy: object) -> Privacy:
+    """Refuse a value that is no privacy parameter, such as a bare epsilon."""
+    if isinstance(privacy, PureDP | ApproxDP | ZCDP):
+        return privacy
+    raise InvalidParameterError(
+        f"privacy must be ApproxDP, ZCDP or PureDP, got {type_name(privacy)}; "
+        "write privacy=dpsel.ApproxDP(epsilon=..., delta=...)"
+    )

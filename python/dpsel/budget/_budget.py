@@ -1,0 +1,239 @@
+"""A budget that is spent, refuses to be overspent, and can be handed to other accountants."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dpsel._arguments import as_int
+from dpsel.accounting import checked_privacy
+from dpsel.accounting._amounts import for_neighbours, numbers
+from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
+from dpsel.budget._dp_accounting import accounted
+from dpsel.budget._payment import Payment, stamped
+from dpsel.exceptions import BudgetExceededError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsel.accounting import Neighbours, Privacy
+    from dpsel.budget._dp_accounting import Accounted
+    from dpsel.release import Report
+
+    AnyCost = TypeVar("AnyCost", bound=Privacy | Cost)
+
+__all__ = ["Budget", "Spent"]
+
+#: The kind of guarantee that a budget is in.
+Kind = TypeVar("Kind", bound="Privacy")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One entry of a budget: the cost, a label, and the report of the call, if it was made."""
+
+    cost: Cost
+    label: str
+    report: Report | None = None
+
+
+class Budget(Generic[Kind]):
+    """A total guarantee for several releases of the same users.
+
+    Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
+    a and b of zCDP become 1 - (1 - a)(1 - b) (Bun and Steinke, 2016, Lemma 8.2). The sums are exact
+    fractions, so no rounding hides an overspend: the float 0.1 is slightly above a tenth, so ten of them
+    exceed 1.0. Use :meth:`share` for equal parts, and :attr:`remaining` for the last release.
+
+    A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. The
+    parameters that :meth:`spend` returns carry that cost. A call refuses them if it has other counts or
+    neighbours, or if an earlier call used them.
+
+    Args:
+        total: The guarantee that all releases together must have.
+        neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another. In a budget for swaps a cost for
+            adding or removing a user counts twice, by group privacy: epsilon as 2 epsilon, delta as
+            delta (1 + e^epsilon). The converse is refused, since no such bound holds.
+
+    Raises:
+        InvalidParameterError: If it is no privacy parameter, or the kind of neighbours is not known.
+
+    Examples:
+        >>> import dpsel
+        >>> budget = dpsel.Budget(dpsel.ZCDP(rho=0.5, delta=1e-6))
+        >>> first = budget.spend(dpsel.ZCDP(rho=0.25, delta=5e-7), "queries")
+        >>> budget.remaining.rho
+        0.25
+        >>> budget.spend(dpsel.ZCDP(rho=0.3, delta=1e-7), "words")
+        Traceback (most recent call last):
+        dpsel.exceptions.BudgetExceededError: ...
+    """
+
+    __slots__ = ("_entries", "_neighbours", "_spent", "_total")
+
+    def __init__(self, total: Kind, *, neighbours: Neighbours = "add_remove") -> None:
+        """Start with nothing spent."""
+        checked_privacy(total)
+        # Calls for neighbours="any" are paid from a budget for adding and removing.
+        checked_neighbours(neighbours, ("add_remove", "swap"))
+        self._total = total
+        self._neighbours: Neighbours = neighbours
+        self._spent = dict.fromkeys(numbers(total), Fraction(0))
+        self._entries: list[Payment] = []
+
+    @property
+    def total(self) -> Kind:
+        """The guarantee of all releases together."""
+        return self._total
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What the guarantee is for."""
+        return self._neighbours
+
+    @property
+    def spent(self) -> tuple[Spent, ...]:
+        """What was spent, in order."""
+        return tuple(Spent(entry.cost, entry.label, entry.report) for entry in self._entries)
+
+    @property
+    def remaining(self) -> Kind | None:
+        """What may still be spent, rounded down; ``None`` if a part of it is used up."""
+        left = {name: _round_down(amount) for name, amount in self._left().items()}
+        return type(self._total)(**left) if all(value > 0 for value in left.values()) else None
+
+    def share(self, parts: int) -> Kind:
+        """Return the total divided into equal parts, rounded down so that all of them can be spent.
+
+        Args:
+            parts: Number of releases.
+
+        Returns:
+            The cost of one part.
+
+        Raises:
+            InvalidParameterError: If it is not a whole number above 0.
+
+        Examples:
+            >>> import dpsel
+            >>> dpsel.Budget(dpsel.PureDP(epsilon=1.0)).share(4)
+            PureDP(epsilon=0.25)
+        """
+        if (number := as_int("parts", parts)) < 1:
+            raise InvalidParameterError(
+                f"parts must be at least 1, got {number}; give the number of releases"
+            )
+        # Also right for deltas of zCDP, which compose to at most their sum.
+        shares = {name: _round_down(amount / number) for name, amount in numbers(self._total).items()}
+        return type(self._total)(**shares)
+
+    def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
+        """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
+
+        It is spent even if the release then fails: a failure may depend on the data.
+
+        Args:
+            cost: What the call will cost: a guarantee for items alone, or a :class:`~dpsel.Cost` with its
+                counts and neighbours; of the kind of the total, pure under an approximate one, or any
+                under zCDP. The ``cost`` of a report books a release that was made elsewhere. ``None``, as
+                :attr:`remaining` is in the end, is refused.
+            label: What it is for.
+
+        Returns:
+            An equal cost, which the call recognises. Of a ``Cost`` pass ``items`` as ``privacy=``.
+
+        Raises:
+            BudgetExceededError: If it exceeds what remains; nothing is spent then.
+            InvalidParameterError: If the kinds do not fit, of guarantees or of neighbours.
+
+        Examples:
+            >>> import dpsel
+            >>> budget = dpsel.Budget(dpsel.ApproxDP(epsilon=1.0, delta=1e-6))
+            >>> rows = [(user, "tea") for user in range(500)]
+            >>> dpsel.select_partitions(
+            ...     rows,
+            ...     privacy=budget.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-7), "drinks"),
+            ...     max_items_per_user=1,
+            ... ).items
+            ['tea']
+
+            With counts:
+
+            >>> budget = dpsel.Budget(dpsel.PureDP(epsilon=2.0))
+            >>> items, counts = dpsel.PureDP(epsilon=1.0), dpsel.PureDP(epsilon=0.5)
+            >>> paid = budget.spend(dpsel.Cost(items=items, counts=counts))
+            >>> dpsel.select_top_k(
+            ...     rows, k=1, domain=["tea", "gin"], privacy=paid.items, counts=paid.counts
+            ... ).items
+            ['tea']
+            >>> budget.remaining
+            PureDP(epsilon=0.5)
+        """
+        if cost is None:
+            raise BudgetExceededError("nothing remains of the budget; nothing was spent")
+        asked = as_cost(cost, self._neighbours)
+        spent = dict(self._spent)
+        for part in asked.parts:
+            taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
+            self._check(taken, spent)
+            spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
+        self._spent = spent
+        self._entries.append(payment := Payment(asked, label))
+        return stamped(cost, payment)
+
+    def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
+        left = self._left(spent)
+        for name, amount in taken.items():
+            if amount > left[name]:
+                raise BudgetExceededError(
+                    f"spending {name} = {float(amount)!r} exceeds the remaining "
+                    f"{_round_down(left[name])!r}; nothing was spent, so spend at most budget.remaining"
+                )
+
+    def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:
+        both = spent * amount if self._deltas_overlap(name) else 0
+        return spent + amount - both
+
+    def _left(self, spent: dict[str, Fraction] | None = None) -> dict[str, Fraction]:
+        left = {}
+        for name, total in numbers(self._total).items():
+            gone = (self._spent if spent is None else spent)[name]
+            # The x for which spending it composes to exactly the total.
+            left[name] = (total - gone) / (1 - gone if self._deltas_overlap(name) else 1)
+        return left
+
+    def _deltas_overlap(self, name: str) -> bool:
+        return name == "delta" and self._total.kind == "zcdp"
+
+    def to_dp_accounting(self) -> Accounted:
+        """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.
+
+        A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
+        of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a
+        zCDP event. What is (epsilon, delta)-DP becomes a zCDP event of epsilon^2 / 2, and its exact privacy
+        loss distribution is used as well where all entries have one.
+
+        Returns:
+            The event, the delta beside it, and the total as (epsilon, delta) by the better accountant.
+
+        Raises:
+            ImportError: If ``dp_accounting`` is not installed.
+            InvalidParameterError: If the budget is not for adding or removing a user.
+        """
+        if self._neighbours != "add_remove":
+            raise InvalidParameterError(
+                "to_dp_accounting is for adding or removing one user, and the budget is for "
+                f"{self._neighbours!r}; keep a budget with neighbours='add_remove'"
+            )
+        return accounted(self._entries)
+
+    def __repr__(self) -> str:
+        """Total, remaining and number of entries."""
+        relation = "" if self._neighbours == "add_remove" else f", neighbours={self._neighbours!r}"
+        left = f"remaining={self.remaining!r}, entries={len(self._entries)}"
+        return f"Budget(total={self._total!r}{relation}, {left})"
+
+
+def _round_down(amount: Fraction) -> float:
+    nearest = amount.numerator / amount.denominator
+    return nearest if Fraction(nearest) <= amount else math.nextafter(nearest, -math.inf)

@@ -1,0 +1,190 @@
+"""What was spent in the terms of Google's ``dp_accounting``: no more than the guarantees allow.
+
+Theorems and proofs: ``docs/algorithms/accounting.md``, section 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core_calls
+from dpsel._arguments import as_number
+from dpsel.accounting._amounts import exp_up
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel.accounting import Privacy
+    from dpsel.budget._payment import Payment
+
+__all__ = ["Accounted", "accounted"]
+
+#: What a release may differ from the mechanism of its proof, as a total variation (accounting.md, section 8).
+_SLACK: Final = Fraction(1, 10**18)
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """What a budget spent, for the accountants of ``dp_accounting``.
+
+    With probability at least 1 - ``delta`` all releases together are no worse than ``event``. So if ``event``
+    is (epsilon, d)-DP, they are (epsilon, ``delta`` + d)-DP; :meth:`get_delta` and :meth:`get_epsilon` add
+    what belongs to it, and take the better one of two accountants.
+
+    Args:
+        event: A ``dp_accounting.ComposedDpEvent`` of Gaussian and zCDP events, for adding or removing one
+            user. An ``RdpAccountant`` takes all of them; a ``PLDAccountant`` takes Gaussian ones.
+        delta: The probability of anything, on top.
+        releases: How many entries rest on arithmetic of finite precision: each adds
+            1e-18 (1 + e^epsilon) to delta.
+    """
+
+    event: Any
+    delta: float
+    releases: int
+    _losses: Any
+    _rest: float
+
+    def get_delta(self, epsilon: float) -> float:
+        """Return the delta of all releases together at this epsilon, as the best accountant bounds it.
+
+        Raises:
+            InvalidParameterError: If epsilon is not a finite number of at least 0.
+        """
+        epsilon = as_number("epsilon", epsilon)
+        if not 0.0 <= epsilon < math.inf:
+            raise InvalidParameterError(
+                f"epsilon must be a finite number of at least 0, got {epsilon:g}; give what is to be shown"
+            )
+        candidates = [min(1.0, self.delta + float(self._rdp().get_delta(epsilon)))]
+        if self._losses is not None:
+            candidates.append(min(1.0, self._rest + float(self._losses.get_delta_for_epsilon(epsilon))))
+        return min(1.0, math.nextafter(min(candidates) + self._slack(epsilon), math.inf))
+
+    def get_epsilon(self, delta: float) -> float:
+        """Return an epsilon of all releases together at this delta, as the best accountant bounds it.
+
+        Raises:
+            InvalidParameterError: If it is not between 0 and 1, or the deltas that were spent leave nothing
+                of it.
+        """
+        delta, slack = as_number("delta", delta), 0.0
+        if not 0.0 < delta < 1.0:
+            raise InvalidParameterError(
+                f"delta must be above 0 and below 1, got {delta:g}; choose it far below 1 / number of users"
+            )
+        for _ in range(20):
+            epsilon = self._epsilon(delta - slack)
+            if not math.isfinite(epsilon):
+                break
+            if self._slack(epsilon) <= slack:
+                return epsilon
+            slack = 2.0 * self._slack(epsilon)
+        raise InvalidParameterError(
+            f"delta must be above what the entries spent of it, {self.delta:g}, got {delta:g}; raise it"
+        )
+
+    def _epsilon(self, delta: float) -> float:
+        candidates = [math.inf]
+        if delta > self.delta:
+            candidates.append(float(self._rdp().get_epsilon(delta - self.delta)))
+        if self._losses is not None and delta > self._rest:
+            candidates.append(float(self._losses.get_epsilon_for_delta(delta - self._rest)))
+        return min(candidates)
+
+    def _rdp(self) -> Any:
+        import dp_accounting
+
+        return dp_accounting.rdp.RdpAccountant().compose(self.event)
+
+    def _slack(self, epsilon: float) -> float:
+        slack = self.releases * _SLACK * (1 + exp_up(Fraction(max(0.0, epsilon))))
+        return math.nextafter(float(min(slack, Fraction(1))), math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One guarantee: a Gaussian, zCDP or epsilon part, and a delta beside it."""
+
+    delta: float
+    mu: float | None = None
+    rho: float | None = None
+    epsilon: float | None = None
+
+
+def accounted(payments: Sequence[Payment]) -> Accounted:
+    """Return the events of the entries of a budget for adding or removing one user.
+
+    Raises:
+        ImportError: If ``dp_accounting`` is not installed.
+    """
+    try:
+        import dp_accounting
+    except ImportError as error:
+        message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
+        raise ImportError(message) from error
+    parts = [part for payment in payments for part in _parts(payment)]
+    left = math.prod((1 - Fraction(part.delta) for part in parts), start=Fraction(1))
+    return Accounted(
+        event=dp_accounting.ComposedDpEvent([_event(dp_accounting, part) for part in parts]),
+        delta=_round_up(1 - left),
+        releases=sum(part.epsilon is None for part in parts),
+        _losses=_losses(dp_accounting, parts),
+        _rest=_round_up(sum((Fraction(part.delta) for part in parts if part.mu is not None), Fraction(0))),
+    )
+
+
+def _parts(payment: Payment) -> list[_Part]:
+    cost = payment.cost
+    counts = [] if cost.counts is None else [_of_guarantee(cost.counts)]
+    gaussian = None if payment.report is None else _core_calls.gaussian_part(payment.report.to_json())
+    if gaussian is None:
+        return [_of_guarantee(cost.items), *counts]
+    return [_Part(mu=gaussian[0], delta=gaussian[1]), *counts]
+
+
+def _of_guarantee(privacy: Privacy) -> _Part:
+    values = privacy.to_json()
+    if privacy.kind == "zcdp":
+        return _Part(rho=values["rho"], delta=values["delta"])
+    return _Part(epsilon=values["epsilon"], delta=values.get("delta", 0.0))
+
+
+def _event(library: Any, part: _Part) -> Any:
+    if part.mu is not None:
+        return library.GaussianDpEvent(_noise_multiplier(part.mu))
+    if part.rho is not None:
+        return library.ZCDpEvent(part.rho)
+    # The package has no event of epsilon alone. An LaplaceDpEvent claims more than epsilon-DP, zCDP does not.
+    return library.ZCDpEvent(_round_up(Fraction(part.epsilon or 0.0) ** 2 / 2))
+
+
+def _noise_multiplier(mu: float) -> float:
+    exact = 1 / Fraction(mu)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+
+
+def _losses(library: Any, parts: list[_Part]) -> Any:
+    """Return a privacy loss distribution of all parts; of zCDP there is none."""
+    if any(part.rho is not None for part in parts):
+        return None
+    pld = library.pld.privacy_loss_distribution
+    total = pld.identity()
+    for part in parts:
+        if part.mu is not None:
+            each = pld.from_gaussian_mechanism(_noise_multiplier(part.mu))
+        else:
+            asked = library.pld.common.DifferentialPrivacyParameters(part.epsilon, part.delta)
+            each = pld.from_privacy_parameters(asked)
+        total = total.compose(each)
+    return total
+
+
+def _round_up(amount: Fraction) -> float:
+    nearest = float(amount)
+    return nearest if Fraction(nearest) >= amount else math.nextafter(nearest, math.inf)

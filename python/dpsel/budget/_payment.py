@@ -1,0 +1,118 @@
+"""Payments: what a budget was asked for, and whether a call costs no more."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpsel.accounting import Cost
+from dpsel.accounting._cost import NEIGHBOURS
+from dpsel.budget._strength import is_silent, warn_if_weak
+from dpsel.exceptions import BudgetExceededError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsel.accounting import NeighboursOfCounts, Privacy
+    from dpsel.release import Report
+
+    AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
+
+__all__ = ["Payment", "begin_call", "stamped"]
+
+
+@dataclass(eq=False, slots=True)
+class Payment:
+    """One entry of a budget. The parameters that were spent carry it into the call."""
+
+    cost: Cost
+    label: str
+    report: Report | None = None
+    used: bool = False
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def take(self, cost: Cost) -> None:
+        """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
+        covered = {self.cost.neighbours} | ({"any"} if self.cost.neighbours == "add_remove" else set())
+        if cost.neighbours not in covered:
+            raise InvalidParameterError(
+                f"the budget was asked for {NEIGHBOURS[self.cost.neighbours]}, but the call is for "
+                f"{NEIGHBOURS[cost.neighbours]}; spend dpsel.Cost(..., neighbours={cost.neighbours!r})"
+            )
+        if cost.counts is not None and cost.counts != self.cost.counts:
+            spent = "nothing" if self.cost.counts is None else str(self.cost.counts)
+            raise BudgetExceededError(
+                f"the call publishes counts at {cost.counts}, for which {spent} was spent; "
+                f"spend dpsel.Cost(items=..., counts={cost.counts}) for it"
+            )
+        with self._lock:
+            used, self.used = self.used, True
+        if used:
+            raise BudgetExceededError(
+                "these parameters were spent for one call, and one was begun with them, even if it failed; "
+                "spend again for another one"
+            )
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Leave the entry out of copies and pickles of parameters: the budget is in one process."""
+        return _nothing, ()
+
+
+def _nothing() -> None:
+    return None
+
+
+def stamped(cost: AnyCost, payment: Payment) -> AnyCost:
+    """Return a copy of the parameters that carries the payment."""
+    if isinstance(cost, Cost):
+        return type(cost)(
+            items=_with_payment(cost.items, payment), counts=cost.counts, neighbours=cost.neighbours
+        )
+    privacy: AnyCost = _with_payment(cost, payment)
+    return privacy
+
+
+def _with_payment(privacy: Any, payment: Payment) -> Any:
+    numbers = {name: value for name, value in privacy.to_json().items() if name != "kind"}
+    copy = type(privacy)(**numbers)
+    object.__setattr__(copy, "_payment", payment)
+    return copy
+
+
+def begin_call(
+    privacy: Privacy,
+    *,
+    counts: Privacy | None = None,
+    neighbours: NeighboursOfCounts = "add_remove",
+    guaranteed: bool = True,
+    private: bool = True,
+) -> Payment:
+    """Charge a call, right before data is read: all of its cost, at once.
+
+    Args:
+        privacy: The guarantee of the items.
+        counts: The guarantee of the counts, if they have a budget of their own.
+        neighbours: The kind of neighbours.
+        guaranteed: False if the mechanism has no guarantee, which no budget can pay for.
+        private: False with a test key, where there is nothing to warn of that the report does not say.
+
+    Returns:
+        Where the report of the call is entered.
+
+    Raises:
+        BudgetExceededError: If a budget was asked for less than the call costs.
+        InvalidParameterError: If it was asked for other neighbours, or the mechanism has no guarantee.
+    """
+    cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
+    if is_silent():
+        return Payment(cost, "")
+    payment = privacy._payment  # noqa: SLF001 - set by `stamped` below
+    if isinstance(payment, Payment):
+        if not guaranteed:
+            raise InvalidParameterError(
+                "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
+                "leave calibration= out for a private release"
+            )
+        payment.take(cost)
+    if private:
+        warn_if_weak(cost.total)
+    return payment if isinstance(payment, Payment) else Payment(cost, "")

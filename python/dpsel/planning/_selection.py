@@ -1,0 +1,214 @@
+"""Plans of a selection: thresholds, and how many users an item needs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from dpsel import _core_calls
+from dpsel._arguments import as_int, at_least_one, several
+from dpsel._plot import Curve, draw
+from dpsel._request import checked_limit, request_of_selection
+from dpsel._tables import Tabular
+from dpsel.accounting import checked_privacy
+from dpsel.exceptions import InvalidParameterError
+from dpsel.release._wording import readable
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from dpsel._request import Request
+    from dpsel.accounting import Privacy
+    from dpsel.mechanisms import SelectionMechanism
+
+__all__ = ["Plan", "plan"]
+
+_KEEP: Final = (0.50, 0.95, 0.99)
+_USERS: Final = (10, 20, 50, 100, 200, 500, 1000)
+_CURVE_POINTS: Final = 60
+
+
+def plan(
+    *,
+    privacy: Privacy,
+    max_items_per_user: int | Sequence[int],
+    mechanisms: SelectionMechanism
+    | Literal["auto"]
+    | Sequence[SelectionMechanism | Literal["auto"]]
+    | None = None,
+    items_per_user: int | None = None,
+    users: Sequence[int] = _USERS,
+    with_weights: bool = False,
+) -> Plan:
+    """Return thresholds, and the number of users that an item needs for a release, without data.
+
+    The keep probability is the probability of release of an item of a given number of users, each with
+    ``items_per_user`` items. With several rounds it is the probability of a release in any of them, if
+    nothing else is released before. Real releases are better, because released items leave the users' sets.
+
+    Args:
+        privacy: The guarantee.
+        max_items_per_user: One limit, or several to compare.
+        mechanisms: One or several; ``"auto"`` by default.
+        items_per_user: Items that each holder of the item contributes; by default the limit, the worst case.
+        users: Numbers of users for which the keep probability is given.
+        with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
+            Mechanisms without noise are refused.
+
+    Returns:
+        One row for each limit and mechanism.
+
+    Raises:
+        InvalidParameterError: If an argument is out of range, or a mechanism has no such guarantee.
+        CalibrationError: If no noise and threshold meet the guarantee.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan(privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8), max_items_per_user=[10, 100])
+        >>> plan.rows[0]["users_for_95"] < plan.rows[1]["users_for_95"]
+        True
+
+        The price of noisy weights, in users that an item needs:
+
+        >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 10}
+        >>> for with_weights in (False, True):
+        ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
+        ...     print(row["mechanism"], row["users_for_95"])
+        Sips(rounds=3, ratio=0.2, release='curve') 128
+        Steered(rounds=30) 132
+    """
+    privacy = checked_privacy(privacy)
+    limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
+    counts = [at_least_one("users", number) for number in users]
+    held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
+    for limit in limits:
+        checked_limit(limit)
+        if held is not None and held > limit:
+            raise InvalidParameterError(
+                f"items_per_user must be at most max_items_per_user = {limit}, got {held}; "
+                "users with more items contribute that many only"
+            )
+    requests = [
+        (limit, request_of_selection(privacy, limit, mechanism, with_weights=with_weights))
+        for limit in limits
+        for mechanism in several("auto" if mechanisms is None else mechanisms)
+    ]
+    rows = tuple(_row(limit, request, held or limit, counts) for limit, request in requests)
+    return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Tabular):
+    """What :func:`plan` found: one row for each limit and mechanism.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan(
+        ...     privacy=dpsel.ZCDP(rho=0.1, delta=1e-5),
+        ...     max_items_per_user=100,
+        ...     mechanisms=dpsel.WeightedGaussian(),
+        ...     users=[100],
+        ... )
+        >>> 10 < plan.rows[0]["threshold"] < 12
+        True
+    """
+
+    privacy: Privacy
+    users: tuple[int, ...]
+    _rows: tuple[dict[str, Any], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per row.
+
+        ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
+        round, in units of weight; a release curve has no scale, and its threshold is the weight of even
+        odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
+        ``users_for_95``, ``users_for_99``: the least number of users for that probability.
+        """
+        return self._copies()
+
+    def to_json(self) -> str:
+        """Return the rows as JSON text."""
+        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
+        """Draw the keep probability against the number of users.
+
+        Args:
+            path: Save the figure here; the extension says the format.
+            ax: Draw into these matplotlib axes instead of new ones.
+
+        Returns:
+            The matplotlib axes.
+
+        Raises:
+            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
+        """
+        curves = (
+            Curve(*self.keep_curve(index), f"{row['mechanism']}, at most {row['max_items_per_user']:,} items")
+            for index, row in enumerate(self._rows)
+        )
+        labels = "users who hold the item", "probability that it is released"
+        return draw(curves, labels=labels, limits=(-0.02, 1.02), path=path, ax=ax)
+
+    def keep_curve(self, row: int) -> tuple[list[int], list[float]]:
+        """Return numbers of users, and keep probabilities, of one row, for a smooth curve.
+
+        Args:
+            row: Its position in :attr:`rows`.
+
+        Returns:
+            Two lists of the same length.
+        """
+        chosen = self._rows[row]
+        top = max(2, 2 * (chosen["users_for_99"] or max(self.users)))
+        step = max(1, top // _CURVE_POINTS)
+        users = list(range(1, top + step, step))
+        return users, _core_calls.keep_probabilities(chosen["request"], chosen["items_per_user"], users)
+
+    def _flat(self) -> list[dict[str, Any]]:
+        return [
+            {key: value for key, value in row.items() if key not in {"keep", "rounds", "request"}}
+            | {f"keep_{number}": value for number, value in row["keep"].items()}
+            for row in self._rows
+        ]
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
+        head += [f"keep at {number:,}" for number in self.users]
+        body = [
+            [
+                row["mechanism"],
+                f"{row['max_items_per_user']:,}",
+                "-" if row["scale"] is None else f"{row['scale']:.4g}",
+                f"{row['threshold']:.4g}",
+                *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
+                *(f"{row['keep'][str(number)]:.3g}" for number in self.users),
+            ]
+            for row in self._rows
+        ]
+        return head, body
+
+
+def _row(limit: int, request: Request[SelectionMechanism], held: int, users: list[int]) -> dict[str, Any]:
+    rounds = [readable(each) for each in request.calibrate()["rounds"]]
+    probabilities = _core_calls.keep_probabilities(request.json, held, users)
+    needed = _core_calls.users_needed(request.json, held, list(_KEEP))
+    return {
+        "mechanism": repr(request.mechanism),
+        "max_items_per_user": limit,
+        "items_per_user": held,
+        "scale": rounds[-1]["scale"],
+        "threshold": rounds[-1]["threshold"],
+        "rounds": rounds,
+        "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
+        **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
+        "request": request.json,
+    }
+
+
+def _thousands(number: int | None) -> str:
+    return "more than 2^32" if number is None else f"{number:,}"

@@ -1,0 +1,19 @@
+"""The result of a call: the items that may be published, and the report of what was enforced.
+
+Examples:
+    >>> import dpsel
+    >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
+    >>> release = dpsel.select_partitions(
+    ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3
+    ... )
+    >>> release.items
+    ['milk', 'tea']
+"""
+
+from dpsel.item_table import ItemTable
+from dpsel.release._check import CheckResult, check
+from dpsel.release._report import Report
+from dpsel.release._selection import EXTENSIONS, Release
+from dpsel.release._top_k import TopKRelease
+
+__all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "TopKRelease", "check"]

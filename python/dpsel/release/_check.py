@@ -1,0 +1,100 @@
+"""``check``: whether the numbers of a report follow from its request."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+from dpsel import _core_calls
+from dpsel._arguments import type_name
+from dpsel._request import _auto, _auto_top_k
+from dpsel.exceptions import InvalidParameterError
+from dpsel.release._report import Report
+
+__all__ = ["CheckResult", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Whether a report holds, and why not.
+
+    Examples:
+        >>> from dpsel.release import CheckResult
+        >>> print(CheckResult(ok=True, reason="everything in it follows from its request"))
+        ok: everything in it follows from its request
+    """
+
+    ok: bool
+    reason: str
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        return f"{'ok' if self.ok else 'FAILED'}: {self.reason}"
+
+
+class Reported(Protocol):
+    """A release of any kind."""
+
+    @property
+    def report(self) -> Report:
+        """What was enforced."""
+        ...
+
+
+def check(report: Report | Reported | str | os.PathLike[str]) -> CheckResult:
+    """Derive a report again from its request: every number, the theorem, the cost, the reason.
+
+    A fingerprint covers all fields. Some cannot be derived: the names of columns, the commitment to the key,
+    and whether it was a test key. A report is not signed: a report that was forged as a whole, with its
+    fingerprint, passes. The check does not know whether a report belongs to a file of items.
+
+    Args:
+        report: A report, a release with its report, or the path of a file with one.
+
+    Returns:
+        Whether the report is the one that its request leads to.
+
+    Raises:
+        ReportError: If it is not a report.
+        FileError: If the file cannot be read.
+        InvalidParameterError: If it is none of these.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [("ada", "tea")], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
+        ... )
+        >>> print(dpsel.check(release.report))
+        ok: everything in it follows from its request
+    """
+    loaded = _report_of(report)
+    differences = _core_calls.check_report(loaded.to_json())
+    if not differences and not _reason_holds(loaded):
+        differences = ["the mechanism is not chosen for the reason that is given"]
+    if differences:
+        return CheckResult(ok=False, reason="; ".join(differences))
+    return CheckResult(ok=True, reason="everything in it follows from its request")
+
+
+def _report_of(given: Report | Reported | str | os.PathLike[str]) -> Report:
+    """Return the report itself, of a release, or in a file."""
+    if isinstance(given, Report):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Report.load(given)
+    if isinstance(found := getattr(given, "report", None), Report):
+        return found
+    raise InvalidParameterError(
+        f"report must be a report, a release or the path of a report, got {type_name(given)}; "
+        "pass release.report"
+    )
+
+
+def _reason_holds(report: Report) -> bool:
+    """Whether ``"auto"`` chooses this mechanism for this reason; reports without a reason claim nothing."""
+    if "chosen" not in report:
+        return True
+    request = report["request"]
+    again = _auto_top_k.reasons(request) if report.task == "top_k" else _auto.reasons(request)
+    return (request["mechanism"], report["chosen"]) in again

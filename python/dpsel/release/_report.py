@@ -1,0 +1,172 @@
+"""The report of a release: parameters and calibration, and nothing of the data."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core_calls
+from dpsel.accounting import Cost
+from dpsel.accounting._privacy import of_json
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
+from dpsel.release._wording import describe, has_guarantee, readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel._core_calls import Task
+    from dpsel.accounting import Privacy
+
+__all__ = ["Report"]
+
+#: What each kind of published counts costs on top of the items.
+PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
+    "none": lambda _: None,
+    "free": lambda _: None,
+    "laplace": lambda counts: of_json({"kind": "pure_dp", "epsilon": counts["epsilon"]}),
+    "noise": lambda counts: of_json(counts["privacy"]),
+}
+
+
+class Report(Mapping[str, Any]):
+    """The request and its calibration: parameters, noise scales, thresholds, guarantee.
+
+    A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, so it can be
+    published with the release, and :func:`check` can derive its numbers again.
+
+    Args:
+        text: JSON, as :meth:`to_json` gives it.
+
+    Raises:
+        ReportError: If it is not a report.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [("ada", "tea")], privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=2
+        ... )
+        >>> release.report["request"]["max_items_per_user"]
+        2
+        >>> dpsel.check(release.report).ok
+        True
+    """
+
+    __slots__ = ("_data", "_text")
+
+    def __init__(self, text: str) -> None:
+        """Parse the JSON."""
+        # The core checks the text first, so the fields that are used here exist and have their types.
+        try:
+            _core_calls.read_report(text)
+            data = json.loads(text)
+        except UnicodeEncodeError:
+            raise ReportError("not a dpsel report: it is no Unicode text") from None
+        self._text = text
+        self._data: dict[str, Any] = data
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Report:
+        """Read a report from a file.
+
+        Raises:
+            FileError: If the file cannot be read.
+            ReportError: If it is not a report.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise MissingFileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+        except OSError as error:
+            raise FileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ReportError(f"not a dpsel report: {os.fspath(path)} is not UTF-8 text") from None
+        except ValueError:  # a zero byte in the path
+            raise FileError(f"cannot read {os.fspath(path)!r}: it is not the name of a file") from None
+        return cls(text)
+
+    @property
+    def task(self) -> Task:
+        """What was asked for: ``"select"`` or ``"top_k"``."""
+        task: Task = self._data["task"]
+        return task
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """One entry per round: weighting, noise, its scale and the threshold in units of weight.
+
+        A release curve has no noise; its threshold is the weight at which a release is as likely as not. A
+        top-k has no such rounds: its rates are in ``report["calibration"]``.
+        """
+        if self.task == "top_k":
+            return []
+        return [readable(each) for each in self._data["calibration"]["rounds"]]
+
+    @property
+    def cost(self) -> Cost:
+        """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it.
+
+        Raises:
+            InvalidParameterError: If the mechanism has no guarantee: no cost covers such a release.
+        """
+        if not self.has_guarantee:
+            raise InvalidParameterError(
+                "a release without a guarantee has no cost: no budget covers it; "
+                "leave calibration= out for a private release"
+            )
+        request = self._data["request"]
+        counts = request.get("counts", {"kind": "none"})
+        return Cost(
+            items=of_json(request["privacy"]),
+            counts=PRICES[counts["kind"]](counts),
+            neighbours=request.get("neighbours", "add_remove"),
+        )
+
+    @property
+    def has_guarantee(self) -> bool:
+        """Whether the release has the guarantee; the published calibration of greedy has none."""
+        return has_guarantee(self._data)
+
+    @property
+    def is_insecure(self) -> bool:
+        """Whether the release was made with a test key: then nothing about it is private."""
+        return bool(self._data["key"]["insecure_test_key"])
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        return self._text
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the JSON under another name and rename it, so that the file is complete or not there.
+
+        Raises:
+            FileError: If it cannot be written.
+        """
+        _core_calls.write_text(path, self._text + "\n")
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a copy of one field."""
+        return copy.deepcopy(self._data[key])
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        """Return the number of fields."""
+        return len(self._data)
+
+    def __str__(self) -> str:
+        """Return the JSON text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        """Mechanism and guarantee."""
+        return f"<dpsel.Report: {describe(self)}>"
+
+    def __reduce__(self) -> tuple[type[Report], tuple[str]]:
+        """Pickle the JSON."""
+        return Report, (self._text,)

@@ -1,0 +1,181 @@
+"""The result of a selection."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, Final, Generic
+
+from dpsel.item_table import ItemTable
+from dpsel.release._report import Report
+from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism
+from dpsel.typing import ItemsT
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from dpsel._core_calls import Release as CoreRelease
+    from dpsel._restored import Restored
+
+__all__ = ["EXTENSIONS", "Release"]
+
+EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
+"""The file name extensions that :meth:`Release.write` knows."""
+
+_SHOWN_ITEMS: Final = 10
+
+#: How the kind of table that came in is made from the released items.
+CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
+    "polars": ItemTable.to_polars,
+    "pandas": ItemTable.to_pandas,
+    "pyarrow": ItemTable.to_arrow,
+    "list": ItemTable.to_pylist,
+    "table": lambda table: table,
+}
+
+
+def converted(table: ItemTable, returns: str, restored: Restored | None) -> Any:
+    """Return the items as a table of the kind, and with the types, that came in."""
+    items = CONVERSIONS[returns](table)
+    return items if restored is None else restored(items)
+
+
+class Release(Generic[ItemsT]):
+    """The released items and the report, computed once: reading them again draws no new randomness.
+
+    It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
+    by :func:`dpsel.select_partitions`.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [(user, "tea") for user in range(500)],
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     max_items_per_user=1,
+        ... )
+        >>> len(release)
+        1
+        >>> print(release)
+        1 item released by OneItem()
+        guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 1 item per user at most
+        released with a probability that grows with the weight, even odds at: 14
+    """
+
+    __slots__ = ("_items", "_restored", "_returns", "_table", "report")
+
+    report: Report
+    """What was enforced."""
+
+    def __init__(self, core: CoreRelease, returns: str, restored: Restored | None = None) -> None:
+        """Wrap the compiled release; ``returns`` and ``restored`` are kind and types of :attr:`items`."""
+        self._table = ItemTable(core)
+        self._returns, self._restored = returns, restored
+        self._items: Any = None
+        self.report = Report(core.report_json)
+
+    @property
+    def items(self) -> ItemsT:
+        """The released items, as the kind of table that came in, sorted by their own values.
+
+        polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
+        (of tuples, if there are several columns or weights); files and other Arrow producers give an
+        :class:`~dpsel.release.ItemTable`. Columns of categories (polars, pandas, pyarrow) have the released
+        items as their categories, and no others; the other forms of a release have plain columns.
+        """
+        if self._items is None:
+            self._items = converted(self._table, self._returns, self._restored)
+        items: ItemsT = self._items
+        return items
+
+    def to_table(self) -> ItemTable:
+        """Return the items as an :class:`~dpsel.release.ItemTable`, whatever came in."""
+        return self._table
+
+    def to_pylist(self) -> list[Any]:
+        """Return the items as Python values; tuples if there are several columns."""
+        return self._table.to_pylist()
+
+    def to_arrow(self) -> Any:
+        """Return the items as a ``pyarrow.Table``."""
+        return self._table.to_arrow()
+
+    def to_polars(self) -> Any:
+        """Return the items as a ``polars.DataFrame``."""
+        return self._table.to_polars()
+
+    def to_pandas(self) -> Any:
+        """Return the items as a ``pandas.DataFrame``."""
+        return self._table.to_pandas()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the items to a file; its extension says the format (:data:`EXTENSIONS`).
+
+        The file is written under another name and renamed, so it is complete or not there.
+
+        Args:
+            path: Where to.
+
+        Raises:
+            FileError: If the extension is not known or the file cannot be written.
+        """
+        self._table.write(path)
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the schema of the items."""
+        return self._table.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the items, as often as asked."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        """Return the number of released items."""
+        return len(self._table)
+
+    def __str__(self) -> str:
+        """Three lines for a person."""
+        request = self.report["request"]
+        stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
+        limit = counted(request["max_items_per_user"], "item")
+        guarantee = describe_guarantee(self.report)
+        if self.report.has_guarantee:
+            guarantee = f"guarantee: {guarantee} for one user added or removed"
+        rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
+        if rounds and rounds[0]["noise"] == "none":
+            rule = "released with a probability that grows with the weight, even odds at: "
+            rule += "; ".join(f"{stage['threshold']:.6g}" for stage in rounds)
+        else:
+            rule = "released if the noisy weight reaches the threshold: "
+            rule += "; ".join(
+                f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
+            )
+        return (
+            f"{stamp}{counted(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
+            f"{guarantee}, {limit} per user at most\n"
+            f"{rule}"
+        )
+
+    def __repr__(self) -> str:
+        """One line: number of items, mechanism and guarantee."""
+        stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
+        return f"<dpsel.Release: {counted(len(self), 'item')}, {describe(self.report)}{stamp}>"
+
+    def _repr_html_(self) -> str:
+        """Show the first items and the three lines in a notebook."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.columns)
+        rows = [row if isinstance(row, tuple) else (row,) for row in self._table.to_pylist()[:_SHOWN_ITEMS]]
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>" for row in rows
+        )
+        more = f"<p>and {len(self) - len(rows):,} more</p>" if len(self) > len(rows) else ""
+        text = html.escape(str(self)).replace("\n", "<br>")
+        return f"<div><p>{text}</p><table><tr>{head}</tr>{body}</table>{more}</div>"
+
+    def __getstate__(self) -> tuple[ItemTable, str, Restored | None, Report]:
+        """Pickle the released items, their declared types and the report only."""
+        return self._table, self._returns, self._restored, self.report
+
+    def __setstate__(self, state: tuple[ItemTable, str, Restored | None, Report]) -> None:
+        """Restore; the table of the kind that came in is made again when asked for."""
+        self._table, self._returns, self._restored, self.report = state
+        self._items = None

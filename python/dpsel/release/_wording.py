@@ -1,0 +1,92 @@
+"""The contents of a report in words and in units of weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel.mechanisms._base import class_name, is_usual
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "counted",
+    "describe",
+    "describe_guarantee",
+    "describe_mechanism",
+    "has_guarantee",
+    "notation",
+    "readable",
+]
+
+#: Weights and thresholds are integers in the core: multiples of the grid step 2^-30 of a unit of weight.
+_STEPS_PER_UNIT: Final = 1 << 30
+
+
+def readable(stage: dict[str, Any]) -> dict[str, Any]:
+    """Return a round of a calibration in units of weight.
+
+    A round of ``Steered`` before the last one has no threshold. The last one has the scale of the noise in
+    the cumulative score.
+    """
+    if "curve" in stage:
+        # A curve has no noise and no scale. Its threshold is the weight of even odds.
+        return {
+            "weighting": stage["weighting"],
+            "noise": "none",
+            "scale": None,
+            "threshold": stage["half"] / _STEPS_PER_UNIT,
+        }
+    publish = stage.get("publish") or {}
+    noise = publish.get("score_noise", stage["noise"])
+    threshold = publish.get("threshold", stage.get("threshold"))
+    return {
+        "weighting": stage["weighting"],
+        "noise": noise["kind"],
+        "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
+        "threshold": None if threshold is None else threshold / _STEPS_PER_UNIT,
+    }
+
+
+def describe(report: Mapping[str, Any]) -> str:
+    """Return mechanism and guarantee in one line."""
+    return f"{describe_mechanism(report)}, {describe_guarantee(report)}"
+
+
+def describe_mechanism(report: Mapping[str, Any]) -> str:
+    """Return the mechanism as code."""
+    fields = dict(report["request"]["mechanism"])
+    name = class_name(fields.pop("name"))
+    if (order := fields.pop("order", None)) == "prior":
+        fields["prior"] = order
+    shown = [f"{key}={_short(key, value)}" for key, value in fields.items() if not is_usual(key, value)]
+    return f"{name}({', '.join(shown)})"
+
+
+def _short(key: str, value: object) -> str:
+    if key == "prior":
+        return "..."
+    return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
+
+
+def has_guarantee(report: Mapping[str, Any]) -> bool:
+    """Whether the mechanism has the guarantee; the published calibration of greedy has none."""
+    return bool(report["request"]["mechanism"].get("calibration", "curve") == "curve")
+
+
+def describe_guarantee(report: Mapping[str, Any]) -> str:
+    """Return the guarantee in the usual notation, or that there is none."""
+    asked = notation(report["request"]["privacy"])
+    return asked if has_guarantee(report) else f"NOT PRIVATE: no guarantee (asked for {asked})"
+
+
+def notation(privacy: Mapping[str, Any]) -> str:
+    """Return a guarantee, as it stands in reports, in the usual notation."""
+    fields = dict(privacy)
+    kind = {"pure_dp": "DP", "approx_dp": "DP", "zcdp": "zCDP"}[fields.pop("kind")]
+    return f"({', '.join(f'{key} = {value:.6g}' for key, value in fields.items())})-{kind}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,273 @@
+//! Bounding: each user keeps at most D0 items, those with the smallest PRF(key, "bound", user, item), or the first ones
+//! where its items stand in an order of preference.
+
+use std::ops::Range;
+
+use super::item_set::ItemSet;
+use crate::Result;
+use crate::accounting::L0Bound;
+use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
+use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, settle_ties, sort_first, with_code};
+use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
+
+/// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
+///
+/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items leave
+/// the slice without changing the order, so that items of the reserve move up.
+#[derive(Debug)]
+pub struct BoundedContributions {
+    contributions: Contributions,
+    bound: u32,
+    priorities: PairWords,
+    /// For each user the number of items that stand first in order of priority: all kept ones, and usually more.
+    ordered: Vec<u32>,
+}
+
+/// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
+/// items. Four times D0 items are enough for all rounds of nearly every user.
+const AHEAD: usize = 4;
+
+impl BoundedContributions {
+    /// Bound every user.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub fn new(
+        contributions: Contributions,
+        bound: L0Bound,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<Self> {
+        let priorities = PairWords::new(key, Purpose::Bound);
+        // An order of preference takes the place of that of the priorities.
+        let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
+        let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
+        let tally = control.tally(100, bounded.users());
+        bounded.for_each_user(control, tally, |user, order| order.restore(user));
+        control.check()?;
+        control.end_phase();
+        Ok(bounded)
+    }
+
+    /// Remove released and abandoned items from every user's set and bound again with the same priorities.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(crate) fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
+        let tally = control.tally(REMOVING, self.users());
+        self.for_each_user(control, tally, |user, order| {
+            user.remove(removed);
+            order.restore(user);
+        });
+        control.check()
+    }
+
+    /// Put all items of users with more than D0 in order of priority, the reserve too.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(crate) fn order_all(&mut self, control: &Control) -> Result<()> {
+        let tally = control.tally(0, self.users());
+        self.for_each_user(control, tally, |user, order| {
+            if user.items.len() > order.bound && (*user.ordered as usize) < user.items.len() {
+                order.sort(user, usize::MAX);
+            }
+        });
+        control.check()
+    }
+
+    /// All items of a user, the kept ones first.
+    pub(crate) fn all_items(&self, user: usize) -> &[u32] {
+        let (start, len) = (self.contributions.starts[user], self.contributions.lens[user]);
+        &self.contributions.items.as_slice()[start..start + len as usize]
+    }
+
+    /// Drop every user's reserve: no other item will ever move up.
+    pub(crate) fn forget_reserve(&mut self) {
+        for len in &mut self.contributions.lens {
+            *len = (*len).min(self.bound);
+        }
+    }
+
+    /// Number of users.
+    pub(crate) fn users(&self) -> usize {
+        self.contributions.users.len()
+    }
+
+    /// The keys and digests of the items.
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.contributions.vocabulary
+    }
+
+    /// The keys and digests of the items, when the contributions are no longer needed.
+    pub(crate) fn into_vocabulary(self) -> Vocabulary {
+        self.contributions.vocabulary
+    }
+
+    /// The digest of each user.
+    pub(crate) fn user_digests(&self) -> &[Digest] {
+        &self.contributions.users
+    }
+
+    /// The most items a user keeps.
+    pub(crate) fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// Number of rows that were grouped.
+    pub(crate) fn rows(&self) -> usize {
+        self.contributions.items.as_slice().len()
+    }
+
+    /// Ranges of users with about equal numbers of kept items, one per thread worth starting.
+    pub(crate) fn user_ranges(&self, control: &Control) -> Vec<Range<usize>> {
+        let kept = self.contributions.lens.iter().map(|len| *len.min(&self.bound));
+        ranges(kept, parallel::threads_for(self.rows(), control))
+    }
+
+    /// The kept items of a user.
+    pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
+        let start = self.contributions.starts[user];
+        &self.contributions.items.as_slice()
+            [start..start + self.contributions.lens[user].min(self.bound) as usize]
+    }
+
+    fn for_each_user(
+        &mut self,
+        control: &Control,
+        tally: Tally<'_>,
+        job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync,
+    ) {
+        let threads = parallel::threads_for(self.rows(), control);
+        let ranges = ranges(self.contributions.lens.iter().copied(), parallel::parts_for(threads));
+        let c = &mut self.contributions;
+        let digests = c.vocabulary.digests();
+        let (mut items, mut lens) = (c.items.as_mut_slice(), c.lens.as_mut_slice());
+        let (mut ordered, mut first_item) = (self.ordered.as_mut_slice(), 0);
+        let mut parts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            // Otherwise: no user starts there, so these are the last ones.
+            let end_item = c.starts.get(range.end).copied().unwrap_or(first_item + items.len());
+            let (part_items, rest_items) = items.split_at_mut(end_item - first_item);
+            let (part_lens, rest_lens) = lens.split_at_mut(range.len());
+            let (part_ordered, rest_ordered) = ordered.split_at_mut(range.len());
+            let (users, starts) = (&c.users[range.clone()], &c.starts[range]);
+            parts.push(Part {
+                users,
+                starts,
+                first_item,
+                items: part_items,
+                lens: part_lens,
+                ordered: part_ordered,
+            });
+            (items, lens, ordered, first_item) = (rest_items, rest_lens, rest_ordered, end_item);
+        }
+        let (bound, priorities) = (self.bound as usize, &self.priorities);
+        parallel::map(threads, parts, |mut part| {
+            let mut order = Order { bound, priorities, digests: &digests, keyed: Vec::new() };
+            part.each_user(tally, |user| job(user, &mut order));
+        });
+    }
+}
+
+/// `count` consecutive ranges of users of about equal total size.
+fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
+    let mut first = 0;
+    let ends = parallel::balanced_ends(sizes, count).into_iter();
+    ends.map(|end| std::mem::replace(&mut first, end)..end).collect()
+}
+
+/// A range of users and their part of the arrays, worked on by one thread.
+struct Part<'a> {
+    users: &'a [Digest],
+    starts: &'a [usize],
+    first_item: usize,
+    items: &'a mut [u32],
+    lens: &'a mut [u32],
+    ordered: &'a mut [u32],
+}
+
+impl Part<'_> {
+    fn each_user(&mut self, tally: Tally<'_>, mut job: impl FnMut(&mut User<'_>)) {
+        let counts = self.lens.iter_mut().zip(self.ordered.iter_mut());
+        let users = self.users.iter().zip(self.starts).zip(counts);
+        for (number, ((&digest, start), (len, ordered))) in (1..).zip(users) {
+            let items = &mut self.items[start - self.first_item..][..*len as usize];
+            job(&mut User { digest, items, len, ordered });
+            if number % TALLIED == 0 {
+                tally.add(TALLIED);
+            }
+        }
+    }
+}
+
+/// One user.
+struct User<'a> {
+    digest: Digest,
+    /// All items of the user when the visit began.
+    items: &'a mut [u32],
+    len: &'a mut u32,
+    ordered: &'a mut u32,
+}
+
+impl User<'_> {
+    /// Remove items; the others keep their order.
+    fn remove(&mut self, removed: &ItemSet) {
+        let ordered = self.items.len().min(*self.ordered as usize);
+        let (first, rest) = (0..ordered, ordered..self.items.len());
+        *self.ordered = self.move_up(0, first, removed);
+        *self.len = self.move_up(*self.ordered, rest, removed);
+    }
+
+    /// Move the items of a range that stay to position `to` and behind it; returns the position after them.
+    fn move_up(&mut self, mut to: u32, from: Range<usize>, removed: &ItemSet) -> u32 {
+        for read in from {
+            let item = self.items[read];
+            self.items[to as usize] = item;
+            to += u32::from(!removed.contains(ItemCode(item)));
+        }
+        to
+    }
+}
+
+/// What one thread needs to put items in order of priority.
+struct Order<'a> {
+    bound: usize,
+    priorities: &'a PairWords,
+    digests: &'a Digests<'a>,
+    keyed: Vec<u128>,
+}
+
+impl Order<'_> {
+    /// Make the kept items of the user stand first, in order of priority.
+    fn restore(&mut self, user: &mut User<'_>) {
+        if *user.len as usize > self.bound && (*user.ordered as usize) < self.bound {
+            self.sort(user, self.bound.saturating_mul(AHEAD));
+        }
+    }
+
+    /// Put the first `first` items of a user by priority, or all if there are fewer, before the others, in this order.
+    ///
+    /// The order is that of PRF(key, "bound", user, item), whose words are distinct.
+    fn sort(&mut self, user: &mut User<'_>, first: usize) {
+        let items = &mut user.items[..*user.len as usize];
+        let keyed = &mut self.keyed;
+        keyed.clear();
+        keyed.extend(items.iter().map(|&item| self.digests.get(ItemCode(item)).0));
+        self.priorities.fill_for_user(user.digest, keyed);
+        for (word, &item) in keyed.iter_mut().zip(items.iter()) {
+            *word = with_code(*word, item);
+        }
+        let first = sort_first(keyed, first);
+        settle_ties(&mut keyed[..first], |item| {
+            let mut word = [self.digests.get(ItemCode(item)).0];
+            self.priorities.fill_for_user(user.digest, &mut word);
+            word[0]
+        });
+        for (item, word) in items.iter_mut().zip(keyed.iter()) {
+            *item = code_of(*word);
+        }
+        // Otherwise: none of them counts as ordered, and they are put in order again.
+        *user.ordered = u32::try_from(first).unwrap_or(0);
+    }
+}

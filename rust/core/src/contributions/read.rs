@@ -1,0 +1,61 @@
+//! From a source to contributions.
+
+use super::{Contributions, ContributionsBuilder, ItemOrder};
+use crate::Result;
+use crate::ingest::{Columns, ListedTypes, OpenSource, Prior, PublicList, Source};
+use crate::random::ReleaseKey;
+use crate::runtime::Control;
+
+/// Read everything, intern users and items, and group by user. Without an order, each user's items stand in any order.
+///
+/// Rows of a null item are dropped. With several item columns, rows with a null in any of them are dropped. Progress is
+/// counted in bytes for files (with a total) and in rows for streams (without a total).
+///
+/// # Errors
+/// See [`crate::Error`]: missing columns, unsupported types, null users, unreadable files.
+pub fn read(
+    source: Source,
+    columns: &Columns,
+    order: Option<ItemOrder<&Prior>>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    group(OpenSource::open(source, columns, control)?, columns, order, key, control)
+}
+
+/// As [`read`], with the list of a top-k. The list is checked before any row is read; it is returned as rows to be read,
+/// with the types in which its items come back.
+///
+/// # Errors
+/// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.
+pub(crate) fn read_with_list(
+    source: Source,
+    list: Option<&PublicList>,
+    columns: &Columns,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<(Contributions, Option<(Source, ListedTypes)>)> {
+    let source = OpenSource::open(source, columns, control)?;
+    let list = list.map(|list| list.in_types_of(source.layout(), columns)).transpose()?;
+    Ok((group(source, columns, None, key, control)?, list))
+}
+
+fn group(
+    source: OpenSource,
+    columns: &Columns,
+    order: Option<ItemOrder<&Prior>>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    let schema = source.layout().item_schema()?;
+    let order = match order {
+        None => None,
+        Some(ItemOrder::Counts) => Some(ItemOrder::Counts),
+        Some(ItemOrder::Prior(table)) => {
+            Some(ItemOrder::Prior(table.ranks(columns, source.layout(), key)?))
+        }
+    };
+    let builder = ContributionsBuilder::new(schema.layout(), control);
+    source.deliver(key, control, || builder.worker())?;
+    builder.finish(schema, order.as_ref())
+}

@@ -1,0 +1,85 @@
+//! The keys and digests of all items, by code.
+
+use std::ops::Range;
+
+use super::shard::Shard;
+use super::sharding::Sharding;
+use crate::ingest::{ItemCode, ItemSchema, KeyStore};
+use crate::random::Digest;
+
+/// The digest and the key of each item code.
+#[derive(Debug)]
+pub struct Vocabulary {
+    shards: Vec<Shard<KeyStore>>,
+    sharding: Sharding,
+    schema: ItemSchema,
+}
+
+/// The digests of all items, looked up by code.
+#[derive(Debug)]
+pub(crate) struct Digests<'a> {
+    shards: Vec<&'a [u128]>,
+    sharding: Sharding,
+}
+
+impl Digests<'_> {
+    /// The digest of an item.
+    #[inline]
+    pub(crate) fn get(&self, item: ItemCode) -> Digest {
+        Digest(self.shards[self.sharding.shard_of_code(item.0)][self.sharding.local_of_code(item.0)])
+    }
+}
+
+impl Vocabulary {
+    /// The vocabulary of all shards of an interner.
+    pub(super) fn new(shards: Vec<Shard<KeyStore>>, sharding: Sharding, schema: ItemSchema) -> Self {
+        Self { shards, sharding, schema }
+    }
+
+    /// All codes are below this.
+    pub(crate) fn code_bound(&self) -> usize {
+        // Otherwise: without shards there are no codes.
+        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
+    }
+
+    /// The digests of all items, for random access.
+    pub(crate) fn digests(&self) -> Digests<'_> {
+        Digests { shards: self.shards.iter().map(Shard::digests).collect(), sharding: self.sharding }
+    }
+
+    /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
+    pub(crate) const STRIDE: usize = Sharding::MOST;
+
+    /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`]. The digest is zero for a code
+    /// without an item.
+    pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
+        debug_assert!(first.is_multiple_of(Self::STRIDE));
+        let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());
+        for (s, shard) in self.shards.iter().enumerate() {
+            // Otherwise: the shard has no codes from there on.
+            let mut known = shard.digests().get(local..).unwrap_or_default().iter();
+            for slot in digests.iter_mut().skip(s).step_by(shards) {
+                // Otherwise: zero for codes without an item, as promised above.
+                *slot = Digest(known.next().copied().unwrap_or_default());
+            }
+        }
+    }
+
+    /// The digests of a range of codes from a multiple of [`Vocabulary::STRIDE`] on, in their order.
+    pub(crate) fn digests_from(&self, codes: Range<usize>) -> Vec<Digest> {
+        let mut digests = vec![Digest::default(); codes.len()];
+        self.gather_digests(codes.start, &mut digests);
+        digests
+    }
+
+    /// Where the key of an item is stored.
+    pub(crate) fn key(&self, item: ItemCode) -> (&KeyStore, usize) {
+        let shard = &self.shards[self.sharding.shard_of_code(item.0)];
+        (&shard.records, self.sharding.local_of_code(item.0))
+    }
+
+    /// The types of the item columns.
+    pub(crate) fn schema(&self) -> &ItemSchema {
+        &self.schema
+    }
+}

@@ -1,0 +1,220 @@
+//! The job: what all tasks of one release share. It makes the stages.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::L0Bound;
+use crate::exchange::items::{Decide, FalsePositives, FrequentItems, Steer, Sum, Total};
+use crate::exchange::rows::{
+    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, Weigh,
+};
+use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
+use crate::ingest::Columns;
+use crate::random::{Purpose, ReleaseKey, Words};
+use crate::rounds::{Calibration, Decider, Round};
+use crate::weighting::UNIT;
+use crate::{Error, Result};
+
+const UNSCORED: Error = Error::Internal("the rounds do not score");
+
+/// The parameters of a job, without the key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The columns of users and items.
+    pub columns: Columns,
+    /// The most items of one user, if users are bounded.
+    pub bound: Option<L0Bound>,
+    /// The rounds; none where users are only counted.
+    pub calibration: Calibration,
+    /// Whether decisions hold noisy weights.
+    pub with_weights: bool,
+}
+
+/// One release, ready to be computed in pieces. A clone shares the parameters.
+#[derive(Debug, Clone)]
+pub struct ExchangeJob {
+    spec: Arc<JobSpec>,
+    key: ReleaseKey,
+}
+
+impl ExchangeJob {
+    /// The job, on the driver or on another machine.
+    #[must_use]
+    pub fn new(spec: JobSpec, key: ReleaseKey) -> Self {
+        Self { spec: spec.into(), key }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn spec(&self) -> &JobSpec {
+        &self.spec
+    }
+
+    /// The release key.
+    #[must_use]
+    pub fn key(&self) -> &ReleaseKey {
+        &self.key
+    }
+
+    /// Whether the rounds score and reweight: [`ExchangeJob::reweight`] and [`ExchangeJob::steer`] are their stages then,
+    /// instead of [`ExchangeJob::weigh`] and [`ExchangeJob::decide`].
+    #[must_use]
+    pub fn is_steered(&self) -> bool {
+        self.spec.calibration.scoring().is_some()
+    }
+
+    /// The stage that reads the table, and counts the users of items if asked for.
+    ///
+    /// # Errors
+    /// A number of partitions out of range.
+    pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
+        let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
+        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts))
+    }
+
+    /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is released
+    /// in any round, whatever its users give it.
+    ///
+    /// It pays to make user counts if the number is above 0. The released items do not depend on it, only the amount that
+    /// is sent.
+    #[must_use]
+    pub fn frequent_above(&self) -> u32 {
+        const HARDLY: f64 = 1e-3;
+        const MOST: u32 = 1 << 20;
+        let rounds = &self.spec.calibration.rounds;
+        let is_rare = |users: u32| {
+            let weight = i128::from(users) * i128::from(UNIT);
+            rounds.iter().all(|round| round.rule.keep_probability(weight) <= HARDLY)
+        };
+        let (mut rare, mut above) = (0, MOST);
+        while above - rare > 1 {
+            let middle = rare.midpoint(above);
+            if is_rare(middle) { rare = middle } else { above = middle }
+        }
+        rare
+    }
+
+    /// The stage that adds up user counts, and keeps those of frequent items.
+    #[must_use]
+    pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
+        FrequentItems::new(frequent_above)
+    }
+
+    /// The stage that keeps of each user what the rounds need. With user counts, it keeps only the items that some round
+    /// can release.
+    ///
+    /// # Errors
+    /// A rule that cannot be made ready.
+    pub fn prune(&self, users: Option<UserCounts>) -> Result<Gather<Prune>> {
+        let candidates = users.map(|users| Ok(Candidates::new(users, self.deciders()?))).transpose()?;
+        Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key))
+    }
+
+    /// The decider and the noise of every round, without noisy weights.
+    pub(in crate::exchange) fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
+        let rounds = (0_u32..).take(self.spec.calibration.rounds.len());
+        rounds.map(|number| self.decider(number, false)).collect()
+    }
+
+    /// The decider and the noise of a round.
+    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+        let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
+        Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
+    }
+
+    /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
+    /// cannot release.
+    ///
+    /// # Errors
+    /// A number of partitions out of range; a round that does not exist; a rule that cannot be made ready.
+    pub fn weigh(&self, partitions: u32, number: u32, released: ReleasedSet) -> Result<Weigh> {
+        let (partitions, decider) = (Partitions::new(partitions)?, self.decider(number, false)?);
+        Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released))
+    }
+
+    /// The stage that decides a round, counted from 0.
+    ///
+    /// # Errors
+    /// A round that does not exist; a rule that cannot be made ready.
+    pub fn decide(&self, round: u32) -> Result<Sum<Decide>> {
+        let (decider, words) = self.decider(round, self.spec.with_weights)?;
+        Ok(Sum::new(Decide::new(decider, words)))
+    }
+
+    /// The stage that weighs a scored round, counted from 0.
+    ///
+    /// # Errors
+    /// A number of partitions out of range; rounds that do not score.
+    pub fn reweight(&self, partitions: u32, round: u32) -> Result<Reweight> {
+        let Some((_, publish)) = self.spec.calibration.scoring() else {
+            return Err(UNSCORED);
+        };
+        let (bound, partitions) = (self.bound()?, Partitions::new(partitions)?);
+        Ok(Reweight::new(bound, self.key.clone(), partitions, publish.clone(), round == 0))
+    }
+
+    /// The stage that scores a round, counted from 0, and steers the next one.
+    ///
+    /// # Errors
+    /// A round that does not exist or does not score.
+    pub fn steer(&self, round: u32) -> Result<Steer> {
+        if !self.is_steered() {
+            return Err(UNSCORED);
+        }
+        let (decider, words) = self.decider(round, self.spec.with_weights)?;
+        Ok(Steer::new(decider, words))
+    }
+
+    /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the
+    /// items that it keeps under its bound.
+    ///
+    /// # Errors
+    /// A number of partitions out of range.
+    pub fn count(
+        &self,
+        partitions: u32,
+        wanted: Option<ReleasedSet>,
+        bounded: bool,
+    ) -> Result<Gather<Count>> {
+        let bound = self.spec.bound.filter(|_| bounded);
+        let count = Count::new(self.key.clone(), Partitions::new(partitions)?, bound, wanted);
+        Ok(Gather::new(count, &self.key))
+    }
+
+    /// The stage that adds up counts, and keeps only the `most` largest if asked for.
+    #[must_use]
+    pub fn total(&self, most: Option<u32>) -> Sum<Total> {
+        Sum::new(Total::new(most))
+    }
+
+    /// The stage that finds the items of the table that pass a filter.
+    ///
+    /// # Errors
+    /// A number of partitions out of range.
+    pub fn filter_candidates(&self, partitions: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
+        let (partitions, dictionaries) = (Partitions::new(partitions)?, Dictionaries::new(&self.key));
+        Ok(FilterCandidates::new(partitions, dictionaries, filter))
+    }
+
+    /// The stage that finds the false positives among them. It also takes the batches of
+    /// [`partition_decisions`](crate::exchange::partition_decisions).
+    #[must_use]
+    pub fn false_positives(&self) -> Sum<FalsePositives> {
+        Sum::new(FalsePositives)
+    }
+
+    /// The stage that looks up names.
+    #[must_use]
+    pub fn name(&self, released: ReleasedSet) -> Name {
+        Name::new(&self.spec.columns, self.key.clone(), released)
+    }
+
+    fn bound(&self) -> Result<L0Bound> {
+        self.spec.bound.ok_or(Error::Internal("rounds without a bound"))
+    }
+
+    fn round(&self, round: u32) -> Result<&Round> {
+        self.spec.calibration.rounds.get(round as usize).ok_or(Error::Internal("there is no such round"))
+    }
+}

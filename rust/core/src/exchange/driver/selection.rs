@@ -1,0 +1,99 @@
+//! A partition selection, as the driver sees it: checks before the first stage, and the release after the last one.
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use super::job::{ExchangeJob, JobSpec};
+use super::named::{are_looked_up, changed, items_of};
+use crate::exchange::wire::Decisions;
+use crate::ingest;
+use crate::random::ReleaseKey;
+use crate::release::publish_columns;
+use crate::rounds::{Calibration, Round};
+use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
+use crate::{Error, Result};
+
+/// A partition selection whose stages run elsewhere.
+#[derive(Debug)]
+pub struct Selection {
+    asked: CalibratedSelect,
+    job: ExchangeJob,
+}
+
+impl Selection {
+    /// Check everything that can be checked without rows, and calibrate.
+    ///
+    /// # Errors
+    /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be weighed
+    /// one after the other.
+    pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
+        let calibration = Self::calibrate(&request)?;
+        ingest::check_schema(schema, &request.columns)?;
+        let spec = JobSpec {
+            columns: request.columns.clone(),
+            bound: Some(request.max_items_per_user),
+            calibration: calibration.clone(),
+            with_weights: request.with_weights,
+        };
+        Ok(Self { asked: Calibrated { request, calibration }, job: ExchangeJob::new(spec, key) })
+    }
+
+    /// Check the parameters alone, and calibrate.
+    ///
+    /// # Errors
+    /// As [`Selection::new`], except for the schema.
+    pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
+        let calibration = request.calibrate_once()?;
+        if !calibration.rounds.iter().all(in_pieces) {
+            return Err(Error::Incompatible {
+                what: "the mechanism cannot be run on a cluster".into(),
+                fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered or OneItem, or \
+                      call dpsel.select_partitions on one machine",
+            });
+        }
+        Ok(calibration)
+    }
+
+    /// What the tasks share.
+    #[must_use]
+    pub fn job(&self) -> &ExchangeJob {
+        &self.job
+    }
+
+    /// Whether names have to be looked up in the table. If not, [`Selection::publish`] needs none.
+    ///
+    /// # Errors
+    /// As for the schema.
+    pub fn looks_up(&self, schema: &Schema) -> Result<bool> {
+        are_looked_up(&self.asked.request.columns, schema)
+    }
+
+    /// The release: every decision needs its name, and every name its decision.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the table changed between two reads, so that items have no name.
+    pub fn publish(
+        &self,
+        named: &[RecordBatch],
+        mut released: Decisions,
+        schema: &Schema,
+    ) -> Result<Release> {
+        let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
+        let digests = released.iter().map(|(item, _)| item).collect();
+        let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
+        let steps = digests.iter().map(|item| released.take(*item));
+        let steps: Option<Vec<i64>> = steps.collect();
+        // A filter of released items is exact on the first read only. An item that is new in the second read may pass.
+        let Some(steps) = steps.filter(|_| released.is_empty()) else {
+            return Err(changed());
+        };
+        let items = publish_columns(&items, &steps, self.asked.request.with_weights)?;
+        let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
+        Ok(Release { items, report })
+    }
+}
+
+/// Whether weights of parts of the users add up to those of all, and items are decided one by one.
+fn in_pieces(round: &Round) -> bool {
+    round.weighting.adds_up() && round.rule.is_item_by_item()
+}

@@ -1,0 +1,32 @@
+//! The false positives of a filter of released items: items of the table that pass it and were not released.
+//!
+//! The released items come from the driver with weight 1, the items of the table that pass come with weight 0. So an item
+//! whose weights add up to 0 is a false positive.
+
+use arrow_array::RecordBatch;
+
+use super::sum::OnItems;
+use crate::Result;
+use crate::exchange::wire::{Decisions, Partitions, pack_by_partition};
+use crate::random::Digest;
+
+/// Send packed decisions to the partitions of their items, with weight 1.
+///
+/// # Errors
+/// A number of partitions out of range; damaged decisions.
+pub fn partition_decisions(partitions: u32, items: &[u8]) -> Result<Vec<RecordBatch>> {
+    let items = Decisions::each(items)?.map(|(item, _)| (item, 1));
+    pack_by_partition(items.collect(), Partitions::new(partitions)?).into_batches()
+}
+
+/// The stage that finds the false positives.
+#[derive(Debug)]
+pub struct FalsePositives;
+
+impl OnItems for FalsePositives {
+    fn run(&mut self, items: &[(Digest, u64)], packed: &mut Vec<u8>) -> Result<()> {
+        let false_positives = items.iter().filter(|(_, weight)| *weight == 0);
+        false_positives.for_each(|(item, _)| packed.extend(item.0.to_le_bytes()));
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! User counts are added up, and those of frequent items are kept.
+//!
+//! Items with the same item hash are added up together, and a row that two tasks read may count twice. Both can only make
+//! the counts larger, and they are upper bounds, so the released items stay the same.
+
+use arrow_array::RecordBatch;
+
+use crate::Result;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{
+    PartitionOrder, add_up, packed_batch, partitioned_values, push_frequent, unpack_user_counts,
+};
+
+/// The stage that finds the frequent items: those with more than `frequent_above` users.
+#[derive(Debug)]
+pub struct FrequentItems {
+    frequent_above: u32,
+    /// Item hashes and user counts of the current partition.
+    counts: Vec<(u32, u32)>,
+    order: PartitionOrder,
+    packed: Vec<u8>,
+}
+
+impl FrequentItems {
+    pub(crate) fn new(frequent_above: u32) -> Self {
+        Self { frequent_above, counts: Vec::new(), order: PartitionOrder::default(), packed: Vec::new() }
+    }
+
+    fn end_partition(&mut self) {
+        add_up(&mut self.counts);
+        for (hash, users) in self.counts.drain(..).filter(|(_, users)| *users > self.frequent_above) {
+            push_frequent(hash, users, &mut self.packed);
+        }
+    }
+}
+
+impl Stage for FrequentItems {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        for (partition, packed) in partitioned_values(&batch)? {
+            if self.order.is_next(partition)? {
+                self.end_partition();
+            }
+            unpack_user_counts(packed, &mut self.counts)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.end_partition();
+        Ok(vec![packed_batch(&self.packed)?])
+    }
+}

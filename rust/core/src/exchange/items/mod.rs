@@ -1,0 +1,16 @@
+//! Stages on items: all weights, counts or messages of an item come together here.
+
+mod decide;
+mod false_positives;
+mod frequent;
+mod steer;
+mod sum;
+mod total;
+
+pub use decide::Decide;
+pub use false_positives::{FalsePositives, partition_decisions};
+pub use frequent::FrequentItems;
+pub use steer::Steer;
+pub use sum::{OnItems, Sum};
+pub use total::Total;
+pub(crate) use total::keep_largest;

@@ -1,0 +1,95 @@
+//! All weights of an item come together and are added up, one partition of items after the other.
+
+use arrow_array::RecordBatch;
+
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{PartitionOrder, VALUE_BYTES, packed_batch, partitioned_values, unpack_weights};
+use crate::random::Digest;
+use crate::weighting::UNIT;
+use crate::{Error, Result};
+
+/// The largest weight that noise may be added to: 2^32 users of one unit each.
+const LARGEST: u64 = UNIT << 32;
+const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 << 32 };
+
+/// What a stage does with the items of a partition.
+pub trait OnItems: Send {
+    /// Take all items of a partition with their sums, in order of their digests, and append what is ready to `packed`.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    fn run(&mut self, items: &[(Digest, u64)], packed: &mut Vec<u8>) -> Result<()>;
+
+    /// Append what was kept until the end.
+    fn finish(&mut self, _packed: &mut Vec<u8>) {}
+}
+
+/// A stage on items.
+///
+/// # Contract
+/// All weights of a partition come one after the other in one task. So each item is seen once, with its whole weight.
+#[derive(Debug)]
+pub struct Sum<T> {
+    stage: T,
+    weights: Vec<(Digest, u64)>,
+    order: PartitionOrder,
+    packed: Vec<u8>,
+}
+
+impl<T: OnItems> Sum<T> {
+    pub(crate) fn new(stage: T) -> Self {
+        Self { stage, weights: Vec::new(), order: PartitionOrder::default(), packed: Vec::new() }
+    }
+
+    /// Hand out all items of the partition that has ended.
+    fn end_partition(&mut self) -> Result<()> {
+        self.weights.sort_unstable_by_key(|(item, _)| *item);
+        let items = self.weights.chunk_by(|a, b| a.0 == b.0).map(whole);
+        let items: Vec<(Digest, u64)> = items.collect::<Result<_>>()?;
+        self.weights.clear();
+        self.stage.run(&items, &mut self.packed)
+    }
+
+    /// The packed bytes as a batch, if there are more than `limit`.
+    fn ready(&mut self, limit: usize) -> Result<Vec<RecordBatch>> {
+        if self.packed.len() <= limit {
+            return Ok(Vec::new());
+        }
+        Ok(vec![packed_batch(&std::mem::take(&mut self.packed))?])
+    }
+}
+
+/// An item and the sum of its weights.
+fn whole(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
+    let (Some((item, _)), sum) = (parts.first(), sum(parts.iter().map(|(_, weight)| *weight))?) else {
+        return Err(Error::Internal("an item without parts"));
+    };
+    Ok((*item, sum))
+}
+
+/// Add up the weights of one item.
+///
+/// # Errors
+/// [`Error::Capacity`] for a sum to which no noise may be added.
+pub(super) fn sum(mut parts: impl Iterator<Item = u64>) -> Result<u64> {
+    let sum = parts.try_fold(0_u64, u64::checked_add);
+    sum.filter(|sum| *sum <= LARGEST).ok_or(TOO_MANY)
+}
+
+impl<T: OnItems> Stage for Sum<T> {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        for (partition, packed) in partitioned_values(&batch)? {
+            if self.order.is_next(partition)? {
+                self.end_partition()?;
+            }
+            unpack_weights(packed, &mut self.weights)?;
+        }
+        self.ready(VALUE_BYTES)
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.end_partition()?;
+        self.stage.finish(&mut self.packed);
+        self.ready(0)
+    }
+}

@@ -1,0 +1,58 @@
+//! Packed contributions become the items that pass the filter of a released set, sent by partition of items.
+//!
+//! They travel as weights of 0. [`FalsePositives`](crate::exchange::FalsePositives) says what they are for.
+
+use arrow_array::RecordBatch;
+
+use crate::Result;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{
+    Dictionaries, Partitions, ReleasedSet, pack_by_partition, partitioned_values, take_items,
+};
+use crate::random::Digest;
+
+/// Items that are put together before they are sent.
+const HELD: usize = 1 << 22;
+
+/// The stage that finds the distinct items of the table that pass a filter.
+#[derive(Debug)]
+pub struct FilterCandidates {
+    partitions: Partitions,
+    dictionaries: Dictionaries,
+    filter: ReleasedSet,
+    passed: Vec<Digest>,
+}
+
+impl FilterCandidates {
+    pub(crate) fn new(partitions: Partitions, dictionaries: Dictionaries, filter: ReleasedSet) -> Self {
+        Self { partitions, dictionaries, filter, passed: Vec::new() }
+    }
+
+    fn put_together(&mut self) {
+        self.passed.sort_unstable();
+        self.passed.dedup();
+    }
+
+    fn send(&mut self) -> Result<Vec<RecordBatch>> {
+        self.put_together();
+        let items = self.passed.drain(..).map(|item| (item, 0));
+        pack_by_partition(items.collect(), self.partitions).into_batches()
+    }
+}
+
+impl Stage for FilterCandidates {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        for (_, mut packed) in partitioned_values(&batch)? {
+            let items = take_items(&mut packed, &self.dictionaries)?;
+            self.passed.extend(items.into_iter().filter(|item| self.filter.contains(*item)));
+            if self.passed.len() >= HELD {
+                self.put_together();
+            }
+        }
+        if self.passed.len() < HELD / 2 { Ok(Vec::new()) } else { self.send() }
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.send()
+    }
+}

@@ -1,0 +1,25 @@
+//! Stages on rows: they take rows of the table, or users with their items, and send what they find to the items.
+
+mod batcher;
+mod candidates;
+mod count;
+mod encode;
+mod filter_candidates;
+mod gather;
+mod name;
+mod prune;
+mod reweight;
+mod unpacker;
+mod weigh;
+
+pub(crate) use batcher::one_thread;
+pub(crate) use candidates::Candidates;
+pub use count::Count;
+pub use encode::Encode;
+pub use filter_candidates::FilterCandidates;
+pub use gather::{Gather, OnUsers};
+pub(crate) use name::DIGEST;
+pub use name::Name;
+pub use prune::Prune;
+pub use reweight::Reweight;
+pub use weigh::Weigh;

@@ -1,0 +1,83 @@
+//! The names of released items, looked up in the table.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
+use arrow_schema::{ArrowError, Field, Schema};
+
+use super::batcher::{Batcher, read};
+use crate::contributions::ItemCode;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::ReleasedSet;
+use crate::ingest::Columns;
+use crate::random::{Digest, ReleaseKey};
+use crate::{Error, Result};
+
+/// Column of the digest, the first one. The item columns follow.
+pub(crate) const DIGEST: &str = "digest";
+
+const MISMATCH: Error = Error::Internal("names and digests do not fit together");
+
+/// The stage that looks up names. The table need not have its user column, since names do not depend on users.
+#[derive(Debug)]
+pub struct Name {
+    columns: Columns,
+    key: ReleaseKey,
+    /// The released items. Those of a list are removed once the task has named them.
+    unnamed: ReleasedSet,
+    waiting: Batcher,
+}
+
+impl Name {
+    pub(crate) fn new(columns: &Columns, key: ReleaseKey, released: ReleasedSet) -> Self {
+        // Longer than the name of any item column, so different from all of them.
+        let user = format!("user of {}", columns.items.join(" "));
+        let columns = Columns { user, ..columns.clone() };
+        Self { columns, key, unnamed: released, waiting: Batcher::default() }
+    }
+
+    fn name(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
+        if self.unnamed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_one_user = batches.into_iter().map(|batch| self.with_user(&batch)).collect::<Result<_>>()?;
+        let Some(contributions) = read(of_one_user, &self.columns, &self.key)? else {
+            return Ok(Vec::new());
+        };
+        let vocabulary = &contributions.vocabulary;
+        let all = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
+        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.unnamed.take(*item)).collect();
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = found.iter().map(|(code, _)| vocabulary.key(ItemCode::from_index(*code)));
+        let items = vocabulary.schema().decode(keys)?;
+        let digests: BinaryArray = found.iter().map(|(_, item)| Some(item.0.to_le_bytes())).collect();
+        Ok(vec![with_first_column(&items, DIGEST, Arc::new(digests)).map_err(|_| MISMATCH)?])
+    }
+
+    /// The rows, all of the same user.
+    fn with_user(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let users: ArrayRef = Arc::new(Int8Array::from(vec![0; batch.num_rows()]));
+        with_first_column(batch, &self.columns.user, users).map_err(|_| MISMATCH)
+    }
+}
+
+fn with_first_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch, ArrowError> {
+    let first = Field::new(name, column.data_type().clone(), false);
+    let schema = batch.schema();
+    let fields = [Arc::new(first)].into_iter().chain(schema.fields().iter().cloned());
+    let columns = [column].into_iter().chain(batch.columns().iter().cloned()).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), columns)
+}
+
+impl Stage for Name {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        self.waiting.push(batch).map_or(Ok(Vec::new()), |batches| self.name(batches))
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let batches = self.waiting.take();
+        self.name(batches)
+    }
+}

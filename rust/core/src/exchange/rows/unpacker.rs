@@ -1,0 +1,39 @@
+//! Packed contributions become contributions again, whose items have digests and no names.
+
+use arrow_schema::DataType;
+
+use super::batcher::one_thread;
+use crate::Result;
+use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
+use crate::exchange::wire::{Dictionaries, unpack};
+use crate::ingest::ItemSchema;
+use crate::random::ReleaseKey;
+
+/// Collects packed contributions.
+#[derive(Debug)]
+pub(super) struct Unpacker {
+    dictionaries: Dictionaries,
+    builder: Option<ContributionsBuilder>,
+}
+
+impl Unpacker {
+    pub(super) fn new(key: &ReleaseKey) -> Self {
+        Self { dictionaries: Dictionaries::new(key), builder: None }
+    }
+
+    /// Add packed contributions, and return the number of their rows.
+    pub(super) fn push(&mut self, packed: &[u8]) -> Result<usize> {
+        let builder =
+            self.builder.get_or_insert_with(|| ContributionsBuilder::new(KeyLayout::Words, &one_thread()));
+        unpack(packed, &self.dictionaries, builder)
+    }
+
+    /// Hand out everything since the last time; `None` if nothing came.
+    pub(super) fn take(&mut self) -> Result<Option<Contributions>> {
+        let Some(builder) = self.builder.take() else {
+            return Ok(None);
+        };
+        let no_names = ItemSchema::new([("item", &DataType::Null)])?;
+        builder.finish(no_names, None).map(Some)
+    }
+}

@@ -1,0 +1,123 @@
+//! Pruned contributions become the weights of one round, added up in the task and sent by partition of items.
+
+use arrow_array::RecordBatch;
+
+use super::candidates::can_release;
+use crate::Result;
+use crate::accounting::L0Bound;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{
+    Partitions, PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_by_partition, partitioned_values,
+};
+use crate::numeric::widths::{clipped, index};
+use crate::random::{Digest, Words};
+use crate::rounds::{Decider, Round};
+
+/// Weights that are added up before they are sent. The more wait, the fewer move.
+const HELD: usize = 1 << 22;
+
+/// The stage that weighs a round.
+#[derive(Debug)]
+pub struct Weigh {
+    partitions: Partitions,
+    bound: u32,
+    /// The items that earlier rounds released.
+    released: ReleasedSet,
+    decider: Decider,
+    words: Words,
+    weights: Weights,
+    sums: Vec<(Digest, u64)>,
+}
+
+impl Weigh {
+    /// `decider` and `words` are the rule and the noise of the round. `released` has the items of the rounds before.
+    pub(crate) fn new(
+        partitions: Partitions,
+        bound: L0Bound,
+        round: &Round,
+        (decider, words): (Decider, Words),
+        released: ReleasedSet,
+    ) -> Self {
+        let weights = Weights::new(round);
+        Self { partitions, bound: bound.get(), released, decider, words, weights, sums: Vec::new() }
+    }
+
+    /// Add the weights of items that the round can release.
+    fn weigh(&mut self, packed: &[u8]) -> Result<()> {
+        let users = PrunedUsers::unpack(packed)?;
+        let gone: Vec<bool> =
+            users.dictionary.iter().map(|(item, _)| self.released.contains(*item)).collect();
+        let mut sums = vec![0_u64; gone.len()];
+        let (bound, weights) = (u64::from(self.bound), &mut self.weights);
+        users.each_user(self.bound, |items, kept| {
+            let left = items - kept.iter().filter(|item| gone[item.place]).count() as u64;
+            let weight = weights.of(left.min(bound));
+            let mut gone_before = 0;
+            for &PrunedItem { place, rank } in kept {
+                if gone[place] {
+                    gone_before += 1;
+                } else if rank - gone_before < bound {
+                    sums[place] = sums[place].saturating_add(weight);
+                }
+            }
+        })?;
+        self.keep_possible(&users.dictionary, &sums);
+        Ok(())
+    }
+
+    /// Keep the sums of items that the round can release. A sum of 0 would only take up space on the way.
+    fn keep_possible(&mut self, dictionary: &[(Digest, u32)], sums: &[u64]) {
+        let digests: Vec<Digest> = dictionary.iter().map(|(item, _)| *item).collect();
+        let mut drawn = vec![0; digests.len()];
+        self.words.fill(&digests, &mut drawn);
+        for ((&(item, users), &sum), word) in dictionary.iter().zip(sums).zip(drawn) {
+            if sum > 0 && (users == 0 || can_release(&self.decider, users, word)) {
+                self.sums.push((item, sum));
+            }
+        }
+    }
+
+    fn send(&mut self) -> Result<Vec<RecordBatch>> {
+        add_up(&mut self.sums);
+        pack_by_partition(std::mem::take(&mut self.sums), self.partitions).into_batches()
+    }
+}
+
+impl Stage for Weigh {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        for (_, packed) in partitioned_values(&batch)? {
+            self.weigh(packed)?;
+            if self.sums.len() >= HELD {
+                add_up(&mut self.sums);
+            }
+        }
+        if self.sums.len() < HELD / 2 { Ok(Vec::new()) } else { self.send() }
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.send()
+    }
+}
+
+/// The weight that a user gives to each of its k items, as far as it was asked for.
+#[derive(Debug)]
+struct Weights {
+    round: Round,
+    known: Vec<u64>,
+}
+
+impl Weights {
+    fn new(round: &Round) -> Self {
+        Self { round: round.clone(), known: Vec::new() }
+    }
+
+    fn of(&mut self, items: u64) -> u64 {
+        let at = index(items);
+        for k in self.known.len()..=at {
+            // Clipping is safe: users of more items give less to each.
+            let k = clipped(k);
+            self.known.push(self.round.weighting.weight_in_quanta(k, self.round.rule.quantum()));
+        }
+        self.known[at]
+    }
+}

@@ -1,0 +1,183 @@
+//! Arrow batches between stages: a packed value in each row, with the partition that it goes to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch};
+
+use crate::{Error, Result};
+
+/// Column of the partition that a row goes to.
+const PARTITION: &str = "partition";
+/// Column of the partition of users that a message comes from.
+const SOURCE: &str = "source";
+/// Column of the packed value.
+const PACKED: &str = "packed";
+/// Column of packed states of items.
+const STATES: &str = "states";
+/// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit of
+/// one array.
+const BATCH_BYTES: usize = 1 << 26;
+
+const WRONG: Error = Error::Internal("a batch between stages has other columns than it should");
+
+/// Packed values on their way to partitions.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionedValues(Vec<(i32, Vec<u8>)>);
+
+impl PartitionedValues {
+    pub(crate) fn push(&mut self, partition: i32, packed: Vec<u8>) {
+        self.0.push((partition, packed));
+    }
+
+    /// Batches of partitions and packed values.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for a value that no array can hold.
+    pub(crate) fn into_batches(self) -> Result<Vec<RecordBatch>> {
+        in_batches(&self.0, |rows| batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)]))
+    }
+}
+
+/// One packed value for each partition, to which more can be appended.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionBuffers {
+    buffers: BTreeMap<i32, Vec<u8>>,
+}
+
+impl PartitionBuffers {
+    /// The value of a partition, to be extended.
+    pub(crate) fn to(&mut self, partition: i32) -> &mut Vec<u8> {
+        self.buffers.entry(partition).or_default()
+    }
+
+    /// Bytes of all values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.buffers.values().map(Vec::len).sum()
+    }
+
+    /// Batches of messages from one partition of users.
+    ///
+    /// # Errors
+    /// As [`PartitionedValues::into_batches`].
+    pub(crate) fn into_messages(self, source: i32) -> Result<Vec<RecordBatch>> {
+        let rows: Vec<(i32, Vec<u8>)> = self.buffers.into_iter().collect();
+        in_batches(&rows, |rows| {
+            let sources: ArrayRef = Arc::new(Int32Array::from(vec![source; rows.len()]));
+            batch([(PARTITION, partitions(rows)), (SOURCE, sources), (PACKED, values(rows)?)])
+        })
+    }
+
+    /// Batches of states.
+    ///
+    /// # Errors
+    /// As [`PartitionedValues::into_batches`].
+    pub(crate) fn into_states(self) -> Result<Vec<RecordBatch>> {
+        let rows: Vec<(i32, Vec<u8>)> = self.buffers.into_iter().collect();
+        in_batches(&rows, |rows| batch([(PARTITION, partitions(rows)), (STATES, values(rows)?)]))
+    }
+}
+
+/// Divide rows among batches. Each has at least one row, and at most [`BATCH_BYTES`] unless its only row has more.
+fn in_batches(
+    mut rows: &[(i32, Vec<u8>)],
+    make: impl Fn(&[(i32, Vec<u8>)]) -> Result<RecordBatch>,
+) -> Result<Vec<RecordBatch>> {
+    let mut batches = Vec::new();
+    while !rows.is_empty() {
+        let mut bytes = 0;
+        let fits = |(_, packed): &&(i32, Vec<u8>)| {
+            bytes += packed.len();
+            bytes <= BATCH_BYTES
+        };
+        let (now, rest) = rows.split_at(rows.iter().take_while(fits).count().max(1));
+        batches.push(make(now)?);
+        rows = rest;
+    }
+    Ok(batches)
+}
+
+/// A batch of one packed value, without a partition.
+pub(crate) fn packed_batch(packed: &[u8]) -> Result<RecordBatch> {
+    batch([(PACKED, column([packed])?)])
+}
+
+fn partitions(rows: &[(i32, Vec<u8>)]) -> ArrayRef {
+    Arc::new(rows.iter().map(|(partition, _)| *partition).collect::<Int32Array>())
+}
+
+fn values(rows: &[(i32, Vec<u8>)]) -> Result<ArrayRef> {
+    column(rows.iter().map(|(_, packed)| packed.as_slice()))
+}
+
+fn column<'a>(values: impl IntoIterator<Item = &'a [u8]> + Clone) -> Result<ArrayRef> {
+    let limit = i32::MAX.unsigned_abs().into();
+    if values.clone().into_iter().map(|value| value.len() as u64).sum::<u64>() > limit {
+        return Err(Error::Capacity { what: "bytes of one packed value", limit });
+    }
+    Ok(Arc::new(BinaryArray::from_iter_values(values)))
+}
+
+fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> Result<RecordBatch> {
+    RecordBatch::try_from_iter(columns).map_err(|_| Error::Internal("packed columns do not fit together"))
+}
+
+/// The partitions and packed values of a batch.
+///
+/// # Errors
+/// [`Error::Internal`] for a batch with other columns, as in the functions below.
+pub(crate) fn partitioned_values(batch: &RecordBatch) -> Result<impl Iterator<Item = (i32, &[u8])>> {
+    Ok(integers(batch, PARTITION)?.iter().copied().zip(bytes(batch, PACKED)?))
+}
+
+/// The partitions, sources and packed values of a batch of messages.
+pub(crate) fn partitioned_messages(batch: &RecordBatch) -> Result<impl Iterator<Item = (i32, i32, &[u8])>> {
+    let partitions = integers(batch, PARTITION)?.iter().zip(integers(batch, SOURCE)?);
+    Ok(partitions
+        .zip(bytes(batch, PACKED)?)
+        .map(|((partition, source), packed)| (*partition, *source, packed)))
+}
+
+/// The packed values of a batch, whatever its other columns are.
+pub(super) fn packed_values(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
+    bytes(batch, PACKED)
+}
+
+/// The packed states of a batch; `None` for a batch of contributions.
+pub(crate) fn partitioned_states(batch: &RecordBatch) -> Result<Option<Vec<&[u8]>>> {
+    batch.column_by_name(STATES).map(|_| bytes(batch, STATES)).transpose()
+}
+
+fn integers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a [i32]> {
+    let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int32Type>());
+    column.map(|column| column.values().as_ref()).ok_or(WRONG)
+}
+
+fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<Vec<&'a [u8]>> {
+    let column = batch.column_by_name(name).ok_or(WRONG)?;
+    if let Some(small) = column.as_binary_opt::<i32>() {
+        return small.iter().collect::<Option<_>>().ok_or(WRONG);
+    }
+    let large = column.as_binary_opt::<i64>().ok_or(WRONG)?;
+    large.iter().collect::<Option<_>>().ok_or(WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_values_stand_alone() {
+        let rows = [(1, BATCH_BYTES), (1, 3), (2, 4), (3, BATCH_BYTES + 1), (4, 0)];
+        let mut values = PartitionedValues::default();
+        for (partition, bytes) in rows {
+            values.push(partition, vec![0; bytes]);
+        }
+        let batches = values.into_batches().unwrap();
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [1, 2, 1, 1]);
+        let found = batches.iter().flat_map(|batch| partitioned_values(batch).unwrap());
+        assert_eq!(found.map(|(partition, packed)| (partition, packed.len())).collect::<Vec<_>>(), rows);
+    }
+}

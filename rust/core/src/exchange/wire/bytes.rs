@@ -1,0 +1,52 @@
+//! Integers and digests as bytes, little-endian.
+
+use crate::random::Digest;
+use crate::{Error, Result};
+
+/// Writers start a new packed value once the current one has more bytes.
+pub(crate) const VALUE_BYTES: usize = 1 << 22;
+
+pub(super) const CORRUPT: Error = Error::Internal("a packed value is damaged");
+
+/// Append an integer of variable length: seven bits a byte, the lowest first. The top bit says that more bytes follow.
+#[expect(clippy::cast_possible_truncation, reason = "the low byte is meant")]
+pub(super) fn push_integer(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Take an integer of variable length off the front.
+pub(super) fn take_integer(rest: &mut &[u8]) -> Result<u64> {
+    let mut value = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, tail) = rest.split_first().ok_or(CORRUPT)?;
+        *rest = tail;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(CORRUPT)
+}
+
+/// Take four bytes off the front.
+pub(super) fn take_u32(rest: &mut &[u8]) -> Result<u32> {
+    let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
+    *rest = tail;
+    Ok(u32::from_le_bytes(*word))
+}
+
+/// Append a digest.
+pub(super) fn push_digest(item: Digest, out: &mut Vec<u8>) {
+    out.extend(item.0.to_le_bytes());
+}
+
+/// Take a digest off the front.
+pub(super) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
+    let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
+    *rest = tail;
+    Ok(Digest(u128::from_le_bytes(*word)))
+}

@@ -1,0 +1,162 @@
+//! Contributions as bytes, with a dictionary.
+//!
+//! The dictionary has the digest of each distinct item once. Each user refers to its items by their places in the
+//! dictionary. Frequent items come early, so their places are small integers of one or two bytes.
+//!
+//! Layout, all little-endian: the number of users (`u32`); the [dictionary](super::dictionary); for each user its digest,
+//! the number of its items and their places, as integers of variable length.
+
+use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
+use super::dictionary::Dictionaries;
+use crate::Result;
+use crate::contributions::{
+    Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
+};
+use crate::numeric::widths::codes;
+use crate::random::Digest;
+
+/// Bytes of a digest.
+const DIGEST: usize = size_of::<u128>();
+/// Rows handed to a builder at once.
+const ROWS: usize = 1 << 16;
+
+/// Packs users of one table, a number of them in each packed value.
+#[derive(Debug)]
+pub(crate) struct Packer<'a> {
+    digests: Digests<'a>,
+    dictionaries: &'a Dictionaries,
+    /// For each item code its place in the dictionary plus one, or 0.
+    places: Vec<u32>,
+    dictionary: Vec<u32>,
+    users: u32,
+    body: Vec<u8>,
+}
+
+impl<'a> Packer<'a> {
+    pub(crate) fn new(contributions: &'a Contributions, dictionaries: &'a Dictionaries) -> Self {
+        let vocabulary = &contributions.vocabulary;
+        Self {
+            digests: vocabulary.digests(),
+            dictionaries,
+            places: vec![0; vocabulary.code_bound()],
+            dictionary: Vec::new(),
+            users: 0,
+            body: Vec::new(),
+        }
+    }
+
+    /// The most bytes that the current packed value can have so far.
+    pub(crate) fn bytes(&self) -> usize {
+        9 + self.dictionary.len() * DIGEST + self.body.len()
+    }
+
+    pub(crate) fn add_user(&mut self, user: Digest, items: &[u32]) {
+        self.users += 1;
+        push_digest(user, &mut self.body);
+        push_integer(items.len() as u64, &mut self.body);
+        for &item in items {
+            let place = &mut self.places[item as usize];
+            if *place == 0 {
+                self.dictionary.push(item);
+                *place = codes(self.dictionary.len());
+            }
+            push_integer((*place - 1).into(), &mut self.body);
+        }
+    }
+
+    /// End the current packed value; `None` if no user was added to it.
+    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
+        if self.users == 0 {
+            return None;
+        }
+        let mut packed = Vec::with_capacity(self.bytes());
+        packed.extend(std::mem::take(&mut self.users).to_le_bytes());
+        let items = self.dictionary.drain(..).map(|item| {
+            self.places[item as usize] = 0;
+            self.digests.get(ItemCode::new(item))
+        });
+        self.dictionaries.push(&items.collect::<Vec<_>>(), &mut packed);
+        packed.append(&mut self.body);
+        Some(packed)
+    }
+}
+
+/// Packed items have digests and no names: names are looked up at the end.
+struct Nameless;
+
+impl Payload for Nameless {
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
+}
+
+/// Add packed contributions to a builder, and return the number of their rows.
+///
+/// # Errors
+/// [`Error::Internal`](crate::Error::Internal) if they are damaged; the limits of the builder.
+pub(crate) fn unpack(
+    packed: &[u8],
+    dictionaries: &Dictionaries,
+    builder: &ContributionsBuilder,
+) -> Result<usize> {
+    let mut rest = packed;
+    let users = take_u32(&mut rest)?;
+    let dictionary = dictionaries.take(&mut rest)?;
+    let mut worker = builder.worker();
+    let mut codes: Vec<ItemCode> = Vec::with_capacity(dictionary.len());
+    worker.intern(&dictionary, &Nameless, &mut codes)?;
+    let mut rows = Rows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
+    for _ in 0..users {
+        let user = take_digest(&mut rest)?;
+        let mut left = take_integer(&mut rest)?;
+        while left > 0 {
+            let part = left.min(ROWS as u64);
+            rows.begin(user)?;
+            for _ in 0..part {
+                let place = usize::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
+                rows.items.push(*codes.get(place).ok_or(CORRUPT)?);
+            }
+            rows.lens.push(u32::try_from(part).map_err(|_| CORRUPT)?);
+            left -= part;
+        }
+    }
+    rows.flush()?;
+    if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
+}
+
+/// Take the dictionary of packed contributions off the front.
+///
+/// # Errors
+/// [`Error::Internal`](crate::Error::Internal) if it is damaged.
+pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
+    take_u32(rest)?;
+    dictionaries.take(rest)
+}
+
+/// Rows on their way to a builder.
+struct Rows<'a> {
+    worker: Worker<'a>,
+    users: Vec<Digest>,
+    lens: Vec<u32>,
+    items: Vec<ItemCode>,
+    total: usize,
+}
+
+impl Rows<'_> {
+    fn begin(&mut self, user: Digest) -> Result<()> {
+        if self.items.len() >= ROWS {
+            self.flush()?;
+        }
+        self.users.push(user);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut codes: Vec<UserCode> = Vec::with_capacity(self.users.len());
+        self.worker.intern(&self.users, &Nameless, &mut codes)?;
+        self.worker.push(&codes, Some(&self.lens), &self.items)?;
+        self.total += self.items.len();
+        self.users.clear();
+        self.lens.clear();
+        self.items.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! The wire format: what stages hand over to each other, as bytes and as Arrow batches.
+//!
+//! Stages on rows and stages on items both use it, and it knows neither.
+
+mod batches;
+mod bloom;
+mod by_digest;
+mod bytes;
+mod contributions;
+mod decisions;
+mod dictionary;
+mod packed;
+mod partitions;
+mod pruned;
+mod released_set;
+#[cfg(test)]
+mod tests;
+mod user_counts;
+mod weights;
+
+pub(crate) use batches::{
+    PartitionBuffers, PartitionedValues, packed_batch, partitioned_messages, partitioned_states,
+    partitioned_values,
+};
+pub(crate) use by_digest::add_up;
+pub(crate) use bytes::VALUE_BYTES;
+pub(crate) use contributions::{Packer, take_items, unpack};
+pub use decisions::Decisions;
+pub(crate) use dictionary::Dictionaries;
+pub use packed::Packed;
+pub(crate) use partitions::{PartitionOrder, Partitions};
+pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
+pub use released_set::ReleasedSet;
+pub use user_counts::UserCounts;
+pub(crate) use user_counts::{pack_user_counts, push_frequent, unpack_user_counts};
+pub(crate) use weights::{
+    Message, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
+};

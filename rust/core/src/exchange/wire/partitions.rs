@@ -1,0 +1,79 @@
+//! Partitions of users and of items: digests are divided among them by 32 of their bits.
+
+use crate::random::Digest;
+use crate::{Error, Result};
+
+/// The number of partitions, at least one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Partitions(u32);
+
+impl Partitions {
+    /// # Errors
+    /// [`Error::InvalidParameter`] for no partitions, or for more than a Spark integer counts.
+    pub(crate) fn new(number: u32) -> Result<Self> {
+        if number == 0 || i32::try_from(number).is_err() {
+            let fix = "leave it out for four times spark.sql.shuffle.partitions";
+            return Err(Error::parameter("num_partitions", "between 1 and 2147483647", number, fix));
+        }
+        Ok(Self(number))
+    }
+
+    /// The partition of a digest. It depends on bits that the hash tables of the engine do not start from.
+    #[expect(clippy::cast_possible_truncation, reason = "32 bits are meant")]
+    pub(crate) fn of(self, digest: Digest) -> i32 {
+        self.of_bits((digest.0 >> 64) as u32)
+    }
+
+    /// The partition of 32 bits. It does not fall as the bits rise, so a range of bits has a range of partitions.
+    pub(crate) fn of_bits(self, bits: u32) -> i32 {
+        (((u64::from(bits) * u64::from(self.0)) >> 32) as u32).cast_signed()
+    }
+}
+
+/// Checks that the partitions of a task come in ascending order.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionOrder(Option<i32>);
+
+impl PartitionOrder {
+    /// The partition that came last.
+    pub(crate) fn current(&self) -> Option<i32> {
+        self.0
+    }
+
+    /// Whether this value starts a new partition, so that the one before has ended.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the partition is smaller than the one before.
+    pub(crate) fn is_next(&mut self, partition: i32) -> Result<bool> {
+        match self.0.replace(partition) {
+            Some(before) if partition < before => {
+                Err(Error::Internal("partitions do not come in ascending order"))
+            }
+            before => Ok(before.is_some_and(|before| before < partition)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_divide_digests_and_numbers_out_of_range_are_refused() {
+        for number in [0, 1 << 31, u32::MAX] {
+            assert!(matches!(Partitions::new(number), Err(Error::InvalidParameter { .. })));
+        }
+        let partitions = Partitions::new(7).unwrap();
+        let of = |upper: u128| partitions.of(Digest(upper << 64 | 5));
+        assert_eq!([0, u128::from(u32::MAX), 1 << 31].map(of), [0, 6, 3]);
+    }
+
+    #[test]
+    fn partitions_come_in_ascending_order() {
+        let mut order = PartitionOrder::default();
+        let found = [2, 2, 5, 5, 6].map(|partition| order.is_next(partition).unwrap());
+        assert_eq!(found, [false, false, true, false, true]);
+        assert_eq!(order.current(), Some(6));
+        assert!(order.is_next(5).is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! Views of Arrow columns: one view over every accepted type.
+//!
+//! Columns are normalised once per batch, without a copy where the memory layout allows it. The rooms above know only
+//! five layouts. The canonical encodings are stated in `docs/algorithms/canonical-keys.md`.
+
+mod bytes;
+mod dictionaries;
+mod flat;
+mod kinds;
+mod lists;
+mod nulls;
+
+pub(super) use bytes::{ByteColumn, Packed};
+pub(super) use dictionaries::{decode_runs, dictionary_keys, plain_values};
+pub(super) use flat::{Flat, Values, Words};
+pub(super) use kinds::{DAY_MILLISECONDS, element_type, key_kind, scale, unsupported_type, value_type};
+pub(super) use lists::explode;
+pub(super) use nulls::{drop_nulls, filter};

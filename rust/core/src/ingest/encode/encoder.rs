@@ -1,0 +1,54 @@
+//! One thread's encoder.
+
+use arrow_array::{Array, ArrayRef};
+
+use super::chunk::Chunk;
+use super::items::ItemEncoder;
+use super::sink::Sink;
+use super::users::UserEncoder;
+use crate::Result;
+use crate::ingest::layout::ColumnLayout;
+use crate::random::ReleaseKey;
+
+/// Rows encoded at a time. They fit the second-level cache, and are enough that each lock of an interner's shard serves
+/// many of them.
+const ROWS: usize = 8 * 1024;
+
+/// One thread's encoder: gives codes to users and items and passes rows on.
+#[derive(Debug)]
+pub(in crate::ingest) struct Encoder<S> {
+    sink: S,
+    users: UserEncoder,
+    items: ItemEncoder,
+}
+
+impl<S: Sink> Encoder<S> {
+    pub(in crate::ingest) fn new(layout: &ColumnLayout, key: &ReleaseKey, sink: S) -> Self {
+        Self {
+            sink,
+            users: UserEncoder::new(layout.user_name(), key),
+            items: ItemEncoder::new(layout.ngrams(), key),
+        }
+    }
+
+    /// Encode all rows of a chunk.
+    pub(in crate::ingest) fn encode(&mut self, chunk: &Chunk) -> Result<()> {
+        let rows = chunk.user.len();
+        for start in (0..rows).step_by(ROWS) {
+            let length = ROWS.min(rows - start);
+            let user = chunk.user.slice(start, length);
+            let items: Vec<ArrayRef> = chunk.items.iter().map(|c| c.slice(start, length)).collect();
+            let position = (&*chunk.source, chunk.first_row + start as u64);
+            self.users.encode(&user, position, &mut self.sink)?;
+            let (codes, counts) = self.items.encode(&items, &mut self.sink)?;
+            let (users, lens) = self.users.runs(length, counts)?;
+            self.sink.push(users, lens, codes)?;
+        }
+        Ok(())
+    }
+
+    /// The sink with all rows in it.
+    pub(in crate::ingest) fn into_sink(self) -> S {
+        self.sink
+    }
+}

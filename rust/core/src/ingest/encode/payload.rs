@@ -1,0 +1,24 @@
+//! Copies the keys of new items from the columns of a batch.
+
+use crate::ingest::columns::ByteColumn;
+use crate::ingest::items::{KeyStore, Payload};
+
+/// Takes the keys of new items from a column of words.
+pub(super) struct WordPayload<'a>(pub(super) &'a [u64]);
+
+impl Payload for WordPayload<'_> {
+    #[inline]
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_words(rows.map(|row| self.0[row]));
+    }
+}
+
+/// Takes the keys of new items from a column of bytes.
+pub(super) struct BytePayload<'a, C>(pub(super) &'a C);
+
+impl<C: ByteColumn> Payload for BytePayload<'_, C> {
+    #[inline]
+    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
+        store.extend_bytes(rows.map(|row| self.0.get(row)));
+    }
+}

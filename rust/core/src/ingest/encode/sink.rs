@@ -1,0 +1,20 @@
+//! The receiver of encoded rows.
+
+use crate::Result;
+use crate::ingest::items::{Code, ItemCode, Payload, UserCode};
+use crate::random::Digest;
+
+/// Takes encoded rows: gives codes to keys and stores runs of codes. `contributions` implements it, and so do tests.
+pub(crate) trait Sink {
+    /// Append the codes of the users or items with these digests to `codes`. Keys of new items are taken from
+    /// `payload`, whose row i belongs to digest i.
+    fn intern<C: Code>(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<C>,
+    ) -> Result<()>;
+
+    /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()>;
+}

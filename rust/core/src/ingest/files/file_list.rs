@@ -1,0 +1,123 @@
+//! All files of one source: expanded, opened, and read.
+
+use std::path::PathBuf;
+
+use super::open_file::OpenFile;
+use super::{csv, expand, ipc, ndjson, parquet, reason};
+use crate::ingest::encode::{Encoder, Sink};
+use crate::ingest::layout::ColumnLayout;
+use crate::ingest::names::Columns;
+use crate::ingest::pool::{self, Task};
+use crate::ingest::source::FileFormat;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// Files of fewer bytes in total are read by the calling thread alone.
+const SINGLE_THREADED: u64 = 256 * 1024;
+
+/// All files of one source: opened and checked, not yet read.
+pub(in crate::ingest) struct Files {
+    layout: ColumnLayout,
+    /// Bytes to be read, if known.
+    bytes: Option<u64>,
+    tasks: Vec<Box<dyn Task + Send>>,
+}
+
+/// Paths and patterns, and how to read what they name.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ingest) struct FileList<'a> {
+    pub(in crate::ingest) paths: &'a [PathBuf],
+    /// The format of all; `None` takes it from each name.
+    pub(in crate::ingest) format: Option<FileFormat>,
+    /// Whether errors may quote a path that does not name a file.
+    pub(in crate::ingest) quoted: bool,
+}
+
+impl FileList<'_> {
+    /// Check the paths, and the columns of the first file, without reading a row.
+    ///
+    /// # Errors
+    /// As [`Files::open`], for paths and for the columns of the first file.
+    pub(in crate::ingest) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
+        let Some((input, format)) = self.expand(control)?.into_iter().next() else { return Ok(()) };
+        if input.on_disk()?.is_none() {
+            return Ok(());
+        }
+        let path = input.name().to_owned();
+        reason::guarded(&path, || match format {
+            FileFormat::Parquet => parquet::open(input, columns, control).map(drop),
+            FileFormat::Csv => csv::open(input, columns).map(drop),
+            FileFormat::Ipc => ipc::open(input, columns, control).map(drop),
+            FileFormat::NdJson => Ok(()),
+        })
+    }
+
+    fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
+        let (mut all, mut seen) = (Vec::new(), expand::Seen::default());
+        for (place, path) in (1..).zip(self.paths) {
+            let files = expand::expand(path, self.format, &mut seen, control);
+            all.extend(match files {
+                Err(error) if !self.quoted => return Err(expand::unquoted(error, place, self.paths.len())),
+                files => files?,
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl Files {
+    /// Expand patterns, read every schema, and merge the types of the needed columns.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types differ.
+    pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
+        let mut all: Option<Self> = None;
+        for (input, format) in list.expand(control)? {
+            let path = input.name().to_owned();
+            let opened: OpenFile = reason::guarded(&path, || match format {
+                FileFormat::Parquet => parquet::open(input, columns, control),
+                FileFormat::Csv => csv::open(input, columns),
+                FileFormat::NdJson => ndjson::open(input, columns),
+                FileFormat::Ipc => ipc::open(input, columns, control),
+            })?;
+            all = Some(match all {
+                None => Self { layout: opened.layout, bytes: opened.bytes, tasks: opened.tasks },
+                Some(mut all) => {
+                    all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
+                    all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
+                    all.tasks.extend(opened.tasks);
+                    all
+                }
+            });
+        }
+        all.ok_or_else(|| Error::Incompatible {
+            what: "no input files were given".into(),
+            fix: "name at least one file or pattern",
+        })
+    }
+
+    /// The merged types of the columns.
+    pub(in crate::ingest) fn layout(&self) -> &ColumnLayout {
+        &self.layout
+    }
+
+    /// Read all rows.
+    ///
+    /// # Errors
+    /// The first error of any file.
+    pub(in crate::ingest) fn read<S: Sink>(
+        self,
+        control: &Control,
+        encoder: &(dyn Fn() -> Encoder<S> + Sync),
+    ) -> Result<()> {
+        control.set_size(self.bytes);
+        if control.threads() > 1 && self.bytes.is_none_or(|bytes| bytes > SINGLE_THREADED) {
+            return pool::run(None, self.tasks, control.threads(), control, encoder);
+        }
+        let mut encoder = encoder();
+        for task in self.tasks {
+            task.run(&mut |chunk| pool::encode(&chunk, control, &mut encoder))?;
+        }
+        Ok(())
+    }
+}

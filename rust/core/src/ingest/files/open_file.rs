@@ -1,0 +1,12 @@
+//! One file whose columns are checked.
+
+use crate::ingest::layout::ColumnLayout;
+use crate::ingest::pool::Task;
+
+/// One file whose columns are checked, with the tasks that read it.
+pub(super) struct OpenFile {
+    pub(super) layout: ColumnLayout,
+    /// Bytes to be read, if known.
+    pub(super) bytes: Option<u64>,
+    pub(super) tasks: Vec<Box<dyn Task + Send>>,
+}

@@ -1,0 +1,229 @@
+//! Parquet: the footer is read once, only the needed columns are decoded, and each row group makes tasks.
+//!
+//! The footer is at the end of the file, so a pipe is read into memory first.
+
+mod int96;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::Encoding;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
+
+use super::input::{InMemory, Input};
+use super::open_file::OpenFile;
+use super::reason::{guarded, io_failed, unreadable};
+use crate::ingest::encode::Chunk;
+use crate::ingest::layout::{ColumnLayout, Positions};
+use crate::ingest::names::Columns;
+use crate::ingest::pool::Task;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// Rows decoded at a time.
+const BATCH: usize = 32 * 1024;
+/// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
+const PART: usize = 1024 * 1024;
+
+/// The state that all parts of one file share.
+struct Shared {
+    input: Input,
+    /// All bytes, if they came through a pipe.
+    in_memory: Option<InMemory>,
+    source: Arc<str>,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    positions: Positions,
+    /// The needed columns of type INT96.
+    instants: Vec<int96::Column>,
+}
+
+/// Some rows of one row group.
+struct Part {
+    file: Arc<Shared>,
+    group: usize,
+    rows: Range<usize>,
+    first_row: u64,
+    /// Bytes that the part stands for.
+    work: u64,
+}
+
+/// Read the footer and plan the parts.
+///
+/// # Errors
+/// [`Error::File`] for a file that is not Parquet or truncated, [`Error::Schema`] for its columns.
+pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<OpenFile> {
+    const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
+    let (path, source) = (input.name(), input.source());
+    let file = input.on_disk()?;
+    let in_memory = if file.is_none() { Some(input.read_into_memory(control)?) } else { None };
+    let footer = match (&file, &in_memory) {
+        (Some(file), _) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
+        (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
+        (None, None) => return Err(NO_BYTES),
+    };
+    let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
+    let (layout, positions) = ColumnLayout::new(footer.schema(), columns, &source)?;
+    let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    // Otherwise: the types of the file.
+    let metadata = faster(&footer, &positions).unwrap_or(footer);
+    let instants = int96::columns(&metadata, &mask);
+    let shared =
+        Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
+    let (tasks, bytes) = parts(&Arc::new(shared))?;
+    Ok(OpenFile { layout, bytes: Some(bytes), tasks })
+}
+
+const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
+
+fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
+    let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
+    for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
+        let group_bytes: u64 =
+            needed(metadata, &file.mask).map(|c| c.compressed_size().max(0).unsigned_abs()).sum();
+        let rows = usize::try_from(metadata.num_rows())
+            .map_err(|_| unreadable(file.input.name(), "a row group has a negative number of rows"))?;
+        let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
+        let pieces = if flat { (rows / PART).max(1) } else { 1 };
+        for piece in 0..pieces {
+            let range = rows * piece / pieces..rows * (piece + 1) / pieces;
+            let rows = range.len() as u64;
+            let work = group_bytes / pieces as u64;
+            tasks.push(Box::new(Part { file: Arc::clone(file), group, rows: range, first_row, work }));
+            first_row += rows;
+            bytes += work;
+        }
+    }
+    Ok((tasks, bytes))
+}
+
+/// The column chunks of a row group that are read.
+fn needed<'a>(
+    group: &'a RowGroupMetaData,
+    mask: &'a ProjectionMask,
+) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
+    group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, chunk)| chunk)
+}
+
+/// The same file with strings read as dictionaries if all pages of the column are dictionary-encoded, and as views
+/// otherwise. Both save a copy of every value. `None` if the reader does not support it.
+fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowReaderMetadata> {
+    let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
+    for at in positions.ascending() {
+        let root = ProjectionMask::roots(plain.parquet_schema(), [at]);
+        let dictionary =
+            plain.metadata().row_groups().iter().all(|group| needed(group, &root).all(only_dictionary));
+        let field = fields.get_mut(at)?;
+        *field = Arc::new(field.as_ref().clone().with_data_type(faster_type(field.data_type(), dictionary)));
+    }
+    let schema = Schema::new_with_metadata(fields, plain.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), options).ok()
+}
+
+fn faster_type(data_type: &DataType, dictionary: bool) -> DataType {
+    let of = |plain: DataType, view: DataType| {
+        if dictionary { DataType::Dictionary(Box::new(DataType::Int32), Box::new(plain)) } else { view }
+    };
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => of(DataType::Utf8, DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            of(DataType::Binary, DataType::BinaryView)
+        }
+        DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
+            of(DataType::Utf8, DataType::Utf8View)
+        }
+        DataType::List(field) => {
+            let values = faster_type(field.data_type(), dictionary);
+            DataType::List(Arc::new(field.as_ref().clone().with_data_type(values)))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether the column chunk has no data page outside its dictionary.
+fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
+    let dictionary = |e: Encoding| matches!(e, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+    match chunk.page_encoding_stats_mask() {
+        Some(mask) => mask.encodings().all(dictionary),
+        None => false,
+    }
+}
+
+impl Part {
+    /// Opens the file anew for each part, because clones of one handle share a position.
+    fn reader(&self) -> Result<ParquetRecordBatchReader> {
+        match (self.file.input.on_disk()?, &self.file.in_memory) {
+            (Some(file), _) => self.reader_of(file),
+            (None, Some(input)) => self.reader_of(input.bytes()),
+            (None, None) => Err(NO_BYTES),
+        }
+    }
+
+    fn reader_of<R: ChunkReader + 'static>(&self, bytes: R) -> Result<ParquetRecordBatchReader> {
+        let file = &self.file;
+        let failed = |error| failed(file.input.name(), &error, &self.reason());
+        let bytes = Arc::new(bytes);
+        if self.rows.start == 0 {
+            for column in &file.instants {
+                column.check(&bytes, &file.metadata, self.group, &file.source, failed)?;
+            }
+        }
+        let bytes = Arc::into_inner(bytes).ok_or(NO_BYTES)?;
+        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
+            .with_row_groups(vec![self.group])
+            .with_projection(file.mask.clone())
+            .with_batch_size(BATCH)
+            .with_offset(self.rows.start)
+            .with_limit(self.rows.len())
+            .build()
+            .map_err(failed)
+    }
+
+    fn reason(&self) -> String {
+        format!("malformed or truncated data in row group {}", self.group)
+    }
+}
+
+impl Task for Part {
+    fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
+        let Shared { input, source, positions, .. } = &*self.file;
+        let path = input.name();
+        let total = self.rows.len().max(1) as u64;
+        let mut reader = guarded(path, || self.reader())?;
+        let (mut done, mut worked) = (0, 0);
+        while let Some(batch) = guarded(path, || Ok(reader.next()))? {
+            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason()))?;
+            let first_row = self.first_row + done;
+            done += batch.num_rows() as u64;
+            let work = self.work * done / total - worked;
+            worked += work;
+            emit(Chunk {
+                user: Arc::clone(batch.column(positions.user)),
+                items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                source: Arc::clone(source),
+                first_row,
+                work,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
+            Some(inner) => io_failed(path, inner),
+            None => unreadable(path, otherwise),
+        },
+        _ => unreadable(path, otherwise),
+    }
+}

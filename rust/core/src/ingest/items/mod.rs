@@ -1,0 +1,16 @@
+//! Codes, keys and columns of items. The rooms above store codes and keys; the columns of a release are built from keys.
+
+mod codes;
+mod composite;
+mod decoded;
+mod keys;
+mod schema;
+mod sorted;
+mod undeclared;
+
+pub use codes::{Code, ItemCode, Side, UserCode};
+pub(super) use composite::encode as encode_composite;
+pub(super) use decoded::with_rows;
+pub use keys::{KeyLayout, KeyStore, Payload};
+pub use schema::ItemSchema;
+pub use sorted::sorted;

@@ -1,0 +1,106 @@
+//! Where the columns of users and items stand in a schema.
+
+use arrow_schema::Schema;
+
+use crate::ingest::names::Columns;
+use crate::{Error, Result};
+
+/// Most column names that an error lists.
+const LISTED: usize = 20;
+
+/// Positions of the user and item columns in one schema.
+#[derive(Debug, Clone)]
+pub(in crate::ingest) struct Positions {
+    pub(in crate::ingest) user: usize,
+    pub(in crate::ingest) items: Vec<usize>,
+}
+
+impl Positions {
+    /// Finds the needed columns by their names.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is missing or ambiguous.
+    pub(in crate::ingest) fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
+        let user = position(schema, Role::User, &columns.user, source)?;
+        let item = |name: &String| position(schema, Role::Item, name, source);
+        let items = columns.items.iter().map(item).collect::<Result<_>>()?;
+        Ok(Self { user, items })
+    }
+
+    /// All positions, ascending.
+    pub(in crate::ingest) fn ascending(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.items.iter().copied().chain([self.user]).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The positions after a projection to [`Self::ascending`].
+    pub(in crate::ingest) fn projected(&self) -> Self {
+        let all = self.ascending();
+        let rank = |at: usize| all.partition_point(|other| *other < at);
+        Self { user: rank(self.user), items: self.items.iter().map(|&at| rank(at)).collect() }
+    }
+}
+
+/// Whether a column holds users or items, and so which argument names it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ingest) enum Role {
+    User,
+    Item,
+}
+
+impl Role {
+    /// Why the column is needed, for errors.
+    pub(in crate::ingest) fn purpose(self) -> &'static str {
+        match self {
+            Self::User => "to tell users apart",
+            Self::Item => "to take items from",
+        }
+    }
+
+    /// The argument that names the column.
+    pub(in crate::ingest) fn argument(self) -> &'static str {
+        match self {
+            Self::User => "user=",
+            Self::Item => "item=",
+        }
+    }
+}
+
+/// All needed columns with their roles: the items in order, then the user.
+pub(in crate::ingest) fn roles(columns: &Columns) -> impl Iterator<Item = (Role, &String)> {
+    columns.items.iter().map(|name| (Role::Item, name)).chain([(Role::User, &columns.user)])
+}
+
+fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {
+    let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(at, _)| at);
+    match (matches.next(), matches.next()) {
+        (Some(at), None) => Ok(at),
+        (Some(_), Some(_)) => Err(Error::Schema {
+            what: format!(
+                "{source} has several columns named '{name}', and one is needed {}",
+                role.purpose()
+            ),
+            fix: format!("rename them so that {} names one of them", role.argument()),
+        }),
+        (None, _) => Err(Error::Schema {
+            what: format!("{source} has no column '{name}' {}", role.purpose()),
+            fix: format!(
+                "set {} to one of its columns: {}",
+                role.argument(),
+                list_names(schema.fields().iter().map(|f| f.name().as_str()))
+            ),
+        }),
+    }
+}
+
+/// Names in quotes, cut after the first few.
+pub(in crate::ingest) fn list_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|n| format!("'{n}'")).collect();
+    match names.get(LISTED..) {
+        Some(more) if !more.is_empty() => format!("{}, and {} more", names[..LISTED].join(", "), more.len()),
+        _ if names.is_empty() => "(there are none)".into(),
+        _ => names.join(", "),
+    }
+}

@@ -1,0 +1,124 @@
+//! A source whose columns are checked, ready to deliver its rows.
+
+use arrow_array::RecordBatchReader;
+use arrow_schema::{DataType, Field, Schema};
+
+use super::encode::{Encoder, Sink};
+use super::files::{FileList, Files};
+use super::items::ItemSchema;
+use super::layout::{ColumnLayout, Positions};
+use super::names::{Columns, INPUT_NAME};
+use super::source::Source;
+use super::stream;
+use crate::random::ReleaseKey;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// Check the columns of a table without reading its rows.
+///
+/// # Errors
+/// [`Error::Schema`] for a missing column or a type that is not supported.
+pub fn check_schema(schema: &Schema, columns: &Columns) -> Result<()> {
+    item_schema(schema, columns).map(drop)
+}
+
+/// Check that a table with columns of these names has the needed ones, each once.
+///
+/// # Errors
+/// [`Error::Schema`] for a column that is missing or ambiguous.
+pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
+    let fields: Vec<_> = names.into_iter().map(|name| Field::new(name, DataType::Null, true)).collect();
+    Positions::find(&Schema::new(fields), columns, INPUT_NAME).map(drop)
+}
+
+/// Check files without reading a row: whether they exist, and whether the first one has the columns.
+///
+/// Pipes are left alone, because they can be read only once. So are the columns of NDJSON, which only its rows show.
+///
+/// # Errors
+/// As [`OpenSource::open`]; [`Error::Internal`] for a source that is not a file.
+pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<()> {
+    let list = match source {
+        Source::Files(paths, format) => FileList { paths, format: *format, quoted: true },
+        Source::Listed(paths, format) => FileList { paths, format: *format, quoted: false },
+        Source::Stream(_) | Source::Undeclared(..) => return Err(Error::Internal("a stream is no file")),
+    };
+    list.check(columns, control)
+}
+
+/// The types of the released items of a table with this schema.
+///
+/// # Errors
+/// As [`check_schema`].
+pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
+    ColumnLayout::new(schema, columns, INPUT_NAME)?.0.item_schema()
+}
+
+/// A source whose columns are checked.
+pub(crate) struct OpenSource(Opened);
+
+enum Opened {
+    Stream(Box<dyn RecordBatchReader + Send>, ColumnLayout, Positions),
+    Files(Files),
+}
+
+impl OpenSource {
+    /// Find and check the columns; no row is read yet.
+    ///
+    /// # Errors
+    /// See [`Error`]: missing columns, unsupported types, files that cannot be read.
+    pub(crate) fn open(source: Source, columns: &Columns, control: &Control) -> Result<Self> {
+        let opened = match source {
+            Source::Stream(reader) => stream(reader, columns, &[])?,
+            Source::Undeclared(reader, undeclared) => stream(reader, columns, &undeclared)?,
+            Source::Files(paths, format) => {
+                let list = FileList { paths: &paths, format, quoted: true };
+                Opened::Files(Files::open(list, columns, control)?)
+            }
+            Source::Listed(paths, format) => {
+                let list = FileList { paths: &paths, format, quoted: false };
+                Opened::Files(Files::open(list, columns, control)?)
+            }
+        };
+        Ok(Self(opened))
+    }
+
+    /// The types of the user and item columns.
+    pub(crate) fn layout(&self) -> &ColumnLayout {
+        match &self.0 {
+            Opened::Stream(_, layout, _) => layout,
+            Opened::Files(files) => files.layout(),
+        }
+    }
+
+    /// Read, encode and deliver all rows. Each thread has a sink of its own.
+    ///
+    /// Rows of a null item are dropped. With several item columns, rows with a null in any of them are dropped. Progress
+    /// is counted in bytes for files (with a total) and in rows for streams (without a total).
+    ///
+    /// # Errors
+    /// See [`Error`]: null users, malformed files, a limit of memory, an interruption.
+    pub(crate) fn deliver<S: Sink>(
+        self,
+        key: &ReleaseKey,
+        control: &Control,
+        sink: impl Fn() -> S + Sync,
+    ) -> Result<()> {
+        let layout = self.layout().clone();
+        let encoder = || Encoder::new(&layout, key, sink());
+        match self.0 {
+            Opened::Stream(reader, _, positions) => stream::read(reader, positions, control, &encoder),
+            Opened::Files(files) => files.read(control, &encoder),
+        }
+    }
+}
+
+fn stream(
+    reader: Box<dyn RecordBatchReader + Send>,
+    columns: &Columns,
+    undeclared: &[String],
+) -> Result<Opened> {
+    let (layout, positions) = ColumnLayout::new(&reader.schema(), columns, INPUT_NAME)?;
+    let layout = layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name));
+    Ok(Opened::Stream(reader, layout, positions))
+}

@@ -1,0 +1,203 @@
+//! The decision about one item in one round, for this engine and for the exchange.
+
+use std::sync::Arc;
+
+use super::calibration::{Calibration, Round};
+use super::rule::Rule;
+use super::scoring::{Publish, SHARES, Scoring};
+use super::screening::Screening;
+use crate::noise::{NoisyThreshold, Threshold};
+use crate::threshold::Noisy;
+use crate::threshold::curve::Curve;
+use crate::weighting::FULL_IMPORTANCE;
+use crate::{Error, Result};
+
+/// What earlier rounds found out about one item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ItemState {
+    /// The cumulative score: the sum of the shares of its noisy weights, in grid steps.
+    pub(crate) score: i64,
+    /// The sum of share times importance over the scored rounds.
+    pub(crate) exposure: u32,
+    /// How much of a user's weight it gets, relative to other items; 0 once it is abandoned.
+    pub(crate) importance: u16,
+}
+
+impl Default for ItemState {
+    /// Before the first round.
+    fn default() -> Self {
+        Self { score: 0, exposure: 0, importance: FULL_IMPORTANCE }
+    }
+}
+
+/// What a round makes of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is released with this noisy weight in grid steps: 0 without noise, or if weights were not asked for.
+    Released(i64),
+    /// It is never released; users leave it out from now on.
+    Abandoned,
+    /// It stays, in this state.
+    Kept(ItemState),
+}
+
+/// A round, ready to decide items.
+#[derive(Debug)]
+pub(crate) struct Decider {
+    kind: Kind,
+    with_weights: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Noisy {
+        noise: Box<NoisyThreshold>,
+        threshold: Threshold,
+        /// Noisy weights are published in steps of this size from the threshold on.
+        step: u64,
+    },
+    Curve(Arc<Curve>),
+    Screening {
+        screening: Screening,
+        noise: Box<NoisyThreshold>,
+    },
+    Scoring {
+        scoring: Box<Scoring>,
+        noise: Box<NoisyThreshold>,
+        /// The sum of the shares of the later rounds.
+        left: u32,
+    },
+}
+
+impl Decider {
+    /// The round of this number, counted from 0; `with_weights` if noisy weights are to be published.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no such round; as [`Curve::of`].
+    pub(crate) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
+        let Some([earlier @ .., round]) = calibration.rounds.get(..=number as usize) else {
+            return Err(Error::Internal("there is no such round"));
+        };
+        let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
+        let kind = match &round.rule {
+            Rule::Noisy(Noisy { noise, threshold }) => Kind::Noisy {
+                noise: Box::new(NoisyThreshold::new(*noise, *threshold)),
+                threshold: *threshold,
+                step: round.published_step(),
+            },
+            Rule::Curve(spec) => Kind::Curve(Curve::of(spec.curve, spec.quantum)?),
+            Rule::Screening(screening) => {
+                Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
+            }
+            Rule::Scoring(_) if calibration.scoring().is_none() => {
+                return Err(Error::Internal("scored rounds need a publication and go with no other rounds"));
+            }
+            Rule::Scoring(scoring) => {
+                let shares = earlier.iter().filter_map(share).chain([scoring.share]);
+                let left = shares.fold(SHARES, u32::saturating_sub);
+                Kind::Scoring { scoring: Box::new(scoring.clone()), noise: noise_of(scoring.noise), left }
+            }
+        };
+        Ok(Self { kind, with_weights })
+    }
+
+    /// Whether the round releases items: all plain rounds do, and the last scored one.
+    pub(crate) fn may_release(&self) -> bool {
+        match &self.kind {
+            Kind::Noisy { .. } | Kind::Curve(_) => true,
+            Kind::Screening { .. } => false,
+            Kind::Scoring { scoring, .. } => scoring.publish.is_some(),
+        }
+    }
+
+    /// Whether the round draws noise for an item and decides it. An item without part in the round keeps its state.
+    ///
+    /// An item without weight is never released: nobody holds it, and the proofs count only noise on items that
+    /// somebody holds. In scored rounds users keep the items of the first round, so an item held then is held for good.
+    /// A screening round draws noise for every item, held or not: abandoning an item must not depend on its weight
+    /// in any other way than through its noisy weight.
+    #[inline]
+    pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
+        let held = weight > 0 || state.exposure > 0;
+        match &self.kind {
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => held && state.importance > 0,
+            Kind::Screening { .. } => true,
+        }
+    }
+
+    /// Decide an item from its state, its weight in grid steps and its pseudorandom word for the round's noise.
+    ///
+    /// # Contract
+    /// The same arguments give the same outcome on every machine. An item that does not [take part](Self::takes_part)
+    /// keeps its state and is not released.
+    #[inline]
+    pub(crate) fn decide(&self, state: ItemState, weight: u64, word: u128) -> Outcome {
+        if !self.takes_part(state, weight) {
+            return Outcome::Kept(state);
+        }
+        match &self.kind {
+            Kind::Noisy { noise, threshold, step } if noise.releases(weight, word) => {
+                let published = || in_steps(noise.noisy_weight(weight, word), *threshold, *step);
+                Outcome::Released(if self.with_weights { published() } else { 0 })
+            }
+            Kind::Curve(curve) if curve.releases(weight, word) => Outcome::Released(0),
+            Kind::Noisy { .. } | Kind::Curve(_) => Outcome::Kept(state),
+            Kind::Screening { screening, noise } => {
+                let importance = screening.importance(noise.noisy_weight(weight, word));
+                kept_or_abandoned(ItemState { importance, ..state })
+            }
+            Kind::Scoring { scoring, noise, left } => {
+                let noisy = noise.noisy_weight(weight, word);
+                self.decide_score(scoring, add_to_score(scoring, state, noisy), *left)
+            }
+        }
+    }
+
+    /// Decide an item of a scored round from its new score.
+    fn decide_score(&self, scoring: &Scoring, state: ItemState, left: u32) -> Outcome {
+        let ItemState { score, exposure, .. } = state;
+        match &scoring.publish {
+            None => {
+                let importance = scoring.importance(score, exposure, left);
+                kept_or_abandoned(ItemState { importance, ..state })
+            }
+            Some(Publish { threshold, .. }) if score >= threshold.steps() => {
+                Outcome::Released(if self.with_weights { score } else { 0 })
+            }
+            Some(_) => Outcome::Abandoned,
+        }
+    }
+
+    /// Whether an item that no earlier round decided is released with this weight.
+    pub(crate) fn releases(&self, weight: u64, word: u128) -> bool {
+        match self.decide(ItemState::default(), weight, word) {
+            Outcome::Released(_) => true,
+            Outcome::Abandoned | Outcome::Kept(_) => false,
+        }
+    }
+}
+
+fn share(round: &Round) -> Option<u32> {
+    round.rule.scoring().map(|scoring| scoring.share)
+}
+
+fn kept_or_abandoned(state: ItemState) -> Outcome {
+    if state.importance > 0 { Outcome::Kept(state) } else { Outcome::Abandoned }
+}
+
+/// Add the round's share of a noisy weight to the score.
+fn add_to_score(scoring: &Scoring, state: ItemState, noisy: i64) -> ItemState {
+    let more = (i128::from(noisy) * i128::from(scoring.share)) >> SHARES.ilog2();
+    // Otherwise: a share above all of them, which no calibration has; the item is abandoned.
+    // Calibration keeps noise and sums far from the ends of the range.
+    let score = state.score.saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
+    let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
+    ItemState { score, exposure, ..state }
+}
+
+/// A noisy weight, rounded down to a whole number of steps beyond the threshold.
+fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
+    // A step divides 2^64, so the remainder is right even where the difference wraps.
+    let beyond = noisy.wrapping_sub(threshold.steps()).rem_euclid(step.cast_signed());
+    noisy.saturating_sub(beyond)
+}

@@ -1,0 +1,34 @@
+//! One entry for every task.
+
+use super::count::users_per_item;
+use super::report::Release;
+use super::request::Request;
+use super::select::select_partitions;
+use super::top_k::top_k_from_rows;
+use crate::Result;
+use crate::ingest::Source;
+use crate::random::ReleaseKey;
+use crate::runtime::Control;
+
+/// What a task gives back.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// Items that may be published, with their report.
+    Release(Release),
+    /// How many items have how many users, as (users, items). Not private.
+    UsersPerItem(Vec<(u32, u64)>),
+}
+
+/// Reads the rows and does what the request asks for.
+///
+/// The result is a function of the set of rows, the request and the key alone (law 1).
+///
+/// # Errors
+/// See [`crate::Error`].
+pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Control) -> Result<Outcome> {
+    match request {
+        Request::Select(request) => select_partitions(source, request, key, control).map(Outcome::Release),
+        Request::Count(request) => users_per_item(source, request, key, control).map(Outcome::UsersPerItem),
+        Request::TopK(request) => top_k_from_rows(source, request, key, control).map(Outcome::Release),
+    }
+}

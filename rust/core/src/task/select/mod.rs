@@ -1,0 +1,7 @@
+//! Partition selection: its request, and the stages in order.
+
+mod request;
+mod run;
+
+pub use request::SelectRequest;
+pub use run::select_partitions;

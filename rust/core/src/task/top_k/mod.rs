@@ -1,0 +1,14 @@
+//! Top-k: its request, the draw from counts, the counts of rows, and what a budget buys.
+
+mod draw;
+mod forecast;
+mod from_counts;
+mod request;
+mod rows;
+
+pub(crate) use draw::{check_size, draw};
+pub use forecast::loss_bound;
+pub use from_counts::top_k_from_counts;
+pub use request::{Domain, PublishedCounts, TopKRequest};
+pub use rows::top_k_from_rows;
+pub(crate) use rows::{Counted, answer, held_items};

@@ -1,0 +1,46 @@
+//! The weights of one round under any weighting.
+
+use super::histogram::WeightHistogram;
+use super::kind::Weighting;
+use super::order::Visits;
+use crate::bounding::BoundedContributions;
+use crate::numeric::UNIT;
+use crate::random::ReleaseKey;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// Set the histogram to the weights of one round, contributions in multiples of a quantum.
+///
+/// Only [`Weighting::Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
+///
+/// # Contract
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
+/// multiples of the quantum. [`Weighting::PolicyL2`] and [`Weighting::Mad`], which move weights by real distances, have
+/// the quantum 1.
+///
+/// # Errors
+/// Interruption, or more memory than allowed.
+pub fn weigh_round(
+    histogram: &mut WeightHistogram,
+    contributions: &BoundedContributions,
+    (weighting, quantum): (Weighting, u64),
+    importances: Option<&[u16]>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<()> {
+    let visits = Visits { contributions, key, control };
+    match weighting {
+        Weighting::Count | Weighting::EqualL1 | Weighting::EqualL2 => {
+            histogram.weigh(contributions, |k| weighting.weight_in_quanta(k, quantum), control)
+        }
+        Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
+        Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
+        Weighting::Mad(mad) => mad.weigh(visits, importances, histogram),
+        Weighting::Greedy(greedy) => {
+            if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
+                return Err(Error::Internal("a cutoff that is no multiple of the quantum"));
+            }
+            greedy.weigh(visits, histogram)
+        }
+    }
+}

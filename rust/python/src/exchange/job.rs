@@ -1,0 +1,167 @@
+//! The job that all tasks of a release share.
+
+use std::num::NonZeroU32;
+
+use dpsel_core::Error;
+use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, partition_decisions};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use pyo3_arrow::PyRecordBatch;
+
+use super::batches::to_python;
+use super::packed::ExchangePacked;
+use super::task::ExchangeTask;
+use crate::error::guarded;
+
+/// What the tasks of one release share. It holds the release key, so it has no pickle: it travels as an
+/// `ExchangeSealedJob`.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct ExchangeJob {
+    pub(super) job: exchange::ExchangeJob,
+}
+
+impl From<exchange::ExchangeJob> for ExchangeJob {
+    fn from(job: exchange::ExchangeJob) -> Self {
+        Self { job }
+    }
+}
+
+#[pymethods]
+impl ExchangeJob {
+    /// The number of rounds.
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.job.spec().calibration.rounds.len()
+    }
+
+    /// Whether the rounds score and reweight.
+    #[getter]
+    fn is_steered(&self) -> bool {
+        self.job.is_steered()
+    }
+
+    /// Whether the items are n-grams of a text.
+    #[getter]
+    fn is_text(&self) -> bool {
+        self.job.spec().columns.ngrams.is_some()
+    }
+
+    /// The task that reads the table, and counts the users of items if asked for.
+    fn encode(&self, num_partitions: u32, with_user_counts: bool) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.encode(num_partitions, with_user_counts)).map(ExchangeTask::new)
+    }
+
+    /// The number of users above which an item counts as frequent.
+    #[getter]
+    fn frequent_above(&self) -> u32 {
+        self.job.frequent_above()
+    }
+
+    /// The task that adds up user counts, and keeps those of frequent items.
+    fn frequent_items(&self, frequent_above: u32) -> ExchangeTask {
+        ExchangeTask::new(self.job.frequent_items(frequent_above))
+    }
+
+    /// The task that keeps of each user what the rounds need. With the counts of frequent items, it keeps only the items
+    /// that some round can release.
+    #[pyo3(signature = (frequent_above=0, frequent=None))]
+    fn prune(&self, frequent_above: u32, frequent: Option<&[u8]>) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let unpack = |frequent| UserCounts::unpack(frequent_above, self.opened(frequent)?.bytes());
+            self.job.prune(frequent.map(unpack).transpose()?)
+        })
+        .map(ExchangeTask::new)
+    }
+
+    /// The task that weighs a round without the items released before.
+    fn weigh(&self, num_partitions: u32, round: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.weigh(num_partitions, round, self.opened_set(released)?)).map(ExchangeTask::new)
+    }
+
+    /// The task that decides a round.
+    fn decide(&self, round: u32) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.decide(round)).map(ExchangeTask::new)
+    }
+
+    /// The task that weighs a scored round.
+    fn reweight(&self, num_partitions: u32, round: u32) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.reweight(num_partitions, round)).map(ExchangeTask::new)
+    }
+
+    /// The task that scores a round, and steers the next one.
+    fn steer(&self, round: u32) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.steer(round)).map(ExchangeTask::new)
+    }
+
+    /// The task that counts the users of the wanted items, or of all items.
+    fn count(&self, num_partitions: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let wanted = wanted.map(|wanted| self.opened_set(wanted)).transpose()?;
+            self.job.count(num_partitions, wanted, bounded)
+        })
+        .map(ExchangeTask::new)
+    }
+
+    /// The task that adds up counts, and keeps only the `most` largest if asked for.
+    fn total(&self, most: Option<u32>) -> ExchangeTask {
+        ExchangeTask::new(self.job.total(most))
+    }
+
+    /// The released set of decided items: a list, or a filter with `bits` for each item. The false positives are to be
+    /// appended to a filter.
+    #[staticmethod]
+    #[pyo3(signature = (decided, bits=None))]
+    fn released_set(
+        py: Python<'_>,
+        decided: &ExchangePacked,
+        bits: Option<NonZeroU32>,
+    ) -> PyResult<ExchangePacked> {
+        let decided = decided.packed.bytes();
+        let packed = py.detach(|| guarded(|| ReleasedSet::pack(decided, bits)))?;
+        Ok(Packed::from(packed).into())
+    }
+
+    /// The task that finds the items of the table that pass a filter.
+    fn filter_candidates(&self, num_partitions: u32, filter: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.filter_candidates(num_partitions, self.opened_set(filter)?))
+            .map(ExchangeTask::new)
+    }
+
+    /// The task that finds the false positives among them. It also takes the batches of `partition_decisions`.
+    fn false_positives(&self) -> ExchangeTask {
+        ExchangeTask::new(self.job.false_positives())
+    }
+
+    /// Decided items as batches, by partition of items.
+    #[staticmethod]
+    fn partition_decisions(
+        py: Python<'_>,
+        num_partitions: u32,
+        decided: &ExchangePacked,
+    ) -> PyResult<Vec<PyRecordBatch>> {
+        let decided = decided.packed.bytes();
+        py.detach(|| guarded(|| partition_decisions(num_partitions, decided))).map(to_python)
+    }
+
+    /// The task that looks up the names of released items.
+    fn name(&self, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| Ok(self.job.name(self.opened_set(released)?))).map(ExchangeTask::new)
+    }
+
+    /// Packed values as they travel to tasks, which open them with the key of the job.
+    fn sealed<'py>(&self, py: Python<'py>, packed: &ExchangePacked) -> Bound<'py, PyBytes> {
+        let sealed = py.detach(|| packed.packed.sealed(self.job.key()));
+        PyBytes::new(py, &sealed)
+    }
+}
+
+impl ExchangeJob {
+    /// Open what the driver has sealed for tasks.
+    fn opened(&self, sealed: &[u8]) -> Result<Packed, Error> {
+        Packed::opened(sealed, self.job.key())
+    }
+
+    fn opened_set(&self, sealed: &[u8]) -> Result<ReleasedSet, Error> {
+        ReleasedSet::unpack(self.opened(sealed)?.bytes())
+    }
+}

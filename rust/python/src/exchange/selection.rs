@@ -1,0 +1,66 @@
+//! A partition selection, as the driver sees it.
+
+use dpsel_core::exchange::{Decisions, Selection};
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatch;
+
+use super::batches::{arrow_schema, from_python};
+use super::job::ExchangeJob;
+use super::packed::ExchangePacked;
+use crate::error::guarded;
+use crate::export::Release;
+use crate::job::release_key;
+use crate::request::parse_select;
+
+/// Check the parameters of a selection whose stages run elsewhere.
+#[pyfunction]
+pub(crate) fn validate_exchange(request_json: &str) -> PyResult<()> {
+    let request = parse_select(request_json)?;
+    guarded(|| Selection::calibrate(&request)).map(drop)
+}
+
+/// A selection whose stages run elsewhere, as the driver sees it.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct ExchangeSelection {
+    selection: Selection,
+}
+
+#[pymethods]
+impl ExchangeSelection {
+    /// Every parameter and the columns are checked here, before any row is read.
+    #[new]
+    #[pyo3(signature = (request_json, schema, *, test_key=None))]
+    fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
+        let request = parse_select(request_json)?;
+        let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
+        guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
+    }
+
+    /// What the tasks share.
+    #[getter]
+    fn job(&self) -> ExchangeJob {
+        self.selection.job().clone().into()
+    }
+
+    /// Whether names have to be looked up in the table.
+    fn looks_up(&self, schema: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let schema = arrow_schema(schema)?;
+        guarded(|| self.selection.looks_up(&schema))
+    }
+
+    /// The release, from what the naming tasks found.
+    #[pyo3(signature = (named, released, schema, chosen=None))]
+    fn publish(
+        &self,
+        named: Vec<PyRecordBatch>,
+        released: &ExchangePacked,
+        schema: &Bound<'_, PyAny>,
+        chosen: Option<String>,
+    ) -> PyResult<Release> {
+        let (named, schema) = (from_python(named), arrow_schema(schema)?);
+        let decided = || Decisions::unpack(released.packed.bytes());
+        let mut release = guarded(|| self.selection.publish(&named, decided()?, &schema))?;
+        release.report.chosen = chosen;
+        Release::new(release)
+    }
+}

@@ -1,0 +1,50 @@
+//! Requests from JSON, with the public tables that come beside them.
+
+use std::sync::Arc;
+
+use dpsel_core::task::{Request, SelectRequest, TopKRequest};
+use pyo3::prelude::*;
+
+use crate::error::{guarded, internal, to_python};
+use crate::public::{read_list, read_prior};
+
+/// A request of any task, checked.
+pub(crate) fn parse(json: &str) -> PyResult<Request> {
+    guarded(|| Request::from_json(json))
+}
+
+/// A request of a selection, checked.
+pub(crate) fn parse_select(json: &str) -> PyResult<SelectRequest> {
+    guarded(|| Request::from_json(json)?.into_select())
+}
+
+/// A request of a top-k, checked.
+pub(crate) fn parse_top_k(json: &str) -> PyResult<TopKRequest> {
+    guarded(|| Request::from_json(json)?.into_top_k())
+}
+
+/// A request with its public table: preferences for a selection, the list of items for a top-k.
+pub(crate) fn parse_with_table(json: &str, table: Option<&Bound<'_, PyAny>>) -> PyResult<Request> {
+    let mut request = parse(json)?;
+    match &mut request {
+        Request::Select(request) => {
+            request.prior = table.map(|pairs| read_prior(pairs, &request.columns)).transpose()?.map(Arc::new);
+            request.item_order().map_err(to_python)?;
+        }
+        Request::TopK(request) => {
+            request.listed = table.map(|pairs| list_of(request, pairs)).transpose()?.map(Arc::new);
+        }
+        Request::Count(_) if table.is_some() => return Err(internal("a count has no public table")),
+        Request::Count(_) => {}
+    }
+    Ok(request)
+}
+
+/// The public list of a top-k of rows.
+pub(crate) fn list_of(
+    request: &TopKRequest,
+    pairs: &Bound<'_, PyAny>,
+) -> PyResult<dpsel_core::ingest::PublicList> {
+    let columns = request.columns.as_ref().ok_or_else(|| internal("no columns were named"))?;
+    read_list(pairs, columns)
+}

@@ -1,0 +1,92 @@
+//! The thread of a job, and the wait for it: with signals and progress, without the interpreter.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use dpsel_core::Error;
+use dpsel_core::ingest::Source;
+use dpsel_core::runtime::Control;
+use dpsel_core::runtime::panics::caught;
+use dpsel_core::task::{self, Outcome};
+use pyo3::prelude::*;
+
+use crate::error::{internal, to_python};
+use crate::job::Job;
+
+/// How long the calling thread waits before it looks at signals and reports progress.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// The outcome of a job, or the error that ended it.
+type Ended = Result<Outcome, Error>;
+
+/// Run the job; a panic in it becomes an error instead of crossing into Python.
+fn send_outcome(sender: &SyncSender<Ended>, run: impl FnOnce() -> Ended) {
+    let outcome = caught(run).unwrap_or(Err(Error::Internal("the job panicked")));
+    // Nobody listens any more only if the caller gave up after a second Ctrl-C.
+    let _ = sender.send(outcome);
+}
+
+/// A job on its own thread.
+pub(crate) struct Running {
+    // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
+    result: Mutex<Receiver<Ended>>,
+    control: Control,
+}
+
+impl Running {
+    /// Start a job on a thread of its own.
+    pub(crate) fn start(source: Source, job: &Job, control: &Control) -> PyResult<Self> {
+        let key = job.key()?;
+        let (sender, result) = sync_channel(1);
+        let (worker, request) = (control.clone(), job.request().clone());
+        let run = move || task::run(source, &request, &key, &worker);
+        std::thread::Builder::new()
+            .name("dpsel".into())
+            .spawn(move || send_outcome(&sender, run))
+            .map_err(|_| internal("the operating system started no thread"))?;
+        Ok(Self { result: Mutex::new(result), control: control.clone() })
+    }
+
+    /// Wait for the end, looking at signals and reporting progress on the way.
+    pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
+        loop {
+            if let Some(outcome) = self.wait(py)? {
+                let outcome = outcome.map_err(to_python)?;
+                // Only here, so that the total is reported once.
+                self.control.progress().complete();
+                job.report_progress(py, &self.control)?;
+                return Ok(outcome);
+            }
+            let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));
+            if let Err(error) = tick {
+                return Err(self.abandon(py, error));
+            }
+        }
+    }
+
+    /// Stop the job, wait until its thread has ended, and give back `reason`.
+    ///
+    /// The wait can be cut short by another signal: a producer that never returns must not hold the user.
+    pub(crate) fn abandon(&self, py: Python<'_>, reason: PyErr) -> PyErr {
+        self.control.progress().cancel();
+        while let Ok(None) = self.wait(py) {
+            if py.check_signals().is_err() {
+                break;
+            }
+        }
+        reason
+    }
+
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<Ended>> {
+        let received = py.detach(|| match self.result.lock() {
+            Ok(result) => result.recv_timeout(TICK),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match received {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(internal("the job ended without a result")),
+        }
+    }
+}
