@@ -139,7 +139,7 @@ impl Plan {
     pub fn weigh(&self, routes: u32, number: u32, released: Known) -> Result<Weigh> {
         let (routes, words) = (Routes::new(routes)?, self.noise_words(number));
         let decider = self.decider(number, false)?;
-        Weigh::new(routes, self.bound()?, self.round(number)?, decider, words, released)
+        Ok(Weigh::new(routes, self.bound()?, self.round(number)?, decider, words, released))
     }
 
     /// The stage that decides a round, counted from 0.

@@ -41,9 +41,9 @@ impl Weigh {
         rule: Decider,
         words: Words,
         gone: Known,
-    ) -> Result<Self> {
+    ) -> Self {
         let weights = Weights::new(round);
-        Ok(Self { routes, bound: bound.get(), gone, rule, words, weights, sums: Vec::new() })
+        Self { routes, bound: bound.get(), gone, rule, words, weights, sums: Vec::new() }
     }
 
     /// Add the weights of items that the round can release.
