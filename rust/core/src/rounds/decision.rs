@@ -120,7 +120,7 @@ impl Decider {
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         let held = weight > 0 || state.exposure > 0;
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => held && state.importance > 0,
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => state.importance > 0 && held,
             Kind::Screening { .. } => true,
         }
     }
