@@ -62,6 +62,7 @@ impl Steer {
                         Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
                     }
                 }
+                // The last round keeps only items that nobody holds.
                 Outcome::Kept(_) | Outcome::Abandoned => {}
             }
         }
