@@ -109,6 +109,21 @@ def test_honest_reports_hold() -> None:
     assert all(outcome is not None and outcome.ok for outcome in outcomes)
 
 
+def test_reports_of_other_formats_are_refused_by_name() -> None:
+    for report in (REPORTS[0], REPORTS[-1]):
+        first = {name: value for name, value in report.items() if name not in {"format", "task"}}
+        with pytest.raises(dpsel.exceptions.ReportError, match=r"format 1, which dpsel 0\.1\.0 wrote"):
+            dpsel.release.Report(json.dumps(first))
+        with pytest.raises(dpsel.exceptions.ReportError, match="it is of format 3"):
+            dpsel.release.Report(json.dumps(report | {"format": 3}))
+        # The task is never guessed from the fields of the request.
+        with pytest.raises(dpsel.exceptions.ReportError, match="task"):
+            dpsel.release.Report(json.dumps({name: report[name] for name in report if name != "task"}))
+        other = {"select": "top_k", "top_k": "select"}[report["task"]]
+        with pytest.raises(dpsel.exceptions.ReportError):
+            dpsel.release.Report(json.dumps(report | {"task": other}))
+
+
 def leaves(report: dict) -> list[tuple]:
     """The paths of everything that is not made of other things."""
     return [path for path in places(report) if path and not isinstance(at(report, path), dict | list)]

@@ -1122,6 +1122,13 @@ MUTANTS = [
         (COST,),
     ),
     Mutant(
+        "reports of every format are read",
+        CORE + "task/report.rs",
+        "(Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),",
+        "(Some(format), _) if format.as_u64() >= Some(FORMAT.into()) => return Ok(()),",
+        ("tests/bad_input/test_bad_reports.py", "cargo:other_formats_are_refused_by_name"),
+    ),
+    Mutant(
         "the check derives numbers only",
         CORE + "task/sealed.rs",
         'compare(&given, &value_of(derived)?, "", &mut found);',
