@@ -1,4 +1,4 @@
-"""The dependency rule of ARCHITECTURE.md, read off the `use` lines; and who may touch what."""
+"""Who may touch what: rules of ARCHITECTURE.md and CONTRIBUTING.md that are read off the source."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from circles import circles
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "rust" / "core" / "src"
 
 #: Files and folders that are compiled for unit tests only.
 UNIT_TESTS = {"testing", "tests"}
-
-#: A stage may use the stages to its left, and those that stand beside all of them.
-STAGES = ["ingest", "contributions", "bounding", "weighting", "noise", "threshold", "rounds", "release"]
-BESIDE = {"error", "random", "numeric", "accounting", "runtime"}
 
 
 def shipped_code(path: Path) -> str:
@@ -43,13 +39,6 @@ def files(module: str) -> list[Path]:
     return sorted((CORE / module).rglob("*.rs")) or [CORE / f"{module}.rs"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_uses_only_the_stages_to_its_left(stage) -> None:
-    allowed = set(STAGES[: STAGES.index(stage) + 1]) | BESIDE
-    found = {name for path in files(stage) if is_shipped(path) for name in uses(path)}
-    assert found <= allowed, f"{stage} uses {sorted(found - allowed)}"
-
-
 def test_weighting_does_not_know_noise() -> None:
     found = {name for path in files("weighting") for name in uses(path)}
     assert not found & {"noise", "threshold", "mechanisms"}
@@ -58,18 +47,6 @@ def test_weighting_does_not_know_noise() -> None:
 def test_noise_does_not_know_weighting() -> None:
     """The grid is in `numeric`."""
     assert not {name for path in files("noise") for name in uses(path)} & {"weighting", "bounding"}
-
-
-def test_the_draws_of_top_k_do_not_know_the_stages() -> None:
-    for path in files("top_k"):
-        if is_shipped(path):
-            assert uses(path) <= BESIDE | {"top_k", "mechanisms", "rounds"}, path
-
-
-def test_random_and_numeric_know_nothing_of_the_stages() -> None:
-    for module in ("random", "numeric"):
-        found = {name for path in files(module) for name in uses(path)}
-        assert not found & set(STAGES)
 
 
 def test_only_random_opens_the_systems_generator() -> None:
@@ -248,26 +225,6 @@ def imported_files(path: Path, known: set[str]) -> set[str]:
                 named.add(node.module)
     names = {name.removeprefix("dpsel.") for name in named if name.startswith("dpsel.")}
     return (names & known) | ({"__init__"} & known if "dpsel" in named else set())
-
-
-def circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """The sets of files of which each one leads to every other: strongly connected components."""
-
-    def reached(start: str) -> set[str]:
-        found, waiting = set(), [start]
-        while waiting:
-            for name in graph[waiting.pop()] - found:
-                found.add(name)
-                waiting.append(name)
-        return found
-
-    reach = {name: reached(name) for name in graph}
-    joined = [
-        frozenset({name} | {other for other in reach[name] if name in reach[other]})
-        for name in graph
-        if name in reach[name]
-    ]
-    return [set(each) for each in dict.fromkeys(joined)]
 
 
 def python_imports() -> dict[str, set[str]]:

@@ -49,7 +49,10 @@ def test_every_mechanism_has_one() -> None:
     assert mechanisms <= planted
 
 
-STAGES = "ingest contributions bounding weighting noise threshold release accounting random top_k exchange rounds task numeric runtime"
+STAGES = (
+    "numeric random accounting runtime ingest contributions bounding weighting noise threshold rounds "
+    "release top_k task exchange"
+)
 
 
 @pytest.mark.parametrize("stage", STAGES.split())
