@@ -3,7 +3,7 @@
 //! [`select_rounds`] is the loop. There are three kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
-//! * a *screening* round releases nothing and sets the importance of each item for the later rounds (Mad2R);
+//! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (Steered).
 //!
 //! [`Decider`] decides one item in any of them, here and in the exchange.

@@ -125,7 +125,7 @@ fn noisy_differences(got: &Noisy, want: &Noisy) -> Vec<String> {
 mod tests {
     use crate::rounds::Round;
 
-    /// Steered and Mad2R reports of earlier versions have other names of the same numbers.
+    /// `Steered` and `Mad2R` reports of earlier versions have other names of the same numbers.
     #[test]
     fn rounds_in_an_earlier_form_are_refused_with_the_reason() {
         let read = |fields: &str| {
