@@ -14,7 +14,7 @@ use crate::runtime::Control;
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// Items that may be published, with their report.
-    Release(Release),
+    Release(Box<Release>),
     /// How many items have how many users, as (users, items). Not private.
     UsersPerItem(Vec<(u32, u64)>),
 }
@@ -27,8 +27,12 @@ pub enum Outcome {
 /// See [`crate::Error`].
 pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Control) -> Result<Outcome> {
     match request {
-        Request::Select(request) => select_partitions(source, request, key, control).map(Outcome::Release),
+        Request::Select(request) => select_partitions(source, request, key, control).map(released),
         Request::Count(request) => users_per_item(source, request, key, control).map(Outcome::UsersPerItem),
-        Request::TopK(request) => top_k_from_rows(source, request, key, control).map(Outcome::Release),
+        Request::TopK(request) => top_k_from_rows(source, request, key, control).map(released),
     }
+}
+
+fn released(release: Release) -> Outcome {
+    Outcome::Release(Box::new(release))
 }
