@@ -1,21 +1,21 @@
 //! Differentially private partition selection: the items of a `(user, item)` table that may be published.
 //!
-//! The crate is a pipeline of stages; each folder is one stage and uses only the stages to its left:
+//! The crate is a pipeline. Each room uses only the rooms above it in this table:
 //!
-//! | stage | folder | makes |
-//! |---|---|---|
-//! | read tables | [`ingest`] | encoded rows |
-//! | group by user | [`contributions`] | [`contributions::Contributions`] |
-//! | bound each user | [`bounding`] | [`bounding::BoundedContributions`] |
-//! | add weights | [`weighting`] | [`weighting::WeightHistogram`] |
-//! | add noise | [`noise`] | a random integer with an exact law |
-//! | decide | [`threshold`] | the selected items |
-//! | publish | [`release`] | [`release::Release`] |
-//!
-//! [`accounting`] (privacy parameters and their cost) and [`random`] (the keyed PRF) stand beside the
-//! stages; [`mechanisms`] says which weighting, noise and threshold each published mechanism uses, and
-//! [`pipeline`] runs the stages in order; [`cluster`] runs them in pieces on many machines. [`topk`] selects the items
-//! that most users hold.
+//! | room | holds |
+//! |---|---|
+//! | [`error`], [`numeric`], [`random`], [`accounting`], [`runtime`] | what every stage may use |
+//! | [`ingest`] | tables become encoded rows |
+//! | [`contributions`] | rows become the distinct items of each user |
+//! | [`bounding`] | at most `max_items_per_user` items of each user stay |
+//! | [`weighting`] | the items of users become an integer weight for each item |
+//! | [`noise`], [`threshold`] | how a weight is decided, with an exact law |
+//! | [`rounds`] | the loop: weigh, decide, steer, remove |
+//! | [`mechanisms`] | which weighting and rule each mechanism uses |
+//! | [`release`] | released items become fresh columns and files |
+//! | [`top_k`] | draws of the items that most users hold |
+//! | [`task`] | select, count and top-k: one request, one report, one run |
+//! | [`exchange`] | the same stages in pieces, for engines that move rows |
 
 // A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what the rest
 // has. Only where Arrow's many types are read and written does an arm take the rest.

@@ -16,7 +16,7 @@ pub(crate) fn from_python<T: DeserializeOwned>(argument: &Bound<'_, PyAny>) -> P
 /// A dict, a text, a number, a flag or `None`.
 struct Argument<'py>(Bound<'py, PyAny>);
 
-impl<'py> IntoDeserializer<'_, Error> for Argument<'py> {
+impl IntoDeserializer<'_, Error> for Argument<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
