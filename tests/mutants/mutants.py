@@ -724,8 +724,8 @@ MUTANTS = [
     Mutant(
         "mad2r: half the noise of the screening round",
         CORE + "mechanisms/mad2r/mod.rs",
-        "noise: Noise::Gaussian { sigma },",
-        "noise: Noise::Gaussian { sigma: sigma / 2.0 },",
+        "gaussian_noise(Weighting::EqualL2, bound, sigma)?;",
+        "gaussian_noise(Weighting::EqualL2, bound, sigma / 2.0)?;",
         (MAD2R,),
     ),
     Mutant(
@@ -823,8 +823,8 @@ MUTANTS = [
     Mutant(
         "counts with the noise of one item",
         CORE + "mechanisms/count_gaussian/mod.rs",
-        "mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get())))",
-        "mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get().min(1))))",
+        "gaussian_noise(weighting, bound, zcdp_sigma(rho))?;",
+        "gaussian_noise(Weighting::EqualL2, bound, zcdp_sigma(rho))?;",
         (LAW4,),
     ),
     Mutant(
@@ -844,8 +844,8 @@ MUTANTS = [
     Mutant(
         "zCDP for weighted Gaussian at twice the price",
         CORE + "mechanisms/weighted_gaussian/mod.rs",
-        "Noise::Gaussian { sigma: zcdp_sigma(rho) }",
-        "Noise::Gaussian { sigma: zcdp_sigma(2.0 * rho) }",
+        "gaussian_noise(weighting, bound, zcdp_sigma(rho))?;",
+        "gaussian_noise(weighting, bound, zcdp_sigma(2.0 * rho))?;",
         (LAW4,),
     ),
     Mutant(

@@ -10,7 +10,7 @@
 
 mod single_round;
 
-pub use single_round::{calibrate_single_round, single_round_holds};
+pub use single_round::{calibrate_single_round, gaussian_noise, single_round_holds};
 
 use crate::accounting::{L0Bound, root};
 use crate::noise::{Noise, Threshold};

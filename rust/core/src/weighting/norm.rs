@@ -21,8 +21,8 @@ impl Weighting {
     ///
     /// # Contract
     /// The match names every weighting. A new weighting, say k^-0.4 with its norm k^0.1, does not compile before
-    /// somebody decides here. Until there is a proof the answer is `None`, and no round with Gaussian noise is
-    /// calibrated.
+    /// somebody decides here. Until there is a proof the answer is `None`, and `gaussian_noise`, which makes the
+    /// noise of every Gaussian round, is an error.
     pub(crate) fn l2_norm(self) -> Option<L2Norm> {
         match self {
             Self::Count => Some(L2Norm::Count),

@@ -11,11 +11,9 @@ use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
-use crate::noise::Noise;
-use crate::numeric::{mul_up, sqrt_up};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
-use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
 use crate::weighting::Weighting;
 
 /// Counts of users with Gaussian noise.
@@ -34,8 +32,7 @@ impl Mechanism for CountGaussian {
             Privacy::PureDp { .. } => return Err(no_pure_dp("CountGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {
-                let noise =
-                    Noise::Gaussian { sigma: mul_up(zcdp_sigma(rho), sqrt_up(f64::from(bound.get()))) };
+                let noise = gaussian_noise(weighting, bound, zcdp_sigma(rho))?;
                 Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };

@@ -13,10 +13,10 @@ use super::shared::requirements::{
 use super::{Mad, Mechanism, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
-use crate::noise::Noise;
 use crate::numeric::widths::clipped;
 use crate::numeric::{Interval, add_up};
 use crate::rounds::{Calibration, Round, Rule, Screening};
+use crate::threshold::calibration::gaussian_noise;
 use crate::threshold::curve::screening_and_curve;
 use crate::weighting::{self, UNIT, Weighting};
 
@@ -41,11 +41,12 @@ impl Mad2R {
 
 /// The screening round. No guarantee depends on its futility bound, expected path and target.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn screening(sigma: f64, half: u64) -> Screening {
+fn screening(sigma: f64, half: u64, bound: L0Bound) -> Result<Screening> {
     let expected_path = (EXPECTED_PATH * sigma * UNIT as f64).round() as i64;
     // No weight is larger, and no guarantee depends on the target.
     let target = clipped(half);
-    Screening { noise: Noise::Gaussian { sigma }, futility_bound: 0, expected_path, target }
+    let noise = gaussian_noise(Weighting::EqualL2, bound, sigma)?;
+    Ok(Screening { noise, futility_bound: 0, expected_path, target })
 }
 
 impl Mechanism for Mad2R {
@@ -64,8 +65,8 @@ impl Mechanism for Mad2R {
             screening_and_curve(epsilon, without_reserve(delta), SCREENING, weighting::Mad::NORM)?;
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
         within_reserve(value_slack(sigma, bound), factor, delta)?;
-        let first =
-            Round { weighting: Weighting::EqualL2, rule: Rule::Screening(screening(sigma, curve.half)) };
+        let rule = Rule::Screening(screening(sigma, curve.half, bound)?);
+        let first = Round { weighting: Weighting::EqualL2, rule };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
         Ok(Calibration { rounds: vec![first, second] })
     }

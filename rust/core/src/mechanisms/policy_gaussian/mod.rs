@@ -11,11 +11,9 @@ use super::shared::policy::{curve_cutoff, cutoff, validate};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
-use crate::noise::Noise;
-use crate::numeric::mul_up;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
-use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
 use crate::threshold::curve::l2_continuous_curve;
 use crate::weighting::{ALL_ITEMS, PolicyL2, UNIT, Weighting};
 use crate::{Error, Result};
@@ -78,7 +76,7 @@ fn single_round(policy: PolicyL2, privacy: Privacy, bound: L0Bound) -> Result<No
         Privacy::PureDp { .. } => Err(no_pure_dp("PolicyGaussian")),
         Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta),
         Privacy::Zcdp { rho, delta } => {
-            let noise = Noise::Gaussian { sigma: mul_up(zcdp_sigma(rho), policy.norm().hi()) };
+            let noise = gaussian_noise(weighting, bound, zcdp_sigma(rho))?;
             Ok(Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? })
         }
     }
@@ -127,6 +125,7 @@ impl Mechanism for PolicyGaussian {
 mod tests {
     use super::*;
     use crate::mechanisms::WeightedGaussian;
+    use crate::noise::Noise;
 
     fn only_round(mechanism: &dyn Mechanism, privacy: Privacy, bound: u64) -> (Weighting, f64, f64) {
         let calibration = mechanism.calibrate(privacy, L0Bound::new(bound).unwrap()).unwrap();

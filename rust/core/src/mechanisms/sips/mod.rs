@@ -17,7 +17,7 @@ use crate::noise::Noise;
 use crate::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
-use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
+use crate::threshold::calibration::{approximate_threshold, gaussian_noise, smallest_threshold};
 use crate::weighting::Weighting;
 use crate::{Error, Result};
 
@@ -64,7 +64,7 @@ impl Sips {
             if !sigma.is_finite() {
                 return Err(no_budget(self));
             }
-            let noise = Noise::Gaussian { sigma };
+            let noise = gaussian_noise(Weighting::EqualL2, bound, sigma)?;
             let threshold = smallest_threshold(noise, Weighting::EqualL2, bound, mul_down(delta, *share))?;
             Ok(Round { weighting: Weighting::EqualL2, rule: Rule::Noisy(Noisy { noise, threshold }) })
         };

@@ -16,7 +16,7 @@ use crate::accounting::{Guarantee, L0Bound, Privacy, minimise};
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, add_up, div_up, mul_down, sqrt_down};
 use crate::rounds::{Calibration, Cap, Publish, Round, Rule, SHARES, Scoring};
-use crate::threshold::calibration::{approximate_threshold, smallest_threshold};
+use crate::threshold::calibration::{approximate_threshold, gaussian_noise, smallest_threshold};
 use crate::weighting::{UNIT, Weighting};
 use crate::{Error, Result};
 
@@ -72,7 +72,7 @@ impl Steered {
             let last = spent == SHARES;
             let [futility_bound, expected_path, target] =
                 steering(publish.threshold.value(), total, fraction(spent));
-            let noise = Noise::Gaussian { sigma: *sigma };
+            let noise = gaussian_noise(Weighting::EqualL2, bound, *sigma)?;
             let publish = last.then(|| publish.clone());
             let rule = Rule::Scoring(Scoring {
                 share: *share,
@@ -82,9 +82,9 @@ impl Steered {
                 target,
                 publish,
             });
-            Round { weighting: Weighting::EqualL2, rule }
+            Ok(Round { weighting: Weighting::EqualL2, rule })
         };
-        Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect() })
+        Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect::<Result<_>>()? })
     }
 
     fn approx_dp(self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Calibration> {

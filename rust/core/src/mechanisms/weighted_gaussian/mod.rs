@@ -11,10 +11,9 @@ use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
-use crate::noise::Noise;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
-use crate::threshold::calibration::{calibrate_single_round, smallest_threshold};
+use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
 use crate::threshold::curve::{l2_curve, l2_curves};
 use crate::weighting::Weighting;
 
@@ -72,7 +71,7 @@ impl Mechanism for WeightedGaussian {
             Privacy::PureDp { .. } => return Err(no_pure_dp("WeightedGaussian")),
             Privacy::ApproxDp { epsilon, delta } => calibrate_single_round(weighting, bound, epsilon, delta)?,
             Privacy::Zcdp { rho, delta } => {
-                let noise = Noise::Gaussian { sigma: zcdp_sigma(rho) };
+                let noise = gaussian_noise(weighting, bound, zcdp_sigma(rho))?;
                 Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };

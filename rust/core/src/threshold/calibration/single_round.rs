@@ -192,15 +192,21 @@ impl Context {
     }
 }
 
-/// The noise of one round for noise `sigma` at norm 1, rounded up.
+/// Gaussian noise for a round, given its standard deviation at norm 1. Rounded up.
+///
+/// Every mechanism makes the noise of its rounds here, so none can forget the norm of its weighting.
 ///
 /// # Errors
 /// [`Error::Internal`] for a weighting whose norm has no proof.
+pub fn gaussian_noise(weighting: Weighting, bound: L0Bound, sigma: f64) -> Result<Noise> {
+    Ok(Noise::Gaussian { sigma: scaled(sigma, weighting, bound)? })
+}
+
 fn scaled(sigma: f64, weighting: Weighting, bound: L0Bound) -> Result<f64> {
     match weighting.l2_norm() {
         Some(L2Norm::Equal) => Ok(sigma),
         Some(norm @ (L2Norm::Count | L2Norm::Policy(_))) => Ok(mul_up(sigma, norm.at_most(bound))),
-        None => Err(Error::Internal("one Gaussian round has no proof for this weighting")),
+        None => Err(Error::Internal("a Gaussian round has no proof for this weighting")),
     }
 }
 

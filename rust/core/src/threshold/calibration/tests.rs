@@ -184,3 +184,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_gaussian_noise_without_a_proved_norm() {
+    let bound = L0Bound::new(9).unwrap();
+    let sigma = |weighting| match gaussian_noise(weighting, bound, 2.0) {
+        Ok(Noise::Gaussian { sigma }) => Some(sigma),
+        Ok(Noise::Laplace { .. }) | Err(_) => None,
+    };
+    assert_eq!(sigma(Weighting::EqualL2), Some(2.0));
+    assert!(sigma(Weighting::Count).is_some_and(|sigma| (6.0..6.000_000_1).contains(&sigma)));
+    assert_eq!(sigma(Weighting::EqualL1), None);
+    assert_eq!(sigma(Weighting::Greedy(Greedy { cutoff: UNIT })), None);
+}
