@@ -67,7 +67,7 @@ class Discover(TopKMechanism):
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        """Check the parameters; a share that is not finite would not reach the core, as JSON cannot hold it."""
+        """Check the parameters; JSON cannot carry a share that is not finite to the core."""
         object.__setattr__(self, "share", as_number("share", self.share))
         if not 0 < self.share < 1:
             raise InvalidParameterError(
