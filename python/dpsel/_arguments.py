@@ -42,7 +42,10 @@ def as_number(name: str, value: SupportsFloat | SupportsIndex) -> float:
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
         got = type_name(value)
         raise InvalidParameterError(f"{name} must be a number, got {got}; give an int or a float")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidParameterError(f"{name} is too large for a float; give a smaller number") from None
 
 
 def as_int(name: str, value: SupportsIndex) -> int:
@@ -51,7 +54,7 @@ def as_int(name: str, value: SupportsIndex) -> int:
         raise InvalidParameterError(f"{name} must be a whole number, got {type_name(value)}; give an int")
     number = operator.index(value)
     if abs(number) >= _INT64:
-        raise InvalidParameterError(f"{name} must fit 64 bits, got {number}; give a smaller one")
+        raise InvalidParameterError(f"{name} must fit 64 bits; give a smaller one")
     return number
 
 

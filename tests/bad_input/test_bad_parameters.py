@@ -7,6 +7,7 @@ import math
 import pytest
 
 import dpsel
+from dpsel.exceptions import InvalidParameterError
 from refusals import GOOD, PRIVACY, refused, run
 
 
@@ -91,6 +92,22 @@ def test_mechanism_parameters_out_of_range(make) -> None:
     with pytest.raises(ValueError, match="rounds|ratio") as caught:
         run(GOOD, mechanism=make())
     assert isinstance(caught.value, dpsel.DpselError)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: dpsel.Sips(ratio=10**400), "ratio"),
+        (lambda: dpsel.Sips(rounds=10**5000), "rounds"),
+        (lambda: dpsel.PolicyGaussian(alpha=10**400), "alpha"),
+        (lambda: dpsel.ApproxDP(epsilon=10**400, delta=1e-6), "epsilon"),
+        (lambda: dpsel.Discover(share=math.nan), "share"),
+        (lambda: dpsel.Discover(share=math.inf), "share"),
+    ],
+)
+def test_numbers_that_no_request_can_carry(make, name) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{name} "):
+        make()
 
 
 def test_privacy_decisions_have_no_defaults() -> None:

@@ -1129,6 +1129,20 @@ MUTANTS = [
         ("tests/bad_input/test_bad_reports.py", "cargo:other_formats_are_refused_by_name"),
     ),
     Mutant(
+        "errors about a report quote it",
+        CORE + "task/report.rs",
+        "Error::Report(without_quotes(&e.to_string()))",
+        "Error::Report(e.to_string())",
+        ("cargo:a_report_that_cannot_be_read_is_not_quoted",),
+    ),
+    Mutant(
+        "a mechanism for a public list picks from the items of the data if the list is missing",
+        CORE + "task/top_k/rows.rs",
+        "if list.is_some() != (request.domain == Domain::Listed) {",
+        "if list.is_some() && request.domain != Domain::Listed {",
+        ("cargo:a_list_of_items_goes_with_a_request_for_one",),
+    ),
+    Mutant(
         "the check derives numbers only",
         CORE + "task/sealed.rs",
         'compare(&given, &value_of(derived)?, "", &mut found);',

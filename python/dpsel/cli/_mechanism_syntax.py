@@ -85,13 +85,15 @@ def _value(name: str, node: ast.expr) -> Value:
             raise MechanismSyntaxError(message)
         case ast.Name(id=word):
             return _FLAGS.get(word, word)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if (
+            not isinstance(value, bool)
+        ):
             return -value
         case ast.BinOp(
             op=ast.Div(),
             left=ast.Constant(value=int() | float() as above),
             right=ast.Constant(value=int() | float() as below),
-        ) if below:
+        ) if below and not isinstance(above, bool) and not isinstance(below, bool):
             return _fraction(name, above, below)
     message = f"{name} must be a number, a fraction such as 1/3, true, false or a word"
     raise MechanismSyntaxError(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsel._arguments import as_flag, as_number, at_least_one
+from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._base import TopKMechanism, registered
 
 __all__ = ["Discover", "LimitDomain"]
@@ -66,6 +67,11 @@ class Discover(TopKMechanism):
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        """Check the types."""
+        """Check the parameters; JSON cannot carry a share that is not finite to the core."""
         object.__setattr__(self, "share", as_number("share", self.share))
+        if not 0 < self.share < 1:
+            raise InvalidParameterError(
+                f"share must be above 0 and below 1, got {self.share:g}; "
+                "0.5 gives both halves of the job the same"
+            )
         object.__setattr__(self, "ordered", as_flag("ordered", self.ordered))

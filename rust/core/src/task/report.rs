@@ -97,7 +97,7 @@ impl Report {
     /// [`Error::Report`] if the text is no report, or one of another format.
     pub fn from_json(json: &str) -> Result<Self> {
         check_format(&parse(json)?)?;
-        serde_json::from_str(json).map_err(|e| Error::Report(e.to_string()))
+        serde_json::from_str(json).map_err(|e| Error::Report(without_quotes(&e.to_string())))
     }
 
     /// Derive the whole report again from the request in its text: one sentence for each part that differs.
@@ -139,6 +139,16 @@ fn check_format(report: &Value) -> Result<()> {
     Err(Error::Report(format!(
         "it is of {format}, this dpsel reads format {FORMAT}; check it with the dpsel that wrote it"
     )))
+}
+
+/// What the parser of JSON says, without the text that it quotes: a file that is no report may hold anything.
+fn without_quotes(said: &str) -> String {
+    // The parser's own words stand last, so a quoted text cannot pass for them.
+    let after = said.rfind(", expected ").max(said.rfind(", there are no "));
+    match (said.find(['`', '"']), after) {
+        (Some(from), Some(to)) if from < to => format!("{}{}", said[..from].trim_end(), &said[to..]),
+        (_, None | Some(_)) => said.to_owned(),
+    }
 }
 
 /// Refuse a report of another version of this library.
@@ -275,6 +285,29 @@ mod tests {
         assert!(refused(&format!("  {task},\n"), "").contains("task"));
         assert!(refused(task, "\"task\": \"top_k\"").starts_with("not a dpsel report"));
         assert!(refused(task, "\"task\": \"count\"").contains("`top_k`"));
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_read_is_not_quoted() {
+        let text = report().to_json().unwrap();
+        let secret = "secret`, expected one of `a\\u001b[31m, there are no fields";
+        let said = |from: &str, to: &str| {
+            let changed = text.replacen(from, &to.replace("SECRET", secret), 1);
+            assert_ne!(changed, text);
+            Report::check_text(&changed).unwrap_err().to_string()
+        };
+        for (from, to, kept) in [
+            ("\"select\"", "\"SECRET\"", "`top_k`"),
+            ("\"sips\"", "\"SECRET\"", "`count_laplace`"),
+            ("\"approx_dp\"", "\"SECRET\"", "`pure_dp`"),
+            ("\"ratio\"", "\"SECRET\"", "`ratio`"),
+            ("\"sips\",", "\"one_item\", \"SECRET\": 1,", ""),
+            ("\"with_weights\": false", "\"with_weights\": \"SECRET\"", "a boolean"),
+            ("\"max_items_per_user\": 10", "\"max_items_per_user\": \"SECRET\"", "u32"),
+        ] {
+            let said = said(from, to);
+            assert!(!said.contains("secret") && !said.contains('\u{1b}') && said.contains(kept), "{said}");
+        }
     }
 
     fn top_k_report(mechanism: &str, domain: &str) -> Result<Report> {

@@ -53,6 +53,10 @@ fn items_of_rows(
         });
     }
     let list = request.listed.as_deref();
+    // Without its list, a mechanism for public items would name those of the data.
+    if list.is_some() != (request.domain == Domain::Listed) {
+        return Err(Error::Internal("a list of items does not fit the request"));
+    }
     let rounds = calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
     // A public list is grouped too.
     control.plan(PHASES + rounds + usize::from(list.is_some()));
@@ -232,4 +236,28 @@ pub(crate) fn answer(
         items = with_column(&items, COUNT_COLUMN, Arc::new(counts))?;
     }
     Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Request;
+
+    /// `Joint` would pick from the items that somebody holds, and name an item of one user.
+    #[test]
+    fn a_list_of_items_goes_with_a_request_for_one() {
+        let given = |mechanism: &str, domain: &str| {
+            let request = format!(
+                r#"{{"task": "top_k", "columns": {{"user": "u", "items": ["i"]}}, "k": 1, {mechanism},
+                     "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6}}, "domain": {{"kind": "{domain}"}}}}"#
+            );
+            let request = Request::from_json(&request).unwrap().into_top_k().unwrap();
+            let source = Source::Files(vec![], None);
+            top_k_from_rows(source, &request, &ReleaseKey::insecure_test([1; 32]), &Control::default())
+        };
+        let misfit =
+            |given: Result<Release>| matches!(given, Err(Error::Internal(text)) if text.contains("list"));
+        assert!(misfit(given(r#""mechanism": {"name": "joint"}"#, "listed")));
+        assert!(!misfit(given(r#""mechanism": {"name": "limit_domain"}"#, "unknown")));
+    }
 }
