@@ -75,3 +75,7 @@ if not TYPE_CHECKING:
         "top_k_from_counts",
     ]
     __all__ += mechanisms.__all__
+
+    def __dir__() -> list[str]:
+        """Show what is public, and not the files that it comes from."""
+        return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__"])

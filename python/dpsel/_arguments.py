@@ -73,8 +73,10 @@ def as_flag(name: str, value: object) -> bool:
 def as_count(name: str, value: SupportsIndex) -> int:
     """Return a whole number from 0 to the largest of 32 bits."""
     number = as_int(name, value)
-    if not 0 <= number < 1 << 32:
-        raise InvalidParameterError(f"{name} must be from 0 to 2^32 - 1, got {number}; give a count")
+    if number < 0:
+        raise InvalidParameterError(f"{name} must be a whole number above 0, got {number}; give a larger one")
+    if number >= 1 << 32:
+        raise InvalidParameterError(f"{name} must be below 2^32, got {number}; give a smaller number")
     return number
 
 

@@ -35,6 +35,18 @@ def test_a_report_holds(dpsel_run, report):
     assert run.out.startswith(f"{report}: ")
 
 
+def test_a_changed_curve_is_told_by_its_names_in_the_report(dpsel_run, report):
+    again = ("--mechanism", "sips(release=curve)", "-o", "items.csv", "--report", report)
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *again).code == 0
+    data = json.loads(report.read_text())
+    data["calibration"]["rounds"][1]["half"] = 7
+    report.write_text(json.dumps(data))
+    run = dpsel_run("check", report)
+    assert run.code == 4
+    assert "round 2: half 7 instead of " in run.out
+    assert "{" not in run.out
+
+
 def test_a_report_holds_no_data(report):
     text = report.read_text()
     # The commitment is random, so is the fingerprint over it: they may contain any digits.

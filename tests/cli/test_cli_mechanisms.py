@@ -103,6 +103,8 @@ REFUSED = {
     "discover(ordered=1)": "ordered of discover must be true or false, got 1",
     "unit-greedy(prior=3)": "reads it from the file of --prior",
     "sips(rounds=0)": "rounds must be between 1 and",
+    "sips(rounds=-1)": "rounds must be a whole number above 0",
+    "count_laplac": "did you mean count-laplace?",
     "policy-gaussian(alpha=-1)": "alpha must be between 0 and",
     "s" * 2000: "at most 1000 characters",
     "sips(" + "(" * 900 + ")": "do not match",

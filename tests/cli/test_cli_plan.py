@@ -39,7 +39,7 @@ def test_keep_probabilities_for_numbers_of_users(dpsel_run):
         (("--mechanism", "magic"), "magic"),
         (("--rounds", "3"), "use --mechanism 'sips(rounds=3)'"),
         (("--mechanism", "steered", "--rounds=3"), "use --mechanism 'steered(rounds=3)'"),
-        (("--mechanism", "joint"), "belongs to `dpsel top-k`"),
+        (("--mechanism", "joint"), "belongs to `dpsel plan-top-k`"),
         (("--items-per-user", "0"), "--items-per-user"),
         (("--items-per-user", "20"), "--items-per-user must"),
     ],

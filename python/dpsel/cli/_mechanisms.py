@@ -23,10 +23,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 AUTO: Final = "auto"
 
-#: What each kind of mechanism is for, as an error says it.
+#: What each kind of mechanism is for, as an error says it; the command that releases, and the one that plans.
 _KINDS = {
-    "selection": ("selects items", "dpsel select", selection_mechanisms),
-    "top-k": ("picks a top-k", "dpsel top-k", top_k_mechanisms),
+    "selection": ("selects items", "dpsel select", "dpsel plan", selection_mechanisms),
+    "top-k": ("picks a top-k", "dpsel top-k", "dpsel plan-top-k", top_k_mechanisms),
 }
 
 
@@ -37,7 +37,7 @@ def shown_name(cls: type[Mechanism]) -> str:
 
 def mechanisms_of(kind: str) -> dict[str, type[Mechanism]]:
     """Return the mechanisms of a kind by the names that are shown."""
-    return {shown_name(cls): cls for cls in _KINDS[kind][2]().values()}
+    return {shown_name(cls): cls for cls in _KINDS[kind][-1]().values()}
 
 
 def every_mechanism() -> dict[str, type[Mechanism]]:
@@ -113,13 +113,16 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
         return Chosen(cls, dict(parameters))
 
     def _fail_name(self, name: str, param: click.Parameter | None, ctx: click.Context | None) -> NoReturn:
-        for kind, (does, command, _) in _KINDS.items():
+        plans = ctx is not None and (ctx.info_name or "").startswith("plan")
+        for kind, (does, releasing, planning, _) in _KINDS.items():
             if kind not in self.kinds and name in spellings(mechanisms_of(kind)):
+                command = planning if plans else releasing
                 self.fail(f"{name} {does}; it belongs to `{command}`", param, ctx)
         known = spellings(self.named)
         names = [*([AUTO] if self.auto else []), *self.named]
         near = difflib.get_close_matches(name, [*names, *known], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+        meant = near and (shown_name(known[near[0]]) if near[0] in known else near[0])
+        hint = f"did you mean {meant}?" if meant else f"use one of {', '.join(names)}"
         self.fail(f"there is no mechanism {name!r}; {hint}", param, ctx)
 
     def shell_complete(

@@ -88,7 +88,7 @@ threads_option = click.option(
 
 ngrams_option = click.option(
     "--ngrams",
-    type=Counts(),
+    type=Counts("1,2"),
     metavar="MIN[,MAX]",
     help=f"The item column is text; the items are its n-grams of MIN to MAX words, at most {LONGEST_NGRAM}.",
 )

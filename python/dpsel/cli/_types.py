@@ -37,6 +37,10 @@ class Counts(click.ParamType[tuple[int, ...]]):
 
     name = "n,n,..."
 
+    def __init__(self, example: str = "1,10,100") -> None:
+        """Show an example of the option in errors."""
+        self.example = example
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
@@ -48,7 +52,7 @@ class Counts(click.ParamType[tuple[int, ...]]):
         except ValueError:
             numbers = (0,)
         if min(numbers) < 1:
-            self.fail(f"{value!r} is not a list of whole numbers above 0 such as 1,10,100", param, ctx)
+            self.fail(f"{value!r} is not a list of whole numbers above 0 such as {self.example}", param, ctx)
         return numbers
 
 

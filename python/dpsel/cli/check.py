@@ -44,10 +44,8 @@ def command(reports: tuple[Path, ...]) -> int:
 def _checked(path: Path) -> CheckResult:
     try:
         return dpsel.check(path)
-    except ReportError:
-        if _is_json(path):
-            raise
-        message = f"not a dpsel report: {path} is not JSON"
+    except ReportError as error:
+        message = f"{path}: {error}" if _is_json(path) else f"not a dpsel report: {path} is not JSON"
         raise ReportError(message) from None
 
 

@@ -37,8 +37,8 @@ and is public; then run it once on yours.
 _EPILOG = """\
 \b
 Examples:
-  dpsel demo-data skewed.parquet --kind zeta
-  dpsel compare skewed.parquet --user user --item item --public-data \\
+  dpsel demo-data skewed.csv --kind zeta --users 1000
+  dpsel compare skewed.csv --user user --item item --public-data \\
       --epsilon 0.5,1,2,4 --delta 1e-6 --max-items-per-user 10,100
   dpsel compare reviews.parquet --user user --item word --public-data \\
       --epsilon 1.765 --delta 4.96e-5 --max-items-per-user 100 \\

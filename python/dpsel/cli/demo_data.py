@@ -69,3 +69,5 @@ def _copy_quotations(out: Path, given: dict[str, Any]) -> None:
         raise click.UsageError(message)
     with Staged() as staged:
         shutil.copyfile(demo_data.quotations(), staged.add(out))
+    rows = len(demo_data.quotations().read_bytes().splitlines()) - 1  # without the header
+    click.echo(f"{out}: {rows:,} rows", err=True)

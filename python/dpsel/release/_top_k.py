@@ -135,7 +135,7 @@ class TopKRelease(Generic[ItemsT]):
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        return f"<dpsel.TopKRelease: {len(self):,} items, {describe(self.report)}{stamp}>"
+        return f"<dpsel.TopKRelease: {counted(len(self), 'item')}, {describe(self.report)}{stamp}>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Pickle the answer and the report only."""

@@ -66,7 +66,9 @@ def describe_mechanism(report: Mapping[str, Any]) -> str:
 def _short(key: str, value: object) -> str:
     if key == "prior":
         return "..."
-    return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return repr(value)
+    return f"{value:.6g}"
 
 
 def has_guarantee(report: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 //! The calibrated rounds of a mechanism, as numbers.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Publish, Rule, Scoring};
 use crate::numeric::UNIT;
@@ -33,6 +34,25 @@ impl Calibration {
     }
 }
 
+/// Add how one value differs from another: one phrase for each field, and one for a list.
+fn differences_of(path: &str, got: &Value, want: &Value, found: &mut Vec<String>) {
+    match (got, want) {
+        _ if got == want => {}
+        (Value::Object(got), Value::Object(want)) => {
+            let inside = if path.ends_with(' ') { path.to_owned() } else { format!("{path}.") };
+            for name in want.keys().chain(got.keys().filter(|name| !want.contains_key(*name))) {
+                // Otherwise: the field is missing, which JSON writes as null.
+                let value = |of: &Map<String, Value>| of.get(name).cloned().unwrap_or_default();
+                differences_of(&format!("{inside}{name}"), &value(got), &value(want), found);
+            }
+        }
+        (Value::Array(_), _) | (_, Value::Array(_)) => {
+            found.push(format!("{path} is not what the request calls for"));
+        }
+        _ => found.push(format!("{path} {got} instead of {want}")),
+    }
+}
+
 /// Noisy weights of a reactive weighting are published in steps of 2^-20 of a unit from the threshold on.
 const STEP: u64 = UNIT >> 20;
 
@@ -60,17 +80,19 @@ impl Round {
         (UNIT / self.published_step()) as f64
     }
 
+    /// How this round differs from the one that the request implies, with the names and numbers of the report.
     fn differences(&self, want: &Self, number: usize) -> Vec<String> {
-        let mut found = Vec::new();
-        if self.weighting != want.weighting {
-            found.push(format!(
-                "round {number}: weighting {:?} instead of {:?}",
-                self.weighting, want.weighting
-            ));
+        if self == want {
+            return Vec::new();
         }
-        found.extend(
-            self.rule.differences(&want.rule).into_iter().map(|what| format!("round {number}: {what}")),
-        );
+        let round = format!("round {number}: ");
+        let mut found = Vec::new();
+        if let (Ok(got), Ok(want)) = (serde_json::to_value(self), serde_json::to_value(want)) {
+            differences_of(&round, &got, &want, &mut found);
+        }
+        if found.is_empty() {
+            found.push(format!("{round}not what the request calls for"));
+        }
         found
     }
 }

@@ -96,29 +96,6 @@ impl Rule {
             Self::Screening(_) => false,
         }
     }
-
-    /// How this rule differs from the one that the request implies, one phrase per parameter.
-    pub(crate) fn differences(&self, want: &Self) -> Vec<String> {
-        match (self, want) {
-            (Self::Noisy(got), Self::Noisy(want)) => noisy_differences(got, want),
-            (Self::Scoring(got), Self::Scoring(want)) => got.differences(want),
-            (Self::Screening(got), Self::Screening(want)) => got.differences(want),
-            _ if self == want => Vec::new(),
-            _ => vec![format!("{self:?} instead of {want:?}")],
-        }
-    }
-}
-
-fn noisy_differences(got: &Noisy, want: &Noisy) -> Vec<String> {
-    let mut found = Vec::new();
-    if got.noise != want.noise {
-        found.push(format!("noise {:?} instead of {:?}", got.noise, want.noise));
-    }
-    if got.threshold != want.threshold {
-        let (got, want) = (got.threshold.steps(), want.threshold.steps());
-        found.push(format!("threshold {got} units instead of {want}"));
-    }
-    found
 }
 
 #[cfg(test)]

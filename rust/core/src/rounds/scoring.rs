@@ -85,27 +85,6 @@ impl Scoring {
             noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - weight).middle()
         })
     }
-
-    /// How this round differs from the one that the request implies, one phrase per parameter.
-    pub(super) fn differences(&self, want: &Self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut compare = |name: &str, got: String, want: String| {
-            if got != want {
-                found.push(format!("{name} {got} instead of {want}"));
-            }
-        };
-        compare("share", self.share.to_string(), want.share.to_string());
-        compare("noise", format!("{:?}", self.noise), format!("{:?}", want.noise));
-        let steering = |round: &Self| (round.futility_bound, round.expected_path, round.target);
-        compare("steering", format!("{:?}", steering(self)), format!("{:?}", steering(want)));
-        let threshold =
-            |round: &Self| format!("{:?}", round.publish.as_ref().map(|publish| publish.threshold.steps()));
-        compare("threshold", threshold(self), threshold(want));
-        let caps =
-            |round: &Self| round.publish.as_ref().map(|publish| (publish.score_noise, publish.caps.clone()));
-        compare("caps", format!("{:?}", caps(self)), format!("{:?}", caps(want)));
-        found
-    }
 }
 
 #[cfg(test)]

@@ -32,19 +32,6 @@ impl Screening {
         let by_excess = u128::from(FULL_IMPORTANCE) * u128::from(target) / u128::from(positive);
         smaller_of(by_prospect(self.futility_bound, self.expected_path, noisy), by_excess)
     }
-
-    /// How this round differs from the one that the request implies, one phrase per parameter.
-    pub(super) fn differences(&self, want: &Self) -> Vec<String> {
-        let steering = |round: &Self| (round.futility_bound, round.expected_path, round.target);
-        let mut found = Vec::new();
-        if self.noise != want.noise {
-            found.push(format!("noise {:?} instead of {:?}", self.noise, want.noise));
-        }
-        if steering(self) != steering(want) {
-            found.push(format!("steering {:?} instead of {:?}", steering(self), steering(want)));
-        }
-        found
-    }
 }
 
 #[cfg(test)]

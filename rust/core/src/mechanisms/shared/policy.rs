@@ -19,8 +19,7 @@ const LARGEST_CUTOFF: f64 = (1_u64 << 61) as f64;
 /// [`Error::InvalidParameter`] naming the parameter.
 pub(in crate::mechanisms) fn validate(alpha: f64, passes: u32) -> Result<()> {
     if !(0.0..=MOST_ALPHA).contains(&alpha) {
-        let fix =
-            "it is how far above the threshold items stop to gain, in scales of the noise; 3 to 5 do well";
+        let fix = "it is how far the cutoff lies above the threshold, or above the weight of even odds; 2 to 5 do well";
         return Err(Error::parameter("alpha", "between 0 and 1000", alpha, fix));
     }
     if !(1..=MOST_PASSES).contains(&passes) {
