@@ -133,11 +133,11 @@ fn check_format(report: &Value) -> Result<()> {
     let format = match (report.get("format"), report.get("version")) {
         (Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),
         (Some(format), _) => format.as_u64().map_or("an unknown format".into(), |n| format!("format {n}")),
-        (None, Some(_)) => "format 1, which dpsel 0.1.0 wrote before reports had a task".into(),
+        (None, Some(_)) => "format 1, which only builds before the first release of dpsel wrote".into(),
         (None, None) => return Err(Error::Report("it has no format".into())),
     };
     Err(Error::Report(format!(
-        "it is of {format}, this dpsel reads format {FORMAT}; check it with the dpsel that wrote it"
+        "it is of {format}, this dpsel reads format {FORMAT}; check it with the build that wrote it"
     )))
 }
 
@@ -275,7 +275,7 @@ mod tests {
         let format = "\"format\": 2";
         // Format 1 is a report of 0.1.0, whatever else it says.
         let first = refused("  \"format\": 2,\n", "");
-        assert!(first.contains("format 1") && first.contains("0.1.0"), "{first}");
+        assert!(first.contains("format 1") && first.contains("before the first release"), "{first}");
         assert!(refused(format, "\"format\": 3").contains("it is of format 3"));
         let quoted = refused(format, "\"format\": \"secret\"");
         assert!(quoted.contains("an unknown format") && !quoted.contains("secret"));

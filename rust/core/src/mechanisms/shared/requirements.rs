@@ -65,6 +65,6 @@ pub(in crate::mechanisms) fn within_reserve(slack: f64, factor: f64, delta: f64)
     }
     Err(Error::Calibration {
         what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
-        fix: "raise delta, or lower rounds or max_items_per_user",
+        fix: "lower epsilon, rounds or max_items_per_user, or raise delta",
     })
 }
