@@ -31,7 +31,7 @@ POLICIES = {
 class Past:
     """The outcomes of earlier rounds: items that they removed, and importances of the others."""
 
-    gone: frozenset = frozenset()
+    removed: frozenset = frozenset()
     importances: dict | None = None
 
 
@@ -67,10 +67,10 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
     """The weights of a round after any past, in grid steps; items are (type, value)."""
     weighting, quantum = rounds[number]["weighting"], quantum_of(rounds[number])
     if is_greedy(mechanism):
-        left = [(user, item) for user, item in rows if (type(item), item) not in past.gone]
+        left = [(user, item) for user, item in rows if (type(item), item) not in past.removed]
         ordered = sequential.preferred(left, bound, key, mechanism.prior)
         return sequential.greedy(ordered, weighting["greedy"]["cutoff"], key)
-    sets = {user: items - past.gone for user, items in reference.sets_of(rows).items()}
+    sets = {user: items - past.removed for user, items in reference.sets_of(rows).items()}
     bounded = reference.bound(sets, bound, key)
     if "share" in rounds[number]:
         caps = scored_round(rounds[-1]).caps
@@ -108,7 +108,7 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
             continue
         out = decide(each, words, sums, number, key)
         released |= {item[1]: noisy for item, noisy in out.items()}
-        past = Past(past.gone | out.keys(), past.importances)
+        past = Past(past.removed | out.keys(), past.importances)
     return released, pasts
 
 

@@ -117,18 +117,18 @@ def test_shipped_histograms_of_neighbours(case, tables, bound, key) -> None:
     check(case, *(histogram(case.mechanism, rounds, 0, rows, Past(), bound, key) for rows in tables), bound)
 
 
-@given(tables=neighbours(), bound=max_items, key=keys, gone=st.sets(st.integers(0, 20)))
-def test_every_round_given_the_past(case, tables, bound, key, gone) -> None:
+@given(tables=neighbours(), bound=max_items, key=keys, removed=st.sets(st.integers(0, 20)))
+def test_every_round_given_the_past(case, tables, bound, key, removed) -> None:
     """Whatever earlier rounds showed, a round's histograms are within the declared norms.
 
-    The pasts are those of the shipped release, and others in which more items are gone.
+    The pasts are those of the shipped release, and others in which more items are removed.
     """
     bound = case.bound(bound)
     rounds, _ = shipped(case.mechanism, MODERATE, bound)
     pasts = check_play(case, tables[1], bound, key)
     assert len(pasts) == len(rounds)
     for number, past in enumerate(pasts):
-        more = dataclasses.replace(past, gone=past.gone | {(int, item) for item in gone})
+        more = dataclasses.replace(past, removed=past.removed | {(int, item) for item in removed})
         for given_past in (past, more):
             sums = (
                 histogram(case.mechanism, rounds, number, rows, given_past, bound, key) for rows in tables

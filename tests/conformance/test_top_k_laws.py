@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import dpsel
 from dpsel.auditing import _laws as laws
 from false_alarm import ALPHA
-from reference import topk
+from reference import top_k
 from top_k_cases import CASES, NOISY
 from weak import WEAK
 
@@ -186,13 +186,13 @@ def test_limit_domain_holds_epsilon_and_delta_on_all_neighbours(
 def test_the_level_law_in_fractions_gives_the_law_of_sequences() -> None:
     """The identity behind the sampler: a level, then a uniform sequence within it."""
     counts, k, q = [5, 4, 4, 1], 2, Fraction(3, 5)
-    levels = topk.level_law(counts, k, q)
+    levels = top_k.level_law(counts, k, q)
     weights = laws.joint(counts, k, -log(3 / 5))
     best = sorted(counts, reverse=True)
     for sequence, probability in weights.items():
         loss = max(best[place] - counts[item] for place, item in enumerate(sequence))
         mixture = sum(
-            p / topk.sequences_within(counts, k, level) for level, p in levels.items() if level >= loss
+            p / top_k.sequences_within(counts, k, level) for level, p in levels.items() if level >= loss
         )
         assert float(mixture) == pytest.approx(probability, rel=1e-12)
 

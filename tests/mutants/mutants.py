@@ -1251,8 +1251,8 @@ MUTANTS = [
     Mutant(
         "a reserve of the exchange does not move up",
         CORE + "exchange/rows/weigh.rs",
-        "gone_before += 1;",
-        "gone_before += 0;",
+        "removed_before += 1;",
+        "removed_before += 0;",
         ("cargo:exchange",),
     ),
     Mutant(

@@ -5,7 +5,7 @@ use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};
-use crate::job::{Job, release_key};
+use crate::job::{Job, draw_key};
 
 /// Positions (none for an item that nobody holds), noisy counts, and the report as JSON.
 type FromCounts = (Vec<Option<usize>>, Vec<Option<i64>>, String);
@@ -14,7 +14,7 @@ type FromCounts = (Vec<Option<usize>>, Vec<Option<i64>>, String);
 #[pyfunction]
 pub(crate) fn top_k_counts(py: Python<'_>, counts: &Bound<'_, PyAny>, job: &Job) -> PyResult<FromCounts> {
     let counts = integers(py, counts)?;
-    let key = job.key()?;
+    let key = job.draw_key()?;
     py.detach(|| {
         guarded(|| {
             let request = job.request().clone().into_top_k()?;
@@ -35,7 +35,7 @@ pub(crate) fn joint_by_matrix(
     epsilon: f64,
     test_key: &[u8],
 ) -> PyResult<Vec<usize>> {
-    let key = release_key(Some(test_key))?;
+    let key = draw_key(Some(test_key))?;
     let counts = integers(py, counts)?;
     py.detach(|| guarded(|| top_k::joint_by_matrix(&counts, k, epsilon, &key)))
 }

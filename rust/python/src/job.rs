@@ -67,8 +67,8 @@ fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
     Err(to_python(Error::parameter("progress", "a function of (done, total)", kind, fix)))
 }
 
-/// A fresh key, or the key that a test gives.
-pub(crate) fn release_key(test_key: Option<&[u8]>) -> PyResult<ReleaseKey> {
+/// Draw a fresh key, or take the key that a test gives.
+pub(crate) fn draw_key(test_key: Option<&[u8]>) -> PyResult<ReleaseKey> {
     match test_key {
         None => ReleaseKey::from_system().map_err(to_python),
         Some(given) => key_bytes(given).map(ReleaseKey::insecure_test),
@@ -96,10 +96,9 @@ impl Job {
         &self.request
     }
 
-    /// A fresh key, or the key that a test gives.
-    pub(crate) fn key(&self) -> PyResult<ReleaseKey> {
-        let fresh = || ReleaseKey::from_system().map_err(to_python);
-        self.test_key.map_or_else(fresh, |bytes| Ok(ReleaseKey::insecure_test(bytes)))
+    /// As [`draw_key`]: each call draws another key.
+    pub(crate) fn draw_key(&self) -> PyResult<ReleaseKey> {
+        draw_key(self.test_key.as_ref().map(<[u8; 32]>::as_slice))
     }
 
     /// The columns that are read.

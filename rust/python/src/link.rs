@@ -82,7 +82,7 @@ pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyR
     let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
     match pushed {
         Ok(()) => running.finish(py, job),
-        Err(error) => Err(running.abandon(py, error)),
+        Err(error) => Err(running.give_up(py, error)),
     }
 }
 

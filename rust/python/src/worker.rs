@@ -37,7 +37,7 @@ pub(crate) struct Running {
 impl Running {
     /// Start a job on a thread of its own.
     pub(crate) fn start(source: Source, job: &Job, control: &Control) -> PyResult<Self> {
-        let key = job.key()?;
+        let key = job.draw_key()?;
         let (sender, result) = sync_channel(1);
         let (worker, request) = (control.clone(), job.request().clone());
         let run = move || task::run(source, &request, &key, &worker);
@@ -60,7 +60,7 @@ impl Running {
             }
             let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));
             if let Err(error) = tick {
-                return Err(self.abandon(py, error));
+                return Err(self.give_up(py, error));
             }
         }
     }
@@ -68,7 +68,7 @@ impl Running {
     /// Stop the job, wait until its thread has ended, and give back `reason`.
     ///
     /// The wait can be cut short by another signal: a producer that never returns must not hold the user.
-    pub(crate) fn abandon(&self, py: Python<'_>, reason: PyErr) -> PyErr {
+    pub(crate) fn give_up(&self, py: Python<'_>, reason: PyErr) -> PyErr {
         self.control.progress().cancel();
         while let Ok(None) = self.wait(py) {
             if py.check_signals().is_err() {

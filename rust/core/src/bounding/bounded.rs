@@ -7,7 +7,7 @@ use super::item_set::ItemSet;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
-use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, settle_ties, sort_first, with_code};
+use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, sort_first, with_code};
 use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
@@ -259,7 +259,7 @@ impl Order<'_> {
             *word = with_code(*word, item);
         }
         let first = sort_first(keyed, first);
-        settle_ties(&mut keyed[..first], |item| {
+        order_ties(&mut keyed[..first], |item| {
             let mut word = [self.digests.get(ItemCode(item)).0];
             self.priorities.fill_for_user(user.digest, &mut word);
             word[0]

@@ -3,6 +3,7 @@
 //! A mechanism is one folder here with a type that implements [`Mechanism`], and one line in `registry.rs`.
 //! CONTRIBUTING walks through a new one.
 
+mod by_name;
 mod count_gaussian;
 mod count_laplace;
 pub mod forecast;
@@ -22,6 +23,7 @@ mod unit_greedy;
 mod weighted_gaussian;
 mod weighted_laplace;
 
+pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use gaussian_part::GaussianPart;

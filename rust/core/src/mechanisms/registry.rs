@@ -1,38 +1,11 @@
 //! The list of mechanisms: the one place where a mechanism is registered.
 
-use serde::{Deserialize, Serialize};
-
 use super::Mechanism;
+use super::by_name::mechanisms_by_name;
 
-/// Makes the enum of all mechanisms, as they stand in requests and reports, from a list of names and types.
-macro_rules! mechanisms {
-    ($($name:literal => $mechanism:ident,)+) => {
-        $(use super::$mechanism;)+
-
-        /// A mechanism by name with its parameters, as it stands in requests and reports.
-        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "name")]
-        pub enum MechanismSpec {
-            $(
-                #[doc = concat!("[`", stringify!($mechanism), "`]")]
-                #[serde(rename = $name)]
-                $mechanism($mechanism),
-            )+
-        }
-
-        impl MechanismSpec {
-            /// The mechanism behind the name.
-            #[must_use]
-            pub fn as_mechanism(&self) -> &dyn Mechanism {
-                match self {
-                    $(Self::$mechanism(mechanism) => mechanism,)+
-                }
-            }
-        }
-    };
-}
-
-mechanisms! {
+mechanisms_by_name! {
+    /// A mechanism by name with its parameters, as it stands in requests and reports.
+    MechanismSpec: Mechanism,
     "count_laplace" => CountLaplace,
     "count_gaussian" => CountGaussian,
     "weighted_laplace" => WeightedLaplace,

@@ -50,14 +50,13 @@ impl Bits for Coins {
         self.words[self.used - 1]
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
     fn half_word(&mut self) -> u64 {
-        if let Some(half) = self.half.take() {
-            return half;
+        if let Some(high) = self.half.take() {
+            return high;
         }
-        let word = self.word();
-        self.half = Some((word >> 64) as u64);
-        word as u64
+        let (low, high) = halves(self.word());
+        self.half = Some(high);
+        low
     }
 }
 
@@ -91,15 +90,20 @@ impl Bits for ItemBits<'_> {
         })
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
     fn half_word(&mut self) -> u64 {
-        if let Some(half) = self.half.take() {
-            return half;
+        if let Some(high) = self.half.take() {
+            return high;
         }
-        let word = self.word();
-        self.half = Some((word >> 64) as u64);
-        word as u64
+        let (low, high) = halves(self.word());
+        self.half = Some(high);
+        low
     }
+}
+
+/// The low and the high half of a word.
+#[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+fn halves(word: u128) -> (u64, u64) {
+    (word as u64, (word >> 64) as u64)
 }
 
 impl std::fmt::Debug for Coins {

@@ -27,8 +27,8 @@ pub enum Purpose {
     TopKCounts = 9,
     /// The mask of items on their way between machines.
     Mask = 10,
-    /// What the driver of a cluster sends to all tasks.
-    Parcel = 11,
+    /// The seal of the bytes that the driver of a cluster sends to all tasks.
+    Packed = 11,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

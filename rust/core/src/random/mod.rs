@@ -14,6 +14,6 @@ mod wrapping;
 pub use coins::{Coins, ItemBits};
 pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
 pub use key::{Purpose, ReleaseKey};
-pub(crate) use sorting::{code_of, settle_ties, sort_first, with_code};
+pub(crate) use sorting::{code_of, order_ties, sort_first, with_code};
 pub use words::{PairWords, Words};
 pub use wrapping::{Secret, Share, WrappedKey};

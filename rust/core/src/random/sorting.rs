@@ -35,8 +35,8 @@ pub(crate) fn sort_first(words: &mut [u128], first: usize) -> usize {
     words.len()
 }
 
-/// Put sorted words that agree in the order of the whole words of their codes.
-pub(crate) fn settle_ties(sorted: &mut [u128], whole: impl Fn(u32) -> u128) {
+/// Order sorted words that agree by the whole words of their codes.
+pub(crate) fn order_ties(sorted: &mut [u128], whole: impl Fn(u32) -> u128) {
     for tied in sorted.chunk_by_mut(|a, b| agree(*a, *b)).filter(|tied| tied.len() > 1) {
         tied.sort_unstable_by_key(|word| whole(code_of(*word)));
     }
@@ -59,7 +59,7 @@ mod tests {
             for first in 1..=whole.len() + 1 {
                 let length = sort_first(&mut sorted, first);
                 assert!(length >= first.min(whole.len()));
-                settle_ties(&mut sorted[..length], |code| whole[code as usize]);
+                order_ties(&mut sorted[..length], |code| whole[code as usize]);
                 let ordered = sorted[..length].iter().map(|word| whole[code_of(*word) as usize]);
                 assert_eq!(ordered.collect::<Vec<_>>(), expected[..length]);
             }

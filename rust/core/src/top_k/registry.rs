@@ -1,38 +1,11 @@
 //! The list of top-k mechanisms: the one place where one is registered.
 
-use serde::{Deserialize, Serialize};
-
 use super::TopKMechanism;
+use crate::mechanisms::mechanisms_by_name;
 
-/// Makes the enum of all top-k mechanisms, as they stand in requests and reports, from a list of names and types.
-macro_rules! mechanisms {
-    ($($name:literal => $mechanism:ident,)+) => {
-        $(use super::$mechanism;)+
-
-        /// A mechanism by name with its parameters, as it stands in requests and reports.
-        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "name")]
-        pub enum TopKSpec {
-            $(
-                #[doc = concat!("[`", stringify!($mechanism), "`]")]
-                #[serde(rename = $name)]
-                $mechanism($mechanism),
-            )+
-        }
-
-        impl TopKSpec {
-            /// The mechanism behind the name.
-            #[must_use]
-            pub fn as_mechanism(&self) -> &dyn TopKMechanism {
-                match self {
-                    $(Self::$mechanism(mechanism) => mechanism,)+
-                }
-            }
-        }
-    };
-}
-
-mechanisms! {
+mechanisms_by_name! {
+    /// A top-k mechanism by name with its parameters, as it stands in requests and reports.
+    TopKSpec: TopKMechanism,
     "joint" => Joint,
     "joint_set" => JointSet,
     "gumbel_peel" => GumbelPeel,

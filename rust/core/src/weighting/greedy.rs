@@ -79,10 +79,10 @@ mod tests {
         /// Taking a user out anywhere: nothing grows, and one unit at most is missing.
         #[test]
         fn a_user_moves_one_unit_in_all(
-            (users, gone) in tables(), cutoff in UNIT..4 * UNIT,
+            (users, removed) in tables(), cutoff in UNIT..4 * UNIT,
         ) {
             let mut others = users.clone();
-            others.remove(gone);
+            others.remove(removed);
             let (with, without) = (filled(cutoff, &users), filled(cutoff, &others));
             prop_assert!(with.iter().zip(&without).all(|(with, without)| with >= without));
             let moved: u64 = with.iter().zip(&without).map(|(with, without)| with - without).sum();
@@ -92,11 +92,11 @@ mod tests {
         /// With a whole cutoff exactly one item differs, by exactly one unit, or none if everything was full.
         #[test]
         fn whole_units_differ_in_one_item(
-            (users, gone) in tables(), votes in 1..5_u64,
+            (users, removed) in tables(), votes in 1..5_u64,
         ) {
             let cutoff = votes * UNIT;
             let mut others = users.clone();
-            others.remove(gone);
+            others.remove(removed);
             let (with, without) = (filled(cutoff, &users), filled(cutoff, &others));
             let moved: Vec<u64> =
                 with.iter().zip(&without).map(|(a, b)| a - b).filter(|moved| *moved > 0).collect();

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::contributions::ItemCode;
-use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, settle_ties, with_code};
+use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, order_ties, with_code};
 use crate::runtime::{Control, TALLIED, WEIGHING};
 
 /// The users of one round and the order in which they come.
@@ -76,7 +76,7 @@ fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
         *word = with_code(*word, user);
     }
     words.sort_unstable();
-    settle_ties(&mut words, |user| order.word(digests[user as usize]));
+    order_ties(&mut words, |user| order.word(digests[user as usize]));
     words.into_iter().map(code_of).collect()
 }
 

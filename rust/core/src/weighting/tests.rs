@@ -125,9 +125,9 @@ proptest! {
     ) {
         let mut twice = bounded(&rows, bound);
         remove(&mut twice, &first);
-        let gone: BTreeSet<u64> = &first | &second;
-        remove(&mut twice, &gone);
-        let left: Rows = rows.iter().copied().filter(|(_, item)| !gone.contains(item)).collect();
+        let removed: BTreeSet<u64> = &first | &second;
+        remove(&mut twice, &removed);
+        let left: Rows = rows.iter().copied().filter(|(_, item)| !removed.contains(item)).collect();
         prop_assert_eq!(
             histogram(&twice, Weighting::EqualL1),
             histogram(&bounded(&left, bound), Weighting::EqualL1)

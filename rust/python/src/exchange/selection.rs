@@ -9,7 +9,7 @@ use super::job::ExchangeJob;
 use super::packed::ExchangePacked;
 use crate::error::guarded;
 use crate::export::Release;
-use crate::job::release_key;
+use crate::job::draw_key;
 use crate::request::parse_select;
 
 /// Check the parameters of a selection whose stages run elsewhere.
@@ -32,7 +32,7 @@ impl ExchangeSelection {
     #[pyo3(signature = (request_json, schema, *, test_key=None))]
     fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
         let request = parse_select(request_json)?;
-        let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
+        let (key, schema) = (draw_key(test_key)?, arrow_schema(schema)?);
         guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }
 

@@ -9,7 +9,7 @@ use super::job::ExchangeJob;
 use super::packed::ExchangePacked;
 use crate::error::guarded;
 use crate::export::Release;
-use crate::job::release_key;
+use crate::job::draw_key;
 use crate::request::{list_of, parse_top_k};
 
 /// A top-k whose users are counted elsewhere, as the driver sees it.
@@ -30,7 +30,7 @@ impl ExchangeTopK {
         domain: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let request = parse_top_k(request_json)?;
-        let (key, schema) = (release_key(test_key)?, arrow_schema(schema)?);
+        let (key, schema) = (draw_key(test_key)?, arrow_schema(schema)?);
         let domain = domain.map(|domain| list_of(&request, domain)).transpose()?;
         guarded(|| TopK::new(request, &schema, domain.as_ref(), key)).map(|top_k| Self { top_k })
     }

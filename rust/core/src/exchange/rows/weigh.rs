@@ -45,18 +45,18 @@ impl Weigh {
     /// Add the weights of items that the round can release.
     fn weigh(&mut self, packed: &[u8]) -> Result<()> {
         let users = PrunedUsers::unpack(packed)?;
-        let gone: Vec<bool> =
+        let removed: Vec<bool> =
             users.dictionary.iter().map(|(item, _)| self.released.contains(*item)).collect();
-        let mut sums = vec![0_u64; gone.len()];
+        let mut sums = vec![0_u64; removed.len()];
         let (bound, weights) = (u64::from(self.bound), &mut self.weights);
         users.each_user(self.bound, |items, kept| {
-            let left = items - kept.iter().filter(|item| gone[item.place]).count() as u64;
+            let left = items - kept.iter().filter(|item| removed[item.place]).count() as u64;
             let weight = weights.of(left.min(bound));
-            let mut gone_before = 0;
+            let mut removed_before = 0;
             for &PrunedItem { place, rank } in kept {
-                if gone[place] {
-                    gone_before += 1;
-                } else if rank - gone_before < bound {
+                if removed[place] {
+                    removed_before += 1;
+                } else if rank - removed_before < bound {
                     sums[place] = sums[place].saturating_add(weight);
                 }
             }

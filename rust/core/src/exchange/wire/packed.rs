@@ -47,7 +47,7 @@ impl Packed {
     /// Seal the bytes for the way to tasks.
     #[must_use]
     pub fn sealed(&self, key: &ReleaseKey) -> Vec<u8> {
-        let hash = blake3::keyed_hash(&key.subkey(Purpose::Parcel, 0), &self.bytes);
+        let hash = blake3::keyed_hash(&key.subkey(Purpose::Packed, 0), &self.bytes);
         let mut sealed = vec![0; HASH + self.bytes.len()];
         let (start, body) = sealed.split_at_mut(HASH);
         start.copy_from_slice(hash.as_bytes());
@@ -66,13 +66,13 @@ impl Packed {
         let mut bytes = Zeroizing::new(vec![0; body.len()]);
         keystream(key, start, &mut bytes);
         bytes.iter_mut().zip(body).for_each(|(byte, masked)| *byte ^= masked);
-        let hash = blake3::keyed_hash(&key.subkey(Purpose::Parcel, 0), &bytes);
+        let hash = blake3::keyed_hash(&key.subkey(Purpose::Packed, 0), &bytes);
         if hash.as_bytes() == start { Ok(Self { bytes }) } else { Err(DAMAGED) }
     }
 }
 
 fn keystream(key: &ReleaseKey, start: &[u8], stream: &mut [u8]) {
-    let mut hasher = blake3::Hasher::new_keyed(&key.subkey(Purpose::Parcel, 1));
+    let mut hasher = blake3::Hasher::new_keyed(&key.subkey(Purpose::Packed, 1));
     hasher.update(start).finalize_xof().fill(stream);
 }
 
