@@ -12,8 +12,8 @@ use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
-/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items leave
-/// the slice without changing the order, so that items of the reserve move up.
+/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items
+/// leave the slice without changing the order, so that items of the reserve move up.
 #[derive(Debug)]
 pub struct BoundedContributions {
     contributions: Contributions,

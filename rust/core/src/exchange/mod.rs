@@ -1,7 +1,7 @@
 //! The exchange: the stages of a release in pieces, for engines that move rows between machines or to disk.
 //!
-//! Everything random is a function of the release key and of digests, so a release can be cut wherever only digests go on.
-//! The arithmetic is that of the local engine. New is how the stages hand over to each other:
+//! Everything random is a function of the release key and of digests, so a release can be cut wherever only digests go
+//! on. The arithmetic is that of the local engine. New is how the stages hand over to each other:
 //!
 //! | stage | takes | makes | the result |
 //! |---|---|---|---|
@@ -19,8 +19,8 @@
 //! | [`Name`] | rows of the table | digests and names of released items | goes to [`Selection`] or [`TopK`] |
 //!
 //! Between stages travel rows of two columns, the partition and a packed value: a few large rows instead of many small
-//! ones. A *partition* is a part of the users, or of the items. A stage that runs twice on the same input makes the same
-//! decisions, so lost work may be repeated.
+//! ones. A *partition* is a part of the users, or of the items. A stage that runs twice on the same input makes the
+//! same decisions, so lost work may be repeated.
 //!
 //! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle, and
 //! `driver` makes the stages and publishes the release. Each uses only the folders before it.

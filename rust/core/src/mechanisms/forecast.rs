@@ -6,10 +6,11 @@ use crate::weighting::{UNIT, Weighting};
 /// The most users that [`users_needed`] considers.
 pub const MOST_USERS: u64 = 1 << 32;
 
-/// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some round.
+/// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some
+/// round.
 ///
-/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds. Where
-/// users come one after the other, their other items are taken to be as popular as this one.
+/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
+/// Where users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {

@@ -1,8 +1,8 @@
 //! The release key on its way to other machines: wrapped, and what unwraps it travels apart.
 //!
-//! `wrapped = key XOR BLAKE3(share, name) XOR BLAKE3(secret, name)`, where `name` holds a fresh salt, and the last term is
-//! there if the machines have a secret file. Each term is a pseudorandom function of a key of its own. So the wrapped key
-//! tells nothing to whoever lacks the share or the secret, and a share is independent of the key.
+//! `wrapped = key XOR BLAKE3(share, name) XOR BLAKE3(secret, name)`, where `name` holds a fresh salt, and the last term
+//! is there if the machines have a secret file. Each term is a pseudorandom function of a key of its own. So the
+//! wrapped key tells nothing to whoever lacks the share or the secret, and a share is independent of the key.
 
 use std::path::Path;
 

@@ -53,7 +53,8 @@ fn split(json: &str) -> Result<(Value, Option<String>)> {
     Ok((given, stated.and_then(|text| text.as_str().map(str::to_owned))))
 }
 
-/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON writer.
+/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON
+/// writer.
 fn fingerprint(report: &Value) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("dpsel.v1.report.fingerprint");
     canonical(report, &mut hasher);
@@ -104,7 +105,8 @@ fn canonical_number(number: &Number) -> String {
     }
 }
 
-/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign text.
+/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign
+/// text.
 fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (given, derived) {

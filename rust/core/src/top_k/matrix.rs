@@ -120,8 +120,8 @@ impl Layout {
         (cell >> (self.column_bits + self.row_bits)).saturating_sub(1)
     }
 
-    /// A cell with probability proportional to the number of sequences in it times e^-(epsilon difference / 2), and how many
-    /// cells of each row come up to it.
+    /// A cell with probability proportional to the number of sequences in it times e^-(epsilon difference / 2), and how
+    /// many cells of each row come up to it.
     fn draw(self, cells: &[u64], items: usize, epsilon: f64, coins: &mut Coins) -> (u64, Vec<u32>) {
         /// No uniform number of 53 bits has log(-log u) below this.
         const LEAST: f64 = -37.5;

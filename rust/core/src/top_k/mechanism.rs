@@ -106,7 +106,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// By how much the difference of two counts changes at most; proofs are in `docs/algorithms/neighbouring_counts.md`.
+    /// By how much the difference of two counts changes at most; proofs are in
+    /// `docs/algorithms/neighbouring_counts.md`.
     pub(super) fn span(&self) -> u64 {
         match self.neighbours {
             Neighbours::AddRemove => self.sensitivity.into(),
@@ -119,8 +120,8 @@ impl Parameters {
         divided(epsilon, self.span())
     }
 
-    /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer and in the sum of
-    /// all; with one item the largest count cancels, and a count enters once.
+    /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer
+    /// and in the sum of all; with one item the largest count cancels, and a count enters once.
     pub(super) fn joint_rate(&self, epsilon: f64) -> f64 {
         self.per_span(if self.k == 1 { epsilon } else { epsilon / 2.0 })
     }
@@ -143,8 +144,8 @@ impl Parameters {
         }
     }
 
-    /// Epsilon of an exponential mechanism, whose log-likelihood ratios lie in an interval of length epsilon; under zCDP the
-    /// one that implies it (Cesar and Rogers 2021, Lemma 3.2: rho = epsilon^2 / 8).
+    /// Epsilon of an exponential mechanism, whose log-likelihood ratios lie in an interval of length epsilon; under
+    /// zCDP the one that implies it (Cesar and Rogers 2021, Lemma 3.2: rho = epsilon^2 / 8).
     pub(super) fn range_epsilon(&self) -> f64 {
         match self.privacy {
             Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => epsilon,

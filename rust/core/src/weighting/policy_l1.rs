@@ -1,9 +1,10 @@
 //! Descent in L1: each user raises its items below the cutoff at equal speed.
 //!
-//! A user of m open items (below the cutoff) places its units one by one: one for each open item in order of digest, again
-//! and again, until the budget is spent or all are at the cutoff. Any unit is placed in H if it is placed in H' <= H at
-//! an earlier turn, so more weight before means more weight after, and the total difference never grows. That is exact in
-//! integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one division.
+//! A user of m open items (below the cutoff) places its units one by one: one for each open item in order of digest,
+//! again and again, until the budget is spent or all are at the cutoff. Any unit is placed in H if it is placed in H'
+//! <= H at an earlier turn, so more weight before means more weight after, and the total difference never grows. That
+//! is exact in integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one
+//! division.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +38,8 @@ impl PolicyL1 {
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
-    /// When a user is added every weight stays or grows, and all of them together grow by at most one unit of weight. With a quantum of 1 every held item has weight.
+    /// When a user is added every weight stays or grows, and all of them together grow by at most one unit of weight.
+    /// With a quantum of 1 every held item has weight.
     pub(super) fn weigh(
         self,
         quantum: u64,

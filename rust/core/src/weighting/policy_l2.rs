@@ -1,9 +1,9 @@
 //! Descent in L2: each user moves its items towards the cutoff, by a distance of at most one.
 //!
-//! The gaps d between the cutoff and the weights of a user's items become d (1 - B/|d|), or 0 if |d| <= B. This map does
-//! not let two vectors of gaps grow apart, because it is the proximal map of B |.|. Users move weights in fine steps,
-//! which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3 fine steps
-//! a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
+//! The gaps d between the cutoff and the weights of a user's items become d (1 - B/|d|), or 0 if |d| <= B. This map
+//! does not let two vectors of gaps grow apart, because it is the proximal map of B |.|. Users move weights in fine
+//! steps, which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3
+//! fine steps a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,8 @@ impl PolicyL2 {
     /// rounding is not under control.
     ///
     /// # Contract
-    /// Rounded up: 2^16 grid steps for the last rounding of 2^32 items, and sqrt(D0) + 3 fine steps for each of 2^32 users.
+    /// Rounded up: 2^16 grid steps for the last rounding of 2^32 items, and sqrt(D0) + 3 fine steps for each of 2^32
+    /// users.
     #[must_use]
     pub fn proved_norm(cutoff: u64, passes: u32, bound: u32) -> Option<u64> {
         let grid_bits = grid_bits(cutoff, bound)?;

@@ -1,7 +1,7 @@
 //! A histogram in which each user's weights are proportional to public importances of the items.
 //!
-//! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its own
-//! items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
+//! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its
+//! own items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -24,8 +24,8 @@ impl Selection {
     /// Check everything that can be checked without rows, and calibrate.
     ///
     /// # Errors
-    /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be weighed
-    /// one after the other.
+    /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be
+    /// weighed one after the other.
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns)?;

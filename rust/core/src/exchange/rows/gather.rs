@@ -25,7 +25,8 @@ pub trait OnUsers: Send {
 /// A stage on users.
 ///
 /// # Contract
-/// All rows of a partition come one after the other in one task. So all contributions of a user are handed out together.
+/// All rows of a partition come one after the other in one task. So all contributions of a user are handed out
+/// together.
 #[derive(Debug)]
 pub struct Gather<T> {
     stage: T,

@@ -1,8 +1,8 @@
 //! What is told of items: weights, messages and states.
 //!
-//! A packed weight is a digest and an integer of variable length. A message is a weight followed by the state of its item:
-//! cumulative score (zigzag), exposure and importance as integers of variable length. A packed state is a digest and a
-//! state.
+//! A packed weight is a digest and an integer of variable length. A message is a weight followed by the state of its
+//! item: cumulative score (zigzag), exposure and importance as integers of variable length. A packed state is a digest
+//! and a state.
 
 use super::batches::PartitionedValues;
 use super::by_digest::ByDigest;

@@ -1,9 +1,9 @@
 //! `GreedyFrequency` (GW): users in order fill their items one by one up to a cutoff, until their unit is spent.
 //!
-//! Theorem: adding a user raises every weight or leaves it, and raises their sum by at most one unit; so releasing items
-//! by an L1 release curve is (epsilon, delta)-DP, for users of any number of items. Source: Carvalho, Wang and Gondara
-//! (AAAI 2022) for the filling, whose calibration guarantees nothing; the curve is ours. Proof, and the counterexample to
-//! the published calibration: `docs/algorithms/greedy_frequency.md`.
+//! Theorem: adding a user raises every weight or leaves it, and raises their sum by at most one unit; so releasing
+//! items by an L1 release curve is (epsilon, delta)-DP, for users of any number of items. Source: Carvalho, Wang and
+//! Gondara (AAAI 2022) for the filling, whose calibration guarantees nothing; the curve is ours. Proof, and the
+//! counterexample to the published calibration: `docs/algorithms/greedy_frequency.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,10 @@
 //! `Mad2R`: a screening round with noise on all weights, then `Mad` on what it leaves; released by a continuous curve.
 //!
-//! Theorem: the screening round is a Gaussian mechanism, and given what it shows adding a user moves the weights of the second round by an L2
-//! distance of at most 1 + 1e-4, whatever that is. Both are close at one order of the Renyi divergence, and divergences add. So it
-//! is (epsilon, delta)-DP for any number of items. Source: the idea is that of Chen, Cohen-Addad, Epasto and Zadimoghaddam
-//! (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof: `docs/algorithms/mad2r.md`.
+//! Theorem: the screening round is a Gaussian mechanism, and given what it shows adding a user moves the weights of the
+//! second round by an L2 distance of at most 1 + 1e-4, whatever that is. Both are close at one order of the Renyi
+//! divergence, and divergences add. So it is (epsilon, delta)-DP for any number of items. Source: the idea is that of
+//! Chen, Cohen-Addad, Epasto and Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most 2^32
+//! users and items. Proof: `docs/algorithms/mad2r.md`.
 
 use serde::{Deserialize, Serialize};
 

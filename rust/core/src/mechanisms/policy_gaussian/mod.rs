@@ -1,9 +1,10 @@
 //! `PolicyGaussian`: users in order move their items towards a cutoff by an L2 distance of at most one; Gaussian noise.
 //!
-//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + slack, where the slack bounds the rounding of
-//! all steps of up to 2^32 users, and a user's t novel items get equal weights of at most 1/sqrt(t). So noise
-//! scaled by 1 + slack and the threshold of `WeightedGaussian` hold. Source: Gopi et al. (ICML 2020), policy Gaussian; the slack
-//! and the exact analysis are ours. Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_gaussian.md`.
+//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + slack, where the slack bounds the rounding
+//! of all steps of up to 2^32 users, and a user's t novel items get equal weights of at most 1/sqrt(t). So noise scaled
+//! by 1 + slack and the threshold of `WeightedGaussian` hold. Source: Gopi et al. (ICML 2020), policy Gaussian; the
+//! slack and the exact analysis are ours. Conditions: at most D0 items per user. Proof:
+//! `docs/algorithms/policy_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 

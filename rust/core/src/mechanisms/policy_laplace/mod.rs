@@ -1,9 +1,9 @@
 //! `PolicyLaplace`: users in order raise their items below a cutoff at equal speed; Laplace noise.
 //!
 //! Theorem: adding a user raises the weights by at most one unit in all, and a user's t novel items get at most the
-//! equal share 1/t (rounded up) each. So Laplace noise of scale 1/epsilon and a threshold that some novel item reaches with
-//! probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace. Conditions: at
-//! most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
+//! equal share 1/t (rounded up) each. So Laplace noise of scale 1/epsilon and a threshold that some novel item reaches
+//! with probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace.
+//! Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -30,8 +30,8 @@ pub(in crate::mechanisms) fn validate(alpha: f64, passes: u32) -> Result<()> {
     Ok(())
 }
 
-/// The weight of even odds + `alpha` times how far it is from there to odds of 27 : 5, which is what one standard deviation
-/// of Gaussian noise means; in integer units, and at least one unit of weight.
+/// The weight of even odds + `alpha` times how far it is from there to odds of 27 : 5, which is what one standard
+/// deviation of Gaussian noise means; in integer units, and at least one unit of weight.
 ///
 /// Every cutoff is private.
 ///

@@ -47,15 +47,15 @@ pub(in crate::mechanisms) fn without_reserve(delta: f64) -> f64 {
     sub_down(delta, mul_up(delta, RESERVE))
 }
 
-/// What the finite precision of the noise of one round costs that is looked at as it is: each value of it is exact up to 2^-128, and one user
-/// changes the weights of at most `bound` items (`docs/algorithms/noise.md`).
+/// What the finite precision of the noise of one round costs that is looked at as it is: each value of it is exact up
+/// to 2^-128, and one user changes the weights of at most `bound` items (`docs/algorithms/noise.md`).
 pub(in crate::mechanisms) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
     let values = add_up(mul_up(mul_up(28.0, sigma), UNIT as f64), 4.0);
     mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
 }
 
-/// Refuse a total variation that is more than a release may spend, or whose cost, `factor` times as much, is more than what
-/// was kept back.
+/// Refuse a total variation that is more than a release may spend, or whose cost, `factor` times as much, is more than
+/// what was kept back.
 ///
 /// # Errors
 /// [`Error::Calibration`].

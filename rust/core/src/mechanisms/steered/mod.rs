@@ -2,8 +2,9 @@
 //!
 //! Theorem: the rounds are adaptive Gaussian mechanisms on the items that somebody else holds, whatever their number
 //! and whatever is done with their outcomes, and the publication fails only if the noise in the score of an item
-//! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon, mu).
-//! Conditions: each user keeps the same at most D0 items in all rounds. Page and proof: `docs/algorithms/steered.md`.
+//! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon,
+//! mu). Conditions: each user keeps the same at most D0 items in all rounds. Page and proof:
+//! `docs/algorithms/steered.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -109,8 +110,8 @@ fn score_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
 
 /// The threshold for the largest users' cap, and the caps that the same threshold affords smaller users.
 ///
-/// [`smallest_threshold`] for whole units is a threshold for k items of weight 1 each. What the weight is less than 1 may
-/// come off the threshold, as only the difference matters. It is at least 1, where rounding sigma up is safe.
+/// [`smallest_threshold`] for whole units is a threshold for k items of weight 1 each. What the weight is less than 1
+/// may come off the threshold, as only the difference matters. It is at least 1, where rounding sigma up is safe.
 fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
     let score_noise = Noise::Gaussian { sigma };
     let unit = UNIT.cast_signed();

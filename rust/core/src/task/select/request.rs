@@ -116,8 +116,8 @@ impl SelectRequest {
         Ok(calibration)
     }
 
-    /// As [`SelectRequest::calibrate`], but results for the last few parameters are remembered: a call on little data takes
-    /// about as long as its calibration. Nothing but public parameters goes in.
+    /// As [`SelectRequest::calibrate`], but results for the last few parameters are remembered: a call on little data
+    /// takes about as long as its calibration. Nothing but public parameters goes in.
     ///
     /// # Errors
     /// As [`SelectRequest::calibrate`].
@@ -137,8 +137,8 @@ impl SelectRequest {
         Ok(calibration)
     }
 
-    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
-    /// can move, each value of their noise that is told apart is exact up to 2^-128.
+    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one
+    /// user can move, each value of their noise that is told apart is exact up to 2^-128.
     fn weights_slack(&self, calibration: &Calibration) -> f64 {
         let slack = |round: &Round| {
             let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
@@ -159,8 +159,8 @@ fn delta_factor(privacy: Privacy) -> f64 {
     }
 }
 
-/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the scale,
-/// are below 2^-128.
+/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the
+/// scale, are below 2^-128.
 fn noise_values(noise: Noise, per_unit: f64) -> f64 {
     let reach = match noise {
         Noise::Gaussian { sigma } => mul_up(14.0, sigma),

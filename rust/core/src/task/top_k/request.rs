@@ -88,7 +88,8 @@ pub enum PublishedCounts {
         /// Epsilon on top of the guarantee of the items.
         epsilon: f64,
     },
-    /// Discrete Gaussian noise on the counts of the answer, or discrete Laplace noise where that is smaller, at this price.
+    /// Discrete Gaussian noise on the counts of the answer, or discrete Laplace noise where that is smaller, at this
+    /// price.
     Noise {
         /// Zero-concentrated or approximate differential privacy, on top of the guarantee of the items.
         privacy: Privacy,

@@ -1,9 +1,9 @@
 //! One thresholded Gaussian round, exactly: noise and threshold may both use the whole delta.
 //!
-//! Take a user with k bounded items, t of them novel. Let p be the probability that no novel item is released and mu the
-//! L2 norm of the user's weights on the other items in standard deviations. Then the two hockey-stick divergences are at
-//! most (1 - p) + p dG(epsilon - ln p, mu) and dG(epsilon + ln p, mu). The proof is in `docs/algorithms/accounting.md`;
-//! Wilkins, Kifer, Zhang and Karrer (2024) have the version for counts.
+//! Take a user with k bounded items, t of them novel. Let p be the probability that no novel item is released and mu
+//! the L2 norm of the user's weights on the other items in standard deviations. Then the two hockey-stick divergences
+//! are at most (1 - p) + p dG(epsilon - ln p, mu) and dG(epsilon + ln p, mu). The proof is in
+//! `docs/algorithms/accounting.md`; Wilkins, Kifer, Zhang and Karrer (2024) have the version for counts.
 //!
 //! The maximum over all (t, k) is certified by rectangles: both expressions fall in p and grow in mu; p falls in t and
 //! grows in k; mu falls in t and grows in k. So the corner values bound a rectangle, and uncertain ones are split.

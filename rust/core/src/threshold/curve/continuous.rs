@@ -1,9 +1,9 @@
 //! The constraint of the L2 curve for weights that are not multiples of a quantum: straight lines join its table.
 //!
-//! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8, has
-//! the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight lines
-//! between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is a
-//! parabola, because near the weight 0 a small change has to cost its square.
+//! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8,
+//! has the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight
+//! lines between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is
+//! a parabola, because near the weight 0 a small change has to cost its square.
 
 use super::kind::out_of_range;
 use super::l2::L2;
@@ -49,8 +49,8 @@ pub(super) struct Continuous {
 }
 
 impl Continuous {
-    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy. Approximations of the points
-    /// rise and their divergences fall.
+    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy. Approximations of the
+    /// points rise and their divergences fall.
     ///
     /// # Errors
     /// [`crate::Error::Calibration`] if parameters are out of range.
@@ -77,8 +77,8 @@ impl Continuous {
         self.start
     }
 
-    /// Whether the cell below `above`, over which the curve rises by `step`, is flat enough for all changes that reach from
-    /// `below` up to `above` at most.
+    /// Whether the cell below `above`, over which the curve rises by `step`, is flat enough for all changes that reach
+    /// from `below` up to `above` at most.
     fn is_flat(&self, step: Interval, below: Probability, above: Probability) -> bool {
         let (q, left) = (below.value(), above.complement());
         if q.lo() <= 0.0 || left.lo() <= 0.0 {
@@ -228,8 +228,8 @@ impl Continuous {
         point_for(LEAST_PART.max((size - 1.0) / self.order), self.points.len())
     }
 
-    /// The first and the last point that pairs with the next entry have to satisfy, with all between them: its own and that of
-    /// the entry before, because straight lines mix pairs with both.
+    /// The first and the last point that pairs with the next entry have to satisfy, with all between them: its own and
+    /// that of the entry before, because straight lines mix pairs with both.
     fn shared_points(&self, entries: &[Probability]) -> (usize, usize) {
         (self.point(entries, entries.len()), self.point(entries, entries.len() - 1))
     }

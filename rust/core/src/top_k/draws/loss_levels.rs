@@ -1,4 +1,5 @@
-//! An exact draw of a level l = 0, 1, 2, ... with probability proportional to M(l) e^-(rate l), M a non-decreasing integer.
+//! An exact draw of a level l = 0, 1, 2, ... with probability proportional to M(l) e^-(rate l), M a non-decreasing
+//! integer.
 //!
 //! The levels are cut into blocks, each with an integer weight that is certainly not below the mass of a proposal
 //! anywhere in it. A block is drawn by integers, a level in it uniformly (in the last block, which has no end, by

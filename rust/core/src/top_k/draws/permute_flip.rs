@@ -1,9 +1,9 @@
 //! Permute-and-flip without looking at every item.
 //!
-//! Each item that is left has a coin of bias e^-(rate gap), gap being what its count lacks to the largest one. Permute-and-flip
-//! goes through the items in random order and takes the first whose coin shows heads; so its answer is uniform among
-//! the heads. Two exact ways, chosen by what they cost: the random order, where heads are frequent; or all heads, found by
-//! thinning, where they are rare. Proof: `docs/algorithms/permute_flip_peel.md`.
+//! Each item that is left has a coin of bias e^-(rate gap), gap being what its count lacks to the largest one.
+//! Permute-and-flip goes through the items in random order and takes the first whose coin shows heads; so its answer is
+//! uniform among the heads. Two exact ways, chosen by what they cost: the random order, where heads are frequent; or
+//! all heads, found by thinning, where they are rare. Proof: `docs/algorithms/permute_flip_peel.md`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
@@ -98,7 +98,8 @@ impl<'a> Flip<'a> {
         }
     }
 
-    /// The items of an octave that show heads: a coin of bias 2^-power for each, and for those that pass one of the rest.
+    /// The items of an octave that show heads: a coin of bias 2^-power for each, and for those that pass one of the
+    /// rest.
     fn heads(&self, octave: &Octave, coins: &mut Coins) -> Vec<u64> {
         let items = octave.end - octave.first;
         let count = (0..octave.power).fold(items, |left, _| fair_heads(left, coins));

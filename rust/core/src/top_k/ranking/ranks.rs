@@ -92,8 +92,8 @@ impl<'a> Ranking<'a> {
 
     /// For each of the largest counts, descending, how many items have a count of at least that less `level`.
     ///
-    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest counts
-    /// serves those above the last of them, and the table nearly all others.
+    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest
+    /// counts serves those above the last of them, and the table nearly all others.
     pub(in crate::top_k) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
         let table = match &self.near {
             Near::Dense(window) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {

@@ -18,16 +18,16 @@ pub(in crate::top_k) struct Window {
     ceiling: i64,
     segment: usize,
     columns: usize,
-    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 that of counts equal to
-    /// the ceiling less x, the last one that of all others.
+    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 that of counts equal
+    /// to the ceiling less x, the last one that of all others.
     table: Vec<u32>,
     /// Item x: how many counts are at least the ceiling less x.
     cumulative: Vec<u64>,
 }
 
 impl Window {
-    /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below. Takes
-    /// at most as much memory as the counts, or that of some more than `depth` numbers.
+    /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below.
+    /// Takes at most as much memory as the counts, or that of some more than `depth` numbers.
     pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
         // What is in the last column is known by being left over: the smallest counts, often most of all.
@@ -86,7 +86,8 @@ impl Window {
 
 /// Count the numbers of a segment in its row.
 ///
-/// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without branches.
+/// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without
+/// branches.
 fn tabulate(numbers: &[i64], ceiling: i64, row: &mut [u32]) {
     let last = row.len() - 1;
     let bottom = ceiling.saturating_sub_unsigned((last - 1) as u64);
