@@ -1,6 +1,6 @@
 //! Differentially private partition selection: the items of a `(user, item)` table that may be published.
 //!
-//! The crate is a pipeline. Each room uses only the rooms above it in this table:
+//! The crate is a pipeline. Each room uses only rooms before it in this table:
 //!
 //! | room | holds |
 //! |---|---|

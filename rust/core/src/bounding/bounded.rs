@@ -19,7 +19,8 @@ pub struct BoundedContributions {
     contributions: Contributions,
     bound: u32,
     priorities: PairWords,
-    /// For each user the number of items that stand first in order of priority: all kept ones, and usually more.
+    /// For each user, the length of the sorted prefix of its items. The prefix has all kept items, and usually some of
+    /// the reserve.
     ordered: Vec<u32>,
 }
 
@@ -28,7 +29,7 @@ pub struct BoundedContributions {
 const AHEAD: usize = 4;
 
 impl BoundedContributions {
-    /// Bound every user.
+    /// Bring the first items of every user into order. [`Self::kept_items`] then cuts at the bound.
     ///
     /// # Errors
     /// Interruption.
@@ -39,7 +40,7 @@ impl BoundedContributions {
         control: &Control,
     ) -> Result<Self> {
         let priorities = PairWords::new(key, Purpose::Bound);
-        // An order of preference takes the place of that of the priorities.
+        // Items that come in an order of preference count as sorted: that order replaces the one of the priorities.
         let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
         let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
         let tally = control.tally(100, bounded.users());

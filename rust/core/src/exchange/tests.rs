@@ -116,7 +116,7 @@ fn user_counts_leave_hardly_anything_to_send() {
     assert!(candidates[0] * 5 < all[0] && candidates[1] * 20 < all[1], "{candidates:?} of {all:?}");
 }
 
-/// Users keep one item, and nearly all frequent items are gone after a round. So the whole reserve matters.
+/// Users keep one item, and nearly all frequent items are removed after a round. So the whole reserve matters.
 #[test]
 fn long_reserves_move_up_in_their_order() {
     let rows: Rows = (0..400)

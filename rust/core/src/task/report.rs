@@ -154,7 +154,7 @@ fn check_version(version: &str) -> Result<()> {
 /// The flaw in the form of a commitment. Its content is random to everybody but the owner of the key.
 fn flawed_commitment(key: &KeyStamp) -> Option<String> {
     let digits = key.commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (!digits || key.commitment.len() != 64).then(|| "the commitment is none of a key".into())
+    (!digits || key.commitment.len() != 64).then(|| "the commitment is not 64 hexadecimal digits".into())
 }
 
 #[cfg(test)]

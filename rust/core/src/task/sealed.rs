@@ -118,10 +118,7 @@ fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) 
                 }
             }
             if given.keys().any(|name| !derived.contains_key(name)) {
-                found.push(format!(
-                    "{} has a field that is none of a report",
-                    if path.is_empty() { "it" } else { path }
-                ));
+                found.push(format!("{} has an unknown field", if path.is_empty() { "it" } else { path }));
             }
         }
         (Value::Array(given), Value::Array(derived)) if given.len() == derived.len() => {
@@ -239,7 +236,7 @@ mod tests {
     fn a_foreign_field_is_not_quoted() {
         let derived = serde_json::json!({"a": {"b": 1}});
         let found = differences_of(r#"{"a": {"b": 1, "secret": 2}}"#, &derived).unwrap();
-        assert_eq!(found[0], "a has a field that is none of a report");
+        assert_eq!(found[0], "a has an unknown field");
         assert!(found.iter().all(|text| !text.contains("secret")));
     }
 }

@@ -5,8 +5,8 @@
 //! nearly all digests: the rounds then read a few bytes for each row.
 //!
 //! In a round, a user keeps the item of rank r (counted from 0) if fewer than D0 of the r items before it are still
-//! there. Only candidates are ever released, so only they can have gone. Hence an item with D0 items before it that are
-//! no candidates is never kept, nor is any item after it.
+//! there. Only candidates are ever released, so only they can have been removed. Hence an item with D0 items before it
+//! that are no candidates is never kept, nor is any item after it.
 
 use arrow_array::RecordBatch;
 

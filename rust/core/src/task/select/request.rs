@@ -15,10 +15,10 @@ use crate::release::WEIGHT_COLUMN;
 use crate::rounds::{Calibration, Round};
 use crate::{Error, Result};
 
-/// The most of delta that may be kept for it.
+/// The largest part of delta that may be reserved for publishing weights.
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
-/// What a calibration depends on.
+/// The parameters that determine a calibration.
 type Parameters = (Privacy, L0Bound, MechanismSpec, bool);
 /// How many calibrations are remembered.
 const REMEMBERED: usize = 16;

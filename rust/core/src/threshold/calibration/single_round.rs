@@ -54,7 +54,7 @@ pub fn single_round_holds(
     {
         return false;
     }
-    // Equal weights for every k: only the largest user matters, its shared items being the most.
+    // With weight 1 for every k, a user of D0 items is the worst case: it shares the most items.
     let items = if norm == L2Norm::Count { (d0, d0) } else { (1, d0) };
     let mut open = vec![Rectangle { novel: (1, d0), items }];
     let mut seen = 0;
