@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 AUTO: Final = "auto"
 
-#: What each kind of mechanism is for, as an error says it.
+#: The purpose of each kind of mechanism, in the words of an error.
 _KINDS = {
     "selection": ("selects items", "dpsel select", selection_mechanisms),
     "top-k": ("picks a top-k", "dpsel top-k", top_k_mechanisms),

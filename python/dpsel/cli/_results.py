@@ -1,4 +1,4 @@
-"""What ``select`` and ``top-k`` do with a release: items and report into files or to standard output."""
+"""The output of ``select`` and ``top-k``: items and report go into files or to standard output."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class SelectionMechanism(Mechanism):
     __slots__ = ()
 
     sensitivity: ClassVar[Sensitivity]
-    """The norm in which one user changes the histogram of a round by a bounded amount."""
+    """The bound of the change that one user makes to the histogram of a round."""
     weights: ClassVar[Weights]
     """What ``with_weights=True`` returns, unless the items are released by a curve."""
     additive: ClassVar[bool]

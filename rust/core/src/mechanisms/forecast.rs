@@ -1,4 +1,5 @@
-//! What a calibration will keep, before any data is seen: for `plan`, for people, in plain arithmetic.
+//! The forecast for `plan`: which items a calibration would release. It needs no data, uses plain arithmetic and is not
+//! part of any guarantee.
 
 use crate::rounds::Calibration;
 use crate::weighting::{UNIT, Weighting};

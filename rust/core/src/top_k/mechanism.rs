@@ -1,4 +1,4 @@
-//! What every top-k mechanism answers, and the numbers of a calibrated one.
+//! The interface of every top-k mechanism, and the numbers of a calibrated one.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::top_k::draws::loss_levels::RATES;
 use crate::top_k::ranking::{Counts, Place, Ranking};
 use crate::{Error, Result};
 
-/// What every top-k mechanism can do.
+/// A mechanism of top-k: it turns a budget into a calibration, and draws from counts.
 pub trait TopKMechanism {
     /// The numbers that meet `parameters`, without data. Rates are rounded down.
     ///
@@ -90,7 +90,7 @@ impl Neighbours {
     }
 }
 
-/// What a calibration depends on.
+/// The parameters that determine a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
     /// The guarantee.
@@ -161,7 +161,7 @@ pub struct TopKCalibration {
     pub rate: f64,
     /// Number of draws that share the budget.
     pub rounds: u32,
-    /// How many of the largest counts are looked at, where the domain is unknown.
+    /// The number of the largest counts that are candidates, if the domain is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
     /// By how many users an item is set above the last candidate, where the domain is unknown.
@@ -194,7 +194,7 @@ impl TopKCalibration {
         })
     }
 
-    /// Whether counts are those of bounded users. A discovery bounds only what it selects from.
+    /// Whether counts are taken after users are bounded. A discovery bounds users for its selection only.
     pub(crate) fn counts_are_bounded(&self) -> bool {
         self.discovery.is_none()
     }

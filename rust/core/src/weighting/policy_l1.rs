@@ -20,17 +20,18 @@ use crate::numeric::widths::index;
 pub struct PolicyL1 {
     /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
-    /// How often each user comes; its budget is divided by that.
+    /// The number of passes over all users. A user spends an equal part of its budget in each.
     pub passes: u32,
 }
 
 impl PolicyL1 {
-    /// What a user spends in one pass, in quanta.
+    /// The budget of a user for one pass, in quanta.
     fn budget(self, quantum: u64) -> u64 {
         UNIT / quantum.max(1) / u64::from(self.passes.max(1))
     }
 
-    /// The most that each of `k` items gets that nobody else holds: in every pass an equal share, rounded up.
+    /// The largest weight that a user gives to each of `k` items that nobody else holds: an equal share of the budget
+    /// in every pass, rounded up.
     pub(super) fn novel_weight(self, k: u64) -> u64 {
         u64::from(self.passes) * self.budget(1).div_ceil(k)
     }

@@ -1,4 +1,4 @@
-//! The job: what all tasks of one release share. It makes the stages.
+//! The job: the request and key that all tasks of one release share. It makes the stages.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl ExchangeJob {
     /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
     /// released in any round, whatever its users give it.
     ///
-    /// It pays to make user counts if the number is above 0. The released items do not depend on it, only the amount
+    /// User counts save work only if the number is above 0. The released items do not depend on it, only the amount
     /// that is sent.
     #[must_use]
     pub fn frequent_above(&self) -> u32 {
@@ -101,8 +101,8 @@ impl ExchangeJob {
         FrequentItems::new(frequent_above)
     }
 
-    /// The stage that keeps of each user what the rounds need. With user counts, it keeps only the items that some
-    /// round can release.
+    /// The stage that reduces each user to the data that the rounds need. With user counts, it keeps only the items
+    /// that some round can release.
     ///
     /// # Errors
     /// A rule that cannot be made ready.

@@ -13,7 +13,7 @@ use crate::random::ReleaseKey;
 /// task before anything moves.
 const ROWS: usize = 1 << 23;
 
-/// What a stage does with the users of some partitions.
+/// The work of a stage on the users of some partitions.
 pub trait OnUsers: Send {
     /// Take the users, and return the batches that are ready. `last` is the last of their partitions.
     ///

@@ -1,4 +1,4 @@
-//! Pruned users as bytes: the number of a user's items, and those of its items that some round can release.
+//! Pruned users as bytes: the number of a user's items, and the items among them that some round can release.
 //!
 //! Layout, all little-endian: the number of items (`u32`) and of users (`u32`); the digests of the items; the most
 //! users of each item (0 if no user counts were made). Then for each user the number of its items, the number of its

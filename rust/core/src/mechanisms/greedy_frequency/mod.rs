@@ -25,7 +25,7 @@ const QUANTUM: u64 = UNIT / 16;
 /// `alpha` of the published calibration if none is given.
 const PUBLISHED_ALPHA: f64 = 3.0;
 
-/// What a report of the published calibration says.
+/// The warning in a report of the published calibration.
 const PUBLISHED_FLAW: &str =
     "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only";
 

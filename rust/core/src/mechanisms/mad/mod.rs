@@ -1,7 +1,9 @@
-//! `Mad`: weights that return what items have beyond a limit to the users who gave it; released by a continuous curve.
+//! `Mad`: part of the weight of an item above a limit returns to the users who gave it, for their other items; released
+//! by a continuous
+//! curve.
 //!
 //! Theorem: adding a user moves the weights by an L2 distance of at most 1 + 1e-4, so the continuous release curve for
-//! that norm is (epsilon, delta)-DP for any number of items. Source: the idea is that of Chen, Cohen-Addad, Epasto and
+//! that norm is (epsilon, delta)-DP for any number of items. Source: the idea is from Chen, Cohen-Addad, Epasto and
 //! Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof:
 //! `docs/algorithms/mad.md`.
 

@@ -44,7 +44,7 @@ impl PolicyGaussian {
     fn round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
         for doubling in 0..=DOUBLINGS {
             let norm = UNIT + (LEAST_SLACK << doubling);
-            // Calibration looks at the norm and at what novel items get, not at the cutoff.
+            // Calibration uses the norm and the weight of novel items, not the cutoff.
             let policy = PolicyL2 { cutoff: UNIT, passes: self.passes, norm };
             let (rule, cutoff) = self.rule(policy, privacy, bound)?;
             if PolicyL2::proved_norm(cutoff, self.passes, bound.get()).is_some_and(|proved| proved <= norm) {

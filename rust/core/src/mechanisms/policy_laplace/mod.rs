@@ -36,7 +36,7 @@ pub struct PolicyLaplace {
 impl PolicyLaplace {
     fn round(&self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Round> {
         let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
-        // What novel items get does not depend on the cutoff.
+        // The weight of novel items does not depend on the cutoff.
         let any_cutoff = PolicyL1 { cutoff: UNIT, passes: self.passes };
         let threshold = smallest_threshold(noise, Weighting::PolicyL1(any_cutoff), bound, delta)?;
         let cutoff = cutoff(threshold, noise, self.alpha)?;

@@ -1,4 +1,4 @@
-//! What the policy mechanisms share: the cutoff and their parameters.
+//! The cutoff and the parameters of the policy mechanisms.
 
 use crate::noise::{Noise, Threshold};
 use crate::numeric::mul_up;

@@ -1,4 +1,4 @@
-//! What several mechanisms share: which guarantees they refuse, and the noise of approximate zCDP.
+//! Refusals of guarantees, and the noise of approximate zCDP, for several mechanisms.
 
 use crate::accounting::{L0Bound, RELEASE_SLACK};
 use crate::numeric::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};

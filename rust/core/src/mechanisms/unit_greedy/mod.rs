@@ -2,7 +2,7 @@
 //!
 //! Theorem: adding a user changes the units of at most one item, by exactly one. So the optimal release probability of
 //! a count, pi(0) = 0 and pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1), is (epsilon,
-//! delta)-DP, for users of any number of items. Source: whole units are ours; the rule is that of Desfontaines, Voss,
+//! delta)-DP, for users of any number of items. Source: whole units are ours; the rule is from Desfontaines, Voss,
 //! Gipson and Mandayam, `PoPETs` 2022, Theorem 1. Condition: a user's order of preference depends on its own rows and
 //! public tables only. Proof: `docs/algorithms/unit_greedy.md`.
 

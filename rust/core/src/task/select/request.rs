@@ -28,7 +28,7 @@ static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque:
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectRequest {
-    /// Which columns hold what.
+    /// The names of the columns of users and items.
     pub columns: Columns,
     /// The guarantee.
     pub privacy: Privacy,
@@ -149,7 +149,7 @@ impl SelectRequest {
     }
 }
 
-/// What a total variation of 1 on both sides would cost: 1 + e^epsilon of delta, or 1 under approximate zCDP.
+/// The cost in delta of a total variation of 1 on both sides: 1 + e^epsilon, or 1 under approximate zCDP.
 fn delta_factor(privacy: Privacy) -> f64 {
     match privacy {
         Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {

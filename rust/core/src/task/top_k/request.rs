@@ -22,7 +22,7 @@ const MAX_K: u32 = 10_000_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TopKRequest {
-    /// Which columns hold what; none where counts came in.
+    /// The names of the columns of users and items; `None` if the input is counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
     /// Number of items.
@@ -81,7 +81,7 @@ pub enum PublishedCounts {
     /// None.
     #[default]
     None,
-    /// Those that the mechanism has anyway.
+    /// The counts that the mechanism computes anyway; they cost nothing.
     Free,
     /// Discrete Laplace noise on the counts of the answer, at this price.
     Laplace {

@@ -54,8 +54,8 @@ pub(super) trait Constraint {
         false
     }
 
-    /// Whether an entry that repeats the last one certainly satisfies every constraint: that of a change is usually
-    /// weaker than that of a smaller one, which the last entry satisfies.
+    /// Whether an entry equal to the last one certainly satisfies every constraint. Usually the constraint of a change
+    /// is weaker than the constraint of a smaller change, which the last entry satisfies.
     fn repeats(&self, _entries: &[Probability]) -> bool {
         true
     }

@@ -83,8 +83,8 @@ impl Curve {
         self.words_at(weight).is_none_or(|words| word < words)
     }
 
-    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do, or with a
-    /// continuous curve as many as in the end.
+    /// The numbers of words, out of 2^128, that release an item of 0, 1, 2, ... quanta. Beyond the end of the list all
+    /// words do; with a continuous curve, the last number holds.
     #[must_use]
     pub fn words(&self) -> &[u128] {
         &self.words

@@ -44,7 +44,7 @@ pub(crate) fn gaussian(square: f64, bits: &mut impl Bits) -> i128 {
     }
 }
 
-/// What is proposed. Everything here is exact.
+/// The proposal of the rejection sampler. All its arithmetic is exact.
 struct Proposal {
     square: f64,
     /// m = `numerator` 2^-`shift`.

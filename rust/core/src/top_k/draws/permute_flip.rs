@@ -125,7 +125,7 @@ impl<'a> Flip<'a> {
     }
 }
 
-/// How many of so many fair coins show heads.
+/// Toss `coins` fair coins; returns the number of heads.
 fn fair_heads(coins: u64, source: &mut Coins) -> u64 {
     let words = (0..coins / 128).map(|_| u64::from(source.word().count_ones())).sum::<u64>();
     let rest = coins % 128;

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitDomain {
-    /// How many of the largest counts are looked at; by default ten times k.
+    /// The number of the largest counts that are candidates; by default ten times k.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
 }

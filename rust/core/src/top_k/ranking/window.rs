@@ -3,11 +3,11 @@
 
 use crate::numeric::widths::{codes, index};
 
-/// Segments are at least so long.
+/// The least length of a segment.
 const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };
-/// There are at most so many.
+/// The largest number of segments.
 const SEGMENTS: usize = 1 << 10;
-/// Counts that are compared at once.
+/// The number of counts that are compared at once.
 const BLOCK: usize = 64;
 /// Counts that are sorted out at once.
 const KEPT: usize = 1 << 10;
@@ -30,7 +30,7 @@ impl Window {
     /// Takes at most as much memory as the counts, or that of some more than `depth` numbers.
     pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
-        // What is in the last column is known by being left over: the smallest counts, often most of all.
+        // The last column is not tabulated: it holds the remaining counts, the smallest ones and often most of all.
         let tabulated = reach.min(depth + 1);
         let columns = tabulated + 2;
         // Half of the columns at least, so that the table is not larger than the counts.
@@ -61,7 +61,8 @@ impl Window {
         self.below(rank).and_then(|below| self.ceiling.checked_sub_unsigned(below as u64))
     }
 
-    /// Where that count is: equal ones are in order of position. `counts` are those of the table.
+    /// The position of the count of this rank. Equal counts are in order of position. `counts` are the counts of the
+    /// table.
     pub(in crate::top_k) fn position(&self, counts: &[i64], rank: u64) -> Option<usize> {
         let below = self.below(rank)?;
         let before = self.cumulative.get(below.wrapping_sub(1)).copied().unwrap_or_else(|| self.above());
