@@ -1,6 +1,5 @@
 //! `Mad`: part of the weight of an item above a limit returns to the users who gave it, for their other items; released
-//! by a continuous
-//! curve.
+//! by a continuous curve.
 //!
 //! Theorem: adding a user moves the weights by an L2 distance of at most 1 + 1e-4, so the continuous release curve for
 //! that norm is (epsilon, delta)-DP for any number of items. Source: the idea is from Chen, Cohen-Addad, Epasto and

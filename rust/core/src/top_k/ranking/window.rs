@@ -18,8 +18,8 @@ pub(in crate::top_k) struct Window {
     ceiling: i64,
     segment: usize,
     columns: usize,
-    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 that of counts equal
-    /// to the ceiling less x, the last one that of all others.
+    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 the number of
+    /// counts equal to the ceiling less x, and the last column the number of all others.
     table: Vec<u32>,
     /// Item x: how many counts are at least the ceiling less x.
     cumulative: Vec<u64>,
@@ -30,7 +30,7 @@ impl Window {
     /// Takes at most as much memory as the counts, or that of some more than `depth` numbers.
     pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
-        // The last column is not tabulated: it holds the remaining counts, the smallest ones and often most of all.
+        // The last column counts the rest, which needs no lookup: the smallest counts, often most of all.
         let tabulated = reach.min(depth + 1);
         let columns = tabulated + 2;
         // Half of the columns at least, so that the table is not larger than the counts.
