@@ -39,8 +39,8 @@ with the data, a file or memory; 4 `check` found a report that does not hold, or
 _USAGE = (exceptions.InvalidParameterError, exceptions.CalibrationError, exceptions.BudgetExceededError)
 _INTERNAL = (exceptions.EntropyError, exceptions.InternalError)
 
-#: The error of `dpsel` without arguments: its text is the help. Older versions of click print that and exit with
-#: 0.
+#: The error of `dpsel` without arguments: its text is the help. Older versions of click print
+#: that text and exit with 0.
 _HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 

@@ -225,6 +225,6 @@ class Name(_OfRows):
 
 
 def _value(shared: Any) -> bytes:
-    """Return the sealed bytes: those of a broadcast, or the bytes that stand in for one."""
+    """Return the sealed bytes: from a broadcast, or the bytes that stand in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

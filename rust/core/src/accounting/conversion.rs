@@ -65,7 +65,7 @@ pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64, releases: u32) -> Resu
     Err(not_above(target))
 }
 
-/// What finite precision adds to delta.
+/// The amount that finite precision adds to delta.
 fn precision(epsilon: f64, releases: u32) -> Interval {
     let slack = Interval::point(f64::from(releases)) * Interval::point(RELEASE_SLACK);
     slack * (Interval::ONE + Interval::point(epsilon).exp())

@@ -1,4 +1,4 @@
-//! What the finite precision of release decisions costs.
+//! The privacy cost of the finite precision of release decisions.
 
 use super::Privacy;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};

@@ -231,7 +231,7 @@ impl User<'_> {
     }
 }
 
-/// What one thread needs to put items in order of priority.
+/// The buffers of one thread that sorts items by priority.
 struct Order<'a> {
     bound: usize,
     priorities: &'a PairWords,

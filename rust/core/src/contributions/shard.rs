@@ -40,7 +40,7 @@ pub(crate) struct Shard<R> {
     pub(crate) records: R,
 }
 
-/// What is stored with each distinct key.
+/// The record that is stored with each distinct key.
 pub(crate) trait Records<Source> {
     /// Append the records of new keys, which stand in these rows.
     fn append(&mut self, source: &Source, rows: impl ExactSizeIterator<Item = usize> + Clone);

@@ -18,7 +18,7 @@ pub struct GaussianPart {
     pub delta: f64,
 }
 
-/// How far above the larger end the maximum over all users is looked for.
+/// The distances above the larger end at which the maximum over all users is searched.
 const MARGINS: [f64; 7] = [1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.1, 1.0];
 
 impl Calibration {

@@ -28,8 +28,8 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
     position * position * u128::from(FULL_IMPORTANCE) / (ONE * ONE)
 }
 
-/// The limit by what remains to the target: `FULL_IMPORTANCE` x^(3/2), where x in \[0, 1\] is the share of the weight
-/// at full importance that takes the score from here to the target.
+/// The limit by the remaining distance to the target: `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the part of the
+/// weight at full importance that would bring the score to the target in the later rounds.
 ///
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u128 {

@@ -22,8 +22,8 @@ pub struct Scoring {
     pub noise: Noise,
     /// Items with a smaller score (in grid steps) are abandoned.
     pub futility_bound: i64,
-    /// Items with at least this score (in grid steps) are likely enough to be released that only what remains to the
-    /// target limits their importance.
+    /// Above this score (in grid steps) an item's chances do not limit its importance, only the remaining distance to
+    /// the target does.
     pub expected_path: i64,
     /// The final score (in grid steps) to which users bring an item, with as little weight as possible.
     pub target: i64,

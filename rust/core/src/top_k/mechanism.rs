@@ -126,7 +126,7 @@ impl Parameters {
         self.per_span(if self.k == 1 { epsilon } else { epsilon / 2.0 })
     }
 
-    /// How many counts one user changes at most, if users are bounded.
+    /// The largest number of counts that one user changes, if users are bounded.
     pub(crate) fn changed_counts(&self) -> Option<u64> {
         let bound = u64::from(self.bound?.get());
         Some(match self.neighbours {

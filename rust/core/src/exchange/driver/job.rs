@@ -95,7 +95,7 @@ impl ExchangeJob {
         rare
     }
 
-    /// The stage that adds up user counts, and keeps those of frequent items.
+    /// The stage that adds up user counts, and keeps the counts of frequent items.
     #[must_use]
     pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
         FrequentItems::new(frequent_above)

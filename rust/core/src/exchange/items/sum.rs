@@ -14,7 +14,8 @@ const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 <<
 
 /// The work of a stage on the items of a partition.
 pub trait OnItems: Send {
-    /// Take all items of a partition with their sums, in order of their digests, and append what is ready to `packed`.
+    /// Take all items of a partition with their sums, in order of their digests, and append finished values to
+    /// `packed`.
     ///
     /// # Errors
     /// Those of the stage.

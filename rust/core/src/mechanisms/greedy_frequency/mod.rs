@@ -36,13 +36,13 @@ const LARGEST_THRESHOLD: f64 = (1_u64 << 61) as f64;
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GreedyFrequency {
-    /// Which item a user fills first.
+    /// The order in which a user fills its items.
     #[serde(default)]
     pub order: ItemOrder,
     /// How the release is calibrated.
     #[serde(default)]
     pub calibration: GreedyCalibration,
-    /// How far above the threshold items stop to gain, in scales of the noise; with the published calibration only.
+    /// The distance of the cutoff above the threshold, in scales of the noise. Only for the published calibration.
     #[serde(default)]
     pub alpha: Option<f64>,
 }

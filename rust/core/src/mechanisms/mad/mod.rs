@@ -24,7 +24,7 @@ const MOST: u32 = 400;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// How far above even odds items stop to keep weight, in distances from there to odds of 27 : 5.
+    /// The distance above even odds at which items stop to keep weight, in distances from even odds to odds of 27 : 5.
     pub alpha: f64,
 }
 

@@ -30,7 +30,7 @@ const DOUBLINGS: u32 = 9;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyGaussian {
-    /// How far above the threshold items stop to gain, in standard deviations of the noise.
+    /// The distance of the cutoff above the threshold, in standard deviations of the noise.
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,

@@ -24,7 +24,7 @@ use crate::weighting::{ALL_ITEMS, PolicyL1, UNIT, Weighting};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyLaplace {
-    /// How far above the threshold items stop to gain, in scales of the noise.
+    /// The distance of the cutoff above the threshold, in scales of the noise.
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,

@@ -21,7 +21,7 @@ use crate::weighting::{Greedy, UNIT, Weighting};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnitGreedy {
-    /// Which item a user fills first.
+    /// The order in which a user looks for an item that is not full.
     #[serde(default)]
     pub order: ItemOrder,
 }

@@ -181,9 +181,11 @@ impl Context {
         if items <= novel { 0.0 } else { (norm / Interval::point(self.sigma)).hi() }
     }
 
-    /// The same when users come one after the other. There novel items may weigh anything between 1/sqrt(D0) and
-    /// 1/sqrt(t) each, and `items` stands for weights a with items <= 1/a^2 < items + 1. What they take off the square
-    /// of the norm is left to the items of others, of which there may be any number.
+    /// The largest shift if users are weighed one after the other.
+    ///
+    /// There a novel item has any weight between 1/sqrt(D0) and 1/sqrt(t), and `items` stands for all weights a with
+    /// items <= 1/a^2 < items + 1. The squared norm less the squares of the novel items is left for any number of items
+    /// of other users.
     fn largest_shift_of_policy(&self, policy: PolicyL2, novel: u32, items: u32) -> f64 {
         let least = PolicyL2::least_novel_weight(items.saturating_add(1).min(self.bound));
         let weight = Interval::integer(least.into()) * Interval::point(1.0 / UNIT as f64);

@@ -27,7 +27,7 @@ impl Picked {
         self.in_order
     }
 
-    /// How many ranks below `end` are left.
+    /// The number of remaining ranks below `end`.
     pub(in crate::top_k) fn left_below(&self, end: u64) -> u64 {
         end - self.sorted.partition_point(|picked| *picked < end) as u64
     }

@@ -1,9 +1,10 @@
 //! Permute-and-flip without looking at every item.
 //!
-//! Each item that is left has a coin of bias e^-(rate gap), gap being what its count lacks to the largest one.
-//! Permute-and-flip goes through the items in random order and takes the first whose coin shows heads; so its answer is
-//! uniform among the heads. Two exact ways, chosen by what they cost: the random order, where heads are frequent; or
-//! all heads, found by thinning, where they are rare. Proof: `docs/algorithms/permute_flip_peel.md`.
+//! Each remaining item has a coin of bias e^-(rate gap), where the gap is the distance of its count to the largest
+//! count. Permute-and-flip goes through the items in random order and takes the first whose coin shows heads. So its
+//! answer is uniform among the heads. There are two exact ways, and the cheaper one is chosen: the random order, if
+//! heads are frequent; or all heads, found by thinning, if heads are rare. Proof:
+//! `docs/algorithms/permute_flip_peel.md`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;

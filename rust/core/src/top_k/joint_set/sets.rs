@@ -145,7 +145,7 @@ impl LevelLaw for Sets<'_> {
     }
 }
 
-/// How far below the k-th largest count draws look: there are at most d^k / k! sets.
+/// The number of levels below the k-th largest count that draws consider: there are at most d^k / k! sets.
 pub(in crate::top_k) fn set_horizon(items: u64, k: usize, rate: f64) -> u128 {
     let sets = libm::log(items as f64) * k as f64 - libm::lgamma(k as f64 + 1.0);
     bounded_horizon(sets.max(0.0) + 1.0, rate)

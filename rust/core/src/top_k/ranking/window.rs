@@ -27,7 +27,7 @@ pub(in crate::top_k) struct Window {
 
 impl Window {
     /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below.
-    /// Takes at most as much memory as the counts, or that of some more than `depth` numbers.
+    /// Takes no more memory than the counts, or than slightly more than `depth` numbers.
     pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
         // The last column counts the rest, which needs no lookup: the smallest counts, often most of all.
