@@ -24,8 +24,7 @@ pub struct Share {
     bytes: [u8; BYTES],
 }
 
-/// A secret that all machines have in a file, as it is used for wrapping. It is wiped on drop and appears in no `Debug`
-/// output.
+/// A key derived from a secret file that all machines have. It is wiped on drop and appears in no `Debug` output.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     bytes: [u8; BYTES],
