@@ -1,4 +1,4 @@
-"""The rooms of the Rust crates: a room uses only rooms below it, and no file leads back to itself.
+"""The rooms of the Rust crates: a room uses only rooms before it, and no file leads back to itself.
 
 The imports are read off the `use` lines and paths of the source. A re-export leads to the file that
 defines the name, so a `mod.rs` that only hands names on uses nothing.

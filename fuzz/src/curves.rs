@@ -254,7 +254,8 @@ impl Pair {
         (forwards.max(backwards) - 1e-15) / allowed
     }
 
-    /// The least excess at any approximation and divergence that convert to (epsilon, delta), for a change of this square.
+    /// The least excess at any approximation and divergence that convert to (epsilon, delta), for a change of this
+    /// square.
     fn least_excess(&self, alpha: f64, epsilon: f64, delta: f64, square: f64) -> f64 {
         let order = alpha - 1.0;
         let factor = order * order.ln() - alpha * alpha.ln();

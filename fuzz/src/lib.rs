@@ -1,7 +1,7 @@
 //! Fuzz targets: functions of bytes that panic when a promise of the library is broken.
 //!
-//! A target neither knows nor cares who calls it. `src/bin/search.rs` is the coverage-guided search (`nox -s fuzz`), and
-//! `tests/replay.rs`, one of the ordinary tests, runs every kept input and some seconds of blind changes of them.
+//! A target neither knows nor cares who calls it. `src/bin/search.rs` is the coverage-guided search (`nox -s fuzz`),
+//! and `tests/replay.rs`, one of the ordinary tests, runs every kept input and some seconds of blind changes of them.
 
 #![allow(
     clippy::panic,

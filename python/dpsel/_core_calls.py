@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Release", "Source", "Task", "__version__", "run"]
 
 Task: TypeAlias = Literal["select", "count", "top_k"]
-"""What a request asks for: partition selection, numbers of users per item, or a top-k."""
+"""The tasks of a request: partition selection, numbers of users per item, or a top-k."""
 
 validate: Final = _core.validate
 validate_exchange: Final = _core.validate_exchange
@@ -39,7 +39,7 @@ check_source: Final = _core.check_source
 
 
 def run(source: Source, job: Job) -> Release:
-    """Read a source, and release what the request of the job asks for: a selection or a top-k."""
+    """Read a source, and make the release of the job: a selection or a top-k."""
     made = _core.run(source, job)
     if isinstance(made, Release):
         return made

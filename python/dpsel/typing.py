@@ -57,14 +57,14 @@ TableT_co = TypeVar("TableT_co", covariant=True)
 
 
 class _DataFrame(Protocol):
-    """A polars or pandas DataFrame, by what both have and other tables lack."""
+    """A polars or pandas DataFrame, recognised by methods that other tables lack."""
 
     def unstack(self, *args: Any, **kwargs: Any) -> Any: ...
     def transpose(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class _ArrowTable(Protocol):
-    """A pyarrow Table, by what record batches lack."""
+    """A pyarrow Table, recognised by methods that record batches lack."""
 
     def combine_chunks(self, *args: Any, **kwargs: Any) -> Any: ...
     def unify_dictionaries(self, *args: Any, **kwargs: Any) -> Any: ...

@@ -121,7 +121,7 @@ def test_shipped_histograms_of_neighbours(case, tables, bound, key) -> None:
 def test_every_round_given_the_past(case, tables, bound, key, removed) -> None:
     """Whatever earlier rounds showed, a round's histograms are within the declared norms.
 
-    The pasts are those of the shipped release, and others in which more items are removed.
+    The pasts are those of the shipped release, and others in which more items were removed.
     """
     bound = case.bound(bound)
     rounds, _ = shipped(case.mechanism, MODERATE, bound)

@@ -18,7 +18,7 @@ _LONGEST_NAME: Final = 80
 
 
 def opened(step: Callable[[], T]) -> T:
-    """Return what ``step`` makes of a table of another library.
+    """Return the result of ``step`` on a table of another library.
 
     Some libraries read rows as soon as a table is opened, and quote what they cannot convert.
 

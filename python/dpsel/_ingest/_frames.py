@@ -25,7 +25,7 @@ __all__ = ["ADAPTERS", "Adapted"]
 
 @dataclass(frozen=True)
 class Adapted:
-    """What the core reads, and the kind of table to return."""
+    """The source that the core reads, and the kind of table to return."""
 
     source: Any
     returns: str

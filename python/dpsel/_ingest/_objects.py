@@ -14,7 +14,7 @@ __all__ = ["as_arrow", "found_in"]
 
 
 def found_in(data: Any, columns: list[str]) -> list[str]:
-    """Return the needed columns whose dtype, or that of their categories, is ``object``.
+    """Return the needed columns whose dtype, or the dtype of their categories, is ``object``.
 
     None of them, if a column is missing or there are several of one name: the core has the message.
     """
@@ -35,7 +35,7 @@ def as_arrow(data: Any, columns: list[str], found: list[str]) -> Any:
     Args:
         data: A DataFrame with each of the columns once.
         columns: The user column, and then the item columns.
-        found: Those among them whose values have to be looked at.
+        found: The columns whose values have to be inspected.
     """
     import pyarrow as pa
 

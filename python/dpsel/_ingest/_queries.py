@@ -30,7 +30,7 @@ def batches_of(lazy: Any) -> Iterator[Any]:
     """Yield the frames of a query in any order.
 
     Raises:
-        BaseException: What the query raised, as it is.
+        BaseException: The exception of the query, unchanged.
     """
     query = _Query(lazy)
     query.start()

@@ -28,10 +28,10 @@ ReleasingT = TypeVar("ReleasingT", bound="Mechanism")
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[MechanismT]):
-    """A request with what belongs to the call and not into the JSON.
+    """A request, and the values of the call that are not in its JSON.
 
     Args:
-        task: What is asked for.
+        task: The task: a selection, a count or a top-k.
         json: The request as the core reads it.
         mechanism: The mechanism, never ``"auto"``; ``None`` for a count.
         chosen: The reason, if ``"auto"`` chose the mechanism.

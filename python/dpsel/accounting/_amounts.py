@@ -1,4 +1,4 @@
-"""What a guarantee takes from a budget of another kind or for other neighbours, in exact fractions."""
+"""The charge of a guarantee to a budget of another kind or for other neighbours, in exact fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit found, for people and as JSON."""
+"""The findings of an audit, as text and as JSON."""
 
 from __future__ import annotations
 

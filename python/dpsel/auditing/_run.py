@@ -55,7 +55,7 @@ def run(
     false_alarm: float,
     progress: Callable[[str], None] | None,
 ) -> AuditReport:
-    """Audit what ships."""
+    """Audit the mechanisms of dpsel."""
     kinds = _kinds(effort)
     alpha = _chance(false_alarm)
     bound = None if max_items_per_user is None else at_least_one("max_items_per_user", max_items_per_user)

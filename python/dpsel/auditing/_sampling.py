@@ -113,7 +113,7 @@ class CallableSampler:
                 items = self._call(rows)
             for item in items:
                 known = isinstance(item, int) and 0 <= item < width * self.copies
-                # What was not in the table at all is an outcome, too.
+                # Items that are not in the table share one more outcome.
                 masks[item // width if known else 0] |= 1 << (item % width if known else width)
             found.update(masks)
         return found

@@ -210,7 +210,7 @@ class Budget(Generic[Kind]):
 
         A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
         of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a
-        zCDP event. What is (epsilon, delta)-DP becomes a zCDP event of epsilon^2 / 2, and its exact privacy
+        zCDP event. An (epsilon, delta)-DP cost becomes a zCDP event of epsilon^2 / 2, and its exact privacy
         loss distribution is used as well where all entries have one.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Payments: what a budget was asked for, and whether a call costs no more."""
+"""Payments: the costs that a budget was charged, and whether a call stays within them."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _discard_stdout() -> None:
-    """Send what is still buffered for the closed pipe nowhere, or Python complains at exit."""
+    """Discard the buffered output of the closed pipe, or Python complains at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # standard output is not a file (under a test runner)

@@ -39,7 +39,8 @@ with the data, a file or memory; 4 `check` found a report that does not hold, or
 _USAGE = (exceptions.InvalidParameterError, exceptions.CalibrationError, exceptions.BudgetExceededError)
 _INTERNAL = (exceptions.EntropyError, exceptions.InternalError)
 
-#: What `dpsel` alone ends with: its text is the help. Older versions of click print that and exit with 0.
+#: The error of `dpsel` without arguments: its text is the help. Older versions of click print
+#: that text and exit with 0.
 _HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
@@ -95,8 +96,8 @@ def _one_line(error: BaseException, options: Mapping[str, str]) -> str:
 def _in_options(text: str, options: Mapping[str, str]) -> str:
     """Put options in place of arguments.
 
-    An argument is ``name=``, a name with an underscore, or what a message starts with that says what it must
-    be. Nothing in quotes and no part of a path is one.
+    An argument is ``name=``, or a name with an underscore, or a name before "must" at the start of a message.
+    Quoted text and parts of paths are no arguments.
     """
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
     joined = "|".join(sorted((re.escape(name) for name in options if "_" in name), key=len, reverse=True))

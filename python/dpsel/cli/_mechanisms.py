@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 AUTO: Final = "auto"
 
-#: What each kind of mechanism is for, as an error says it; the command that releases, and the one that plans.
+#: The purpose of each kind of mechanism in the words of an error, and the commands that release and plan.
 _KINDS = {
     "selection": ("selects items", "dpsel select", "dpsel plan", selection_mechanisms),
     "top-k": ("picks a top-k", "dpsel top-k", "dpsel plan-top-k", top_k_mechanisms),

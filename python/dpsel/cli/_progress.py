@@ -27,7 +27,7 @@ def wanted(*, progress: bool, quiet: bool) -> bool:
 def bar(*, shown: bool) -> Iterator[Update | None]:
     """Yield the function to call with (done, total), or ``None`` if no bar is shown.
 
-    The last hundredth is for what the caller does after the job: writing files.
+    The last hundredth is for the work of the caller after the job: writing files.
     """
     if not shown:
         yield None

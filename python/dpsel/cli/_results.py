@@ -1,4 +1,4 @@
-"""What ``select`` and ``top-k`` do with a release: items and report into files or to standard output."""
+"""The output of ``select`` and ``top-k``: items and report go into files or to standard output."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Results:
 
 
 def _target(output: str, output_format: str | None) -> Path | None:
-    """Return the file to write, or ``None`` for standard output; refuse what could not be written."""
+    """Return the file to write, or ``None`` for standard output; refuse a path that cannot be written."""
     if output == STDOUT:
         return None
     if output_format is not None:

@@ -159,7 +159,7 @@ def _function(target: str) -> Callable[[list[tuple[int, int]]], Any]:
 
 
 def _progress() -> Callable[[str], None] | None:
-    """Name what is being audited, on a terminal."""
+    """Show the name of the audited mechanism, on a terminal."""
     if not sys.stderr.isatty():
         return None
     return lambda name: click.echo(f"auditing {name} ...", err=True)

@@ -58,7 +58,7 @@ def _entry(cls: type[Mechanism]) -> str:
 
 
 def _facts(cls: type[Mechanism]) -> dict[str, str]:
-    """Return what the two kinds of mechanisms state of themselves."""
+    """Return the properties of the two kinds of mechanisms."""
     if issubclass(cls, SelectionMechanism):
         return {"weights": _WEIGHTS[cls.weights]}
     if issubclass(cls, TopKMechanism):

@@ -1,4 +1,4 @@
-"""Comparisons: what each mechanism releases from data that is public anyway.
+"""Comparisons: the number of items that each mechanism releases from public data.
 
 Examples:
     >>> import dpsel

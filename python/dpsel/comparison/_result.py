@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
-#: What is the same in all repeats of a combination.
+#: The columns that are equal in all repeats of a combination.
 _GRID: Final = ("mechanism", "max_items_per_user", "epsilon", "rho", "delta")
 
 

@@ -42,9 +42,9 @@ class Mechanism:
     __slots__ = ()
 
     name: ClassVar[str]
-    """The name in requests, reports and, with hyphens, on the command line."""
+    """The name in requests and reports. The command line writes it with hyphens."""
     guarantees: ClassVar[tuple[Guarantee, ...]]
-    """The kinds of guarantees that it has a proof for; a pure one implies the others."""
+    """The kinds of guarantees that are proved. ``pure_dp`` also stands for the other two."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism as it stands in requests and reports."""
@@ -63,7 +63,7 @@ class SelectionMechanism(Mechanism):
     __slots__ = ()
 
     sensitivity: ClassVar[Sensitivity]
-    """How far one user changes the histogram of a round."""
+    """The bound of the change that one user makes to the histogram of a round."""
     weights: ClassVar[Weights]
     """What ``with_weights=True`` returns, unless the items are released by a curve."""
     additive: ClassVar[bool]
@@ -71,7 +71,7 @@ class SelectionMechanism(Mechanism):
 
     @property
     def has_guarantee(self) -> bool:
-        """Whether the parameters have a proof; all but a published calibration have."""
+        """Whether the guarantee is proved for these parameters: not for ``calibration="published"``."""
         return True
 
     def public_table(self) -> list[tuple[int, Any]] | None:
@@ -109,7 +109,7 @@ class TopKMechanism(Mechanism):
 _SELECTION: Final[dict[str, type[SelectionMechanism]]] = {}
 _TOP_K: Final[dict[str, type[TopKMechanism]]] = {}
 
-#: What a mechanism has to say of itself: no default grants it anything.
+#: The class variables that every mechanism must set. None of them has a default.
 _SELECTION_STATES: Final = ("name", "guarantees", "sensitivity", "weights", "additive")
 _TOP_K_STATES: Final = ("name", "guarantees", "ordered", "finds_domain")
 
@@ -120,7 +120,7 @@ def registered(cls: type[MechanismT]) -> type[MechanismT]:
     """Make a frozen dataclass one of the mechanisms that ship.
 
     Raises:
-        TypeError: If the class does not say of itself what its base asks for, or its name is taken.
+        TypeError: If the class lacks a class variable that every mechanism must set, or its name is taken.
     """
     stated = _SELECTION_STATES if issubclass(cls, SelectionMechanism) else _TOP_K_STATES
     missing = [each for each in stated if not hasattr(cls, each)]

@@ -17,7 +17,7 @@ __all__ = ["CheckResult", "check"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Whether a report holds, and why not.
+    """The result of a check: whether a report holds, and the reason if it does not.
 
     Examples:
         >>> from dpsel.release import CheckResult

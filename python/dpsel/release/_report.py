@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
-#: What each kind of published counts costs on top of the items.
+#: The cost of each kind of published counts, in addition to the items.
 PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
     "none": lambda _: None,
     "free": lambda _: None,

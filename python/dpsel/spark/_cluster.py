@@ -1,4 +1,4 @@
-"""A Spark DataFrame with what the jobs of a release need."""
+"""A Spark DataFrame with the settings that the jobs of a release need."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Dataflow:
 
     @contextmanager
     def contributions(self) -> Iterator[Any]:
-        """The packed contributions, those of a user together, and the user counts; kept while needed."""
+        """The packed contributions, grouped by user, and the user counts; kept while needed."""
         columns = tuple(self._columns)
         encode = _tasks.Encode(self._sealed, columns, self._num_partitions, self._with_user_counts)
         with _kept(_together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:

@@ -12,7 +12,7 @@ from dpsel.spark._sharing import RESERVED, SETTING, is_redacted
 
 __all__ = ["Unencrypted", "check_encryption"]
 
-#: What to do if Spark leaves something of a release unencrypted.
+#: The reaction if Spark leaves a part of a release unencrypted.
 Unencrypted = Literal["warn", "refuse", "accept"]
 
 _DISKS: Final = "local disks get digests with exact weights in clear; set spark.io.encryption.enabled"
@@ -52,7 +52,7 @@ def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file
 
 
 def _exposed(session: Any, *, redacted: bool, with_secret_file: bool) -> list[str]:
-    """Return what others can see, a sentence each."""
+    """Return a sentence for each part of a release that others can see."""
     value = _settings(session)
     found = []
     if not _is_on(value("spark.io.encryption.enabled")):
@@ -70,7 +70,7 @@ def _settings(session: Any) -> Any:
     """Return the function that gives a setting of the application, or an empty text."""
     context = getattr(session, "_sc", None)
     if context is None:
-        # Spark Connect shows the settings of the server in those of the session.
+        # Spark Connect shows the settings of the server among the settings of the session.
         return lambda name: session.conf.get(name, "")
     # Not the settings of the session: somebody may have set these there, where they have no effect.
     given = context.getConf()

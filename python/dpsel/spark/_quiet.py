@@ -92,7 +92,7 @@ def _is_of(names: tuple[str, ...], name: str) -> bool:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the commands of this thread out of the logs, and those of no other thread."""
+    """Keep the commands of this thread, and of no other thread, out of the logs."""
     _filters.enter()
     before = _is_in_release.set(True)
     try:

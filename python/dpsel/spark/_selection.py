@@ -55,8 +55,8 @@ def select_partitions(
         privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. Choose it without looking at the data.
-        mechanism: How to select: one whose users may be weighed in any order. ``"auto"`` decides by the
-            parameters alone, as on one machine, and the report says why.
+        mechanism: How to select: one that weighs the users of a round independently of each other.
+            ``"auto"`` decides by the parameters alone, as on one machine, and the report says why.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see :func:`dpsel.select_partitions`.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.

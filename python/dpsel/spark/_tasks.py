@@ -80,7 +80,7 @@ class Encode(_OfRows):
 
 @dataclass(frozen=True)
 class FrequentItems(_Task):
-    """Add up user counts, and keep those of frequent items."""
+    """Add up user counts, and keep the counts of frequent items."""
 
     frequent_above: int
 
@@ -91,7 +91,7 @@ class FrequentItems(_Task):
 
 @dataclass(frozen=True)
 class Prune(_Task):
-    """Keep of each user what the rounds need: its number of items, and those that can be released."""
+    """Reduce each user to the data that the rounds need: its number of items, and its candidates."""
 
     frequent_above: int
     frequent: Any = field(repr=False)
@@ -225,6 +225,6 @@ class Name(_OfRows):
 
 
 def _value(shared: Any) -> bytes:
-    """Return the sealed bytes: those of a broadcast, or the bytes that stand in for one."""
+    """Return the sealed bytes: from a broadcast, or the bytes that stand in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value

@@ -130,13 +130,13 @@ def _run(
 
 
 def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:
-    """Count the users of what can be picked: the public list, what was discovered, or the largest counts."""
+    """Count the users of the items that can be picked: listed, discovered, or most frequent."""
     with flow.contributions() as contributions:
         if not top_k.is_discovery:
             return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
         found = flow.selected(contributions)
         counts = flow.counted(contributions, found, bounded=False) if found else found
-    # Somebody holds each of them. So more or fewer counts are those of other items, which must not be drawn.
+    # Each discovered item has a user, so it has a count. Any other number means that the table changed.
     if len(counts) != len(found):
         raise DataError(
             "other items were counted than discovered, so rows of the table changed meanwhile; "

@@ -1,7 +1,7 @@
 //! The one error type of the crate, and every message in it.
 //!
-//! A message states the problem, the reason and the argument to change. It may name columns, files and row positions. It
-//! never contains a value of the data (law 5).
+//! A message states the problem, the reason and the argument to change. It may name columns, files and row positions.
+//! It never contains a value of the data (law 5).
 
 use std::path::PathBuf;
 

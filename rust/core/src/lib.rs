@@ -1,6 +1,6 @@
 //! Differentially private partition selection: the items of a `(user, item)` table that may be published.
 //!
-//! The crate is a pipeline. Each room uses only the rooms above it in this table:
+//! The crate is a pipeline. Each room uses only rooms before it in this table:
 //!
 //! | room | holds |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | [`task`] | select, count and top-k: one request, one report, one run |
 //! | [`exchange`] | the same stages in pieces, for engines that move rows |
 
-// A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what the rest
-// has. Only where Arrow's many types are read and written does an arm take the rest.
+// A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what
+// the rest has. Only where Arrow's many types are read and written does an arm take the rest.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 pub mod accounting;

@@ -47,8 +47,8 @@ fn calibration_of(request_json: &str) -> PyResult<Calibration> {
     guarded(|| request.calibrate())
 }
 
-/// The table of a release curve in a report: the number of the 2^128 words that release an item of 0, 1, ... quanta. Beyond
-/// the end of the table all words do.
+/// The table of a release curve in a report: the number of the 2^128 words that release an item of 0, 1, ... quanta.
+/// Beyond the end of the table all words do.
 #[pyfunction]
 pub(crate) fn curve_words(spec_json: &str) -> PyResult<Vec<u128>> {
     guarded(|| {

@@ -16,9 +16,9 @@ const LONGEST_NAME: usize = 80;
 
 /// The error that stands for an exception of a source; `position` says how far it got.
 ///
-/// An error of ours that was made on the way is kept. So is the kind of what ends a program rather than reports an error
-/// (a `SystemExit`, a cancelled task). All others are replaced, whatever class they derive from: a panic of a library
-/// in Rust is no `Exception`, and quotes data.
+/// An error of ours that was made on the way is kept. So is the kind of what ends a program rather than reports an
+/// error (a `SystemExit`, a cancelled task). All others are replaced, whatever class they derive from: a panic of a
+/// library in Rust is no `Exception`, and quotes data.
 pub(crate) fn replaced(py: Python<'_>, error: PyErr, position: &str) -> PyErr {
     if let Some(end) = ends_the_program(py, &error) {
         return end;

@@ -65,8 +65,8 @@ fn reader_of(value: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> PyResult<Re
     if value.is_none() || is_of(class, "pandas", &["NAType", "NaTType"])? {
         return Ok(Reader::Missing);
     }
-    // A bool is an int to Python, a datetime a date, and a numpy.timedelta64 a numpy.integer: the narrower type is asked for
-    // first. Enumerations of integers or texts are their values, also to Python's ==; others are no keys.
+    // A bool is an int to Python, a datetime a date, and a numpy.timedelta64 a numpy.integer: the narrower type is
+    // asked for first. Enumerations of integers or texts are their values, also to Python's ==; others are no keys.
     let own = [
         (value.is_instance_of::<PyString>(), Reader::Text),
         (value.is_instance_of::<PyBool>(), Reader::Bool),

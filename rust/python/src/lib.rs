@@ -1,6 +1,7 @@
 //! `dpsel._core`: the Rust core as a Python module.
 //!
-//! A call converts arguments, detaches from the interpreter, calls the core and converts the result. It computes nothing.
+//! A call converts arguments, detaches from the interpreter, calls the core and converts the result. It computes
+//! nothing.
 
 mod accounting;
 mod arguments;

@@ -1,7 +1,7 @@
 //! Dates and times of Python, pandas and `NumPy`, read exactly.
 //!
-//! What comes back from a release are Python's own dates and datetimes, of microseconds in the years 1 to 9999. So other
-//! values are refused before anything is spent.
+//! What comes back from a release are Python's own dates and datetimes, of microseconds in the years 1 to 9999. So
+//! other values are refused before anything is spent.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
 use pyo3::prelude::*;
@@ -36,8 +36,8 @@ pub(crate) fn datetime<'a>(value: &Bound<'_, PyAny>) -> Result<Scalar<'a>, Refus
     Ok(Scalar::Instant(instant.timestamp_micros()))
 }
 
-/// A `pandas.Timestamp`. Its parts as a datetime leave nanoseconds out, and are wrong beyond the year 9999; the number that it
-/// holds is exact.
+/// A `pandas.Timestamp`. Its parts as a datetime leave nanoseconds out, and are wrong beyond the year 9999; the number
+/// that it holds is exact.
 pub(crate) fn stamp<'a>(value: &Bound<'_, PyAny>) -> Result<Scalar<'a>, Refusal> {
     let counted = value.call_method0("to_datetime64").map_err(|_| Refusal::Type)?;
     match (count(&counted)?, has_zone(value)?) {
@@ -47,8 +47,8 @@ pub(crate) fn stamp<'a>(value: &Bound<'_, PyAny>) -> Result<Scalar<'a>, Refusal>
     }
 }
 
-/// Whether a datetime has a time zone that says how far it is from UTC. Without its offset Python would take it for the local
-/// time of this machine.
+/// Whether a datetime has a time zone that says how far it is from UTC. Without its offset Python would take it for the
+/// local time of this machine.
 fn has_zone(value: &Bound<'_, PyAny>) -> Result<bool, Refusal> {
     if value.getattr("tzinfo").map_err(|_| Refusal::Zone)?.is_none() {
         return Ok(false);

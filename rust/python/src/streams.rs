@@ -21,8 +21,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of the
-    /// columns `found` were chosen by their values.
+    /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of
+    /// the columns `found` were chosen by their values.
     ///
     /// Exceptions of these methods are replaced.
     pub(crate) fn new(input: &Bound<'_, PyAny>, found: Vec<String>) -> PyResult<Self> {

@@ -5,8 +5,8 @@
 //! over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha. Every alpha gives a
 //! valid d, so alpha is found in plain arithmetic and d is then rounded up.
 //!
-//! Releases are within a total variation of [`RELEASE_SLACK`] each of mechanisms with the guarantee that they claim, which
-//! adds (1 + e^epsilon) times as much to delta: `docs/algorithms/accounting.md`, section 8.
+//! Releases are within a total variation of [`RELEASE_SLACK`] each of mechanisms with the guarantee that they claim,
+//! which adds (1 + e^epsilon) times as much to delta: `docs/algorithms/accounting.md`, section 8.
 
 use serde::Serialize;
 
@@ -48,7 +48,8 @@ pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Resul
 /// (epsilon, `target`)-DP.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for parameters out of range or a `target` not above `delta` and the cost of finite precision.
+/// [`Error::InvalidParameter`] for parameters out of range or a `target` not above `delta` and the cost of finite
+/// precision.
 pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64, releases: u32) -> Result<Conversion> {
     Privacy::Zcdp { rho, delta }.validate()?;
     Privacy::Zcdp { rho, delta: target }.validate()?;
@@ -64,7 +65,7 @@ pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64, releases: u32) -> Resu
     Err(not_above(target))
 }
 
-/// What finite precision adds to delta.
+/// The amount that finite precision adds to delta.
 fn precision(epsilon: f64, releases: u32) -> Interval {
     let slack = Interval::point(f64::from(releases)) * Interval::point(RELEASE_SLACK);
     slack * (Interval::ONE + Interval::point(epsilon).exp())

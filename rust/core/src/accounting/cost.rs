@@ -1,4 +1,4 @@
-//! What one call costs: its items and its published counts, together, for one kind of neighbours.
+//! The cost of one call: its items and its published counts together, for one kind of neighbours.
 //!
 //! The theorems are in `docs/algorithms/accounting.md`, section 9.
 
@@ -41,7 +41,7 @@ impl Cost {
     }
 }
 
-/// What two releases guarantee together, the second of which may depend on the first.
+/// The joint guarantee of two releases. The second may depend on the first.
 ///
 /// # Contract
 /// Every figure of the result is at least the one of the theorem.

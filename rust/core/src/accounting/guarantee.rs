@@ -1,8 +1,8 @@
-//! What a mechanism guarantees, in words.
+//! The guarantee of a mechanism, in words.
 
 use serde::Serialize;
 
-/// What a mechanism promises and where the proof is (law 6).
+/// The guarantee of a mechanism, and the place of its proof (law 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Guarantee {
     /// The theorem in one sentence.

@@ -1,4 +1,4 @@
-//! Deterministic one-dimensional searches. What they find is only a proposal: callers verify it with intervals.
+//! Deterministic one-dimensional searches. Their results are only proposals: callers verify them with intervals.
 
 /// Where the increasing function `f` is 0 between `lo` and `hi`: `f` within `tolerance`, or as close as `f64` gets.
 ///

@@ -1,4 +1,4 @@
-//! What the finite precision of release decisions costs.
+//! The privacy cost of the finite precision of release decisions.
 
 use super::Privacy;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
@@ -8,7 +8,8 @@ use crate::{Error, Result};
 /// [`crate::noise::NoisyThreshold::releases`].
 pub const DECISION_SLACK: f64 = 1.0 / (1_u128 << 127) as f64;
 
-/// The most by which the law of one release may differ from that of the mechanism that was proved, as a total variation.
+/// The most by which the law of one release may differ from that of the mechanism that was proved, as a total
+/// variation.
 pub const RELEASE_SLACK: f64 = 1e-18;
 
 /// The privacy left for exact decisions after the slack of the real ones.

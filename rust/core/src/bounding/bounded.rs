@@ -12,14 +12,15 @@ use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
-/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items leave
-/// the slice without changing the order, so that items of the reserve move up.
+/// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items
+/// leave the slice without changing the order, so that items of the reserve move up.
 #[derive(Debug)]
 pub struct BoundedContributions {
     contributions: Contributions,
     bound: u32,
     priorities: PairWords,
-    /// For each user the number of items that stand first in order of priority: all kept ones, and usually more.
+    /// For each user, the length of the sorted prefix of its items. The prefix has all kept items, and usually some of
+    /// the reserve.
     ordered: Vec<u32>,
 }
 
@@ -28,7 +29,7 @@ pub struct BoundedContributions {
 const AHEAD: usize = 4;
 
 impl BoundedContributions {
-    /// Bound every user.
+    /// Bring the first items of every user into order. [`Self::kept_items`] then cuts at the bound.
     ///
     /// # Errors
     /// Interruption.
@@ -39,7 +40,7 @@ impl BoundedContributions {
         control: &Control,
     ) -> Result<Self> {
         let priorities = PairWords::new(key, Purpose::Bound);
-        // An order of preference takes the place of that of the priorities.
+        // Items that come in an order of preference count as sorted: that order replaces the one of the priorities.
         let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
         let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
         let tally = control.tally(100, bounded.users());
@@ -230,7 +231,7 @@ impl User<'_> {
     }
 }
 
-/// What one thread needs to put items in order of priority.
+/// The buffers of one thread that sorts items by priority.
 struct Order<'a> {
     bound: usize,
     priorities: &'a PairWords,

@@ -81,8 +81,8 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Append the codes of the users or items with these digests to `codes`. Keys of new items are taken from `payload`,
-    /// whose row i belongs to digest i.
+    /// Append the codes of the users or items with these digests to `codes`. Keys of new items are taken from
+    /// `payload`, whose row i belongs to digest i.
     ///
     /// # Errors
     /// Capacity or memory limit.

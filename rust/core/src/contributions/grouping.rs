@@ -1,7 +1,7 @@
 //! From chunks to contributions: every user's rows side by side, without duplicates.
 //!
-//! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in the
-//! cache. Parts are independent of each other. Only distinct rows are written to the result.
+//! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in
+//! the cache. Parts are independent of each other. Only distinct rows are written to the result.
 
 use std::ops::Range;
 

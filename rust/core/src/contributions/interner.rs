@@ -45,8 +45,8 @@ impl<R> Interner<R> {
             .collect()
     }
 
-    /// Append the code of each digest to `codes`; returns the growth of the shards in bytes. Row i of `source` holds the
-    /// record of digest i.
+    /// Append the code of each digest to `codes`; returns the growth of the shards in bytes. Row i of `source` holds
+    /// the record of digest i.
     pub(crate) fn intern<Source>(
         &self,
         digests: &[Digest],

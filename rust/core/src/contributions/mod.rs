@@ -1,7 +1,7 @@
 //! Contributions: each user's set of distinct items, densely coded.
 //!
-//! Threads intern users and items (`interner`, `shard`) and store rows in chunks divided by user (`chunk`). When all rows
-//! are read, each part of the users is grouped on its own (`grouping`).
+//! Threads intern users and items (`interner`, `shard`) and store rows in chunks divided by user (`chunk`). When all
+//! rows are read, each part of the users is grouped on its own (`grouping`).
 
 mod builder;
 mod chunk;

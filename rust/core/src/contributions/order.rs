@@ -1,6 +1,7 @@
 //! The order of a user's items, for a weighting that fills them one by one.
 //!
-//! The order of a user depends on that user's rows, the public table and the release key alone. Ties are broken by digest.
+//! The order of a user depends on that user's rows, the public table and the release key alone. Ties are broken by
+//! digest.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,8 +15,8 @@ use crate::random::Digest;
 
 /// In which order a user fills its items.
 ///
-/// `R` holds the ranks of a public table. A request has none of them yet, so `R` is `()`. Reading takes the table itself,
-/// and grouping a rank for each digest.
+/// `R` holds the ranks of a public table. A request has none of them yet, so `R` is `()`. Reading takes the table
+/// itself, and grouping a rank for each digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemOrder<R = ()> {

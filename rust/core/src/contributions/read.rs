@@ -23,8 +23,8 @@ pub fn read(
     group(OpenSource::open(source, columns, control)?, columns, order, key, control)
 }
 
-/// As [`read`], with the list of a top-k. The list is checked before any row is read; it is returned as rows to be read,
-/// with the types in which its items come back.
+/// As [`read`], with the list of a top-k. The list is checked before any row is read; it is returned as rows to be
+/// read, with the types in which its items come back.
 ///
 /// # Errors
 /// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.

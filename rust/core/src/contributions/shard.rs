@@ -40,7 +40,7 @@ pub(crate) struct Shard<R> {
     pub(crate) records: R,
 }
 
-/// What is stored with each distinct key.
+/// The record that is stored with each distinct key.
 pub(crate) trait Records<Source> {
     /// Append the records of new keys, which stand in these rows.
     fn append(&mut self, source: &Source, rows: impl ExactSizeIterator<Item = usize> + Clone);
@@ -66,7 +66,8 @@ impl<R> Shard<R> {
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
     /// Two short loops first read the memory and do nothing else. No branch depends on the values, and few instructions
-    /// stand between the reads, so the processor overlaps many of them. The following loops find everything in the cache.
+    /// stand between the reads, so the processor overlaps many of them. The following loops find everything in the
+    /// cache.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
@@ -122,9 +123,9 @@ impl<R> Shard<R> {
 
     /// Double the buckets, in place.
     ///
-    /// Doubling the number of buckets doubles the position of each home. Buckets are moved from the last to the first, so
-    /// entries move to buckets that are already empty. Nothing is accessed at random, and no second table is needed. The
-    /// few entries that find no place this way are moved at the end.
+    /// Doubling the number of buckets doubles the position of each home. Buckets are moved from the last to the first,
+    /// so entries move to buckets that are already empty. Nothing is accessed at random, and no second table is needed.
+    /// The few entries that find no place this way are moved at the end.
     fn grow(&mut self) {
         let old = self.buckets.len();
         self.buckets.extend(std::iter::repeat_n(Bucket::default(), old.max(4)));
@@ -219,8 +220,8 @@ fn home(tag: u32, buckets: usize) -> usize {
 }
 
 impl Bucket {
-    /// The local code plus one of the slot with this tag; 0 if there is none. If several slots have the tag, the result is
-    /// meaningless, and the comparison of digests rejects it. So no branch is needed.
+    /// The local code plus one of the slot with this tag; 0 if there is none. If several slots have the tag, the result
+    /// is meaningless, and the comparison of digests rejects it. So no branch is needed.
     #[inline]
     fn candidate(&self, tag: u32) -> u32 {
         self.tags

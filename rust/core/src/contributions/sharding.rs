@@ -12,8 +12,8 @@ impl Sharding {
     /// The largest number of shards.
     pub(crate) const MOST: usize = 256;
 
-    /// The number of shards for some threads. With four for each thread, threads seldom wait for each other, and a batch
-    /// has many keys for each shard.
+    /// The number of shards for some threads. With four for each thread, threads seldom wait for each other, and a
+    /// batch has many keys for each shard.
     pub(crate) fn for_threads(threads: usize) -> Self {
         Self { bits: (4 * threads.max(1)).next_power_of_two().min(Self::MOST).ilog2() }
     }

@@ -50,8 +50,8 @@ impl Vocabulary {
     /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
     pub(crate) const STRIDE: usize = Sharding::MOST;
 
-    /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`]. The digest is zero for a code
-    /// without an item.
+    /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`]. The digest is zero for a
+    /// code without an item.
     pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
         let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());

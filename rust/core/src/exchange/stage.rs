@@ -1,4 +1,4 @@
-//! What every stage is: batches in, batches out.
+//! The interface of every stage: batches in, batches out.
 
 use arrow_array::RecordBatch;
 

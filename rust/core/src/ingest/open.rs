@@ -93,8 +93,8 @@ impl OpenSource {
 
     /// Read, encode and deliver all rows. Each thread has a sink of its own.
     ///
-    /// Rows of a null item are dropped. With several item columns, rows with a null in any of them are dropped. Progress
-    /// is counted in bytes for files (with a total) and in rows for streams (without a total).
+    /// Rows of a null item are dropped. With several item columns, rows with a null in any of them are dropped.
+    /// Progress is counted in bytes for files (with a total) and in rows for streams (without a total).
     ///
     /// # Errors
     /// See [`Error`]: null users, malformed files, a limit of memory, an interruption.

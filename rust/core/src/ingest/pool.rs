@@ -1,8 +1,8 @@
 //! Threads that read and encode. Each thread takes tasks until none are left, then helps the others.
 //!
 //! A decoding thread hands a chunk over only while helpers wait for work; otherwise it encodes the chunk itself. So a
-//! single large file keeps all threads busy, and so does a stream, which only the calling thread may read. At most a few
-//! chunks per thread are held at any time. Threads live for one call only, so a forked child misses none.
+//! single large file keeps all threads busy, and so does a stream, which only the calling thread may read. At most a
+//! few chunks per thread are held at any time. Threads live for one call only, so a forked child misses none.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -127,8 +127,8 @@ impl<'t> Pool<'t> {
         })
     }
 
-    /// Hand a chunk to a helper, or return it if no helper is free. After a failure of another thread this fails too; the
-    /// first failure is the one that is reported.
+    /// Hand a chunk to a helper, or return it if no helper is free. After a failure of another thread this fails too;
+    /// the first failure is the one that is reported.
     fn offer(&self, chunk: Chunk) -> Result<Option<Chunk>> {
         let mut state = self.lock();
         if state.failure.is_some() {

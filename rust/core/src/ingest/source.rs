@@ -8,14 +8,14 @@ use arrow_array::RecordBatchReader;
 pub enum Source {
     /// A stream of record batches in memory.
     Stream(Box<dyn RecordBatchReader + Send>),
-    /// The same, where the named columns have no declared types. Their types were inferred from values, which are of one
-    /// kind in each column.
+    /// The same, where the named columns have no declared types. Their types were inferred from values, which are of
+    /// one kind in each column.
     Undeclared(Box<dyn RecordBatchReader + Send>, Vec<String>),
     /// Files, or glob patterns of files, read in Rust. `None` takes the format from each name. `-` is the standard
     /// input.
     Files(Vec<PathBuf>, Option<FileFormat>),
-    /// As `Files`, for elements of a list that may hold texts instead of paths. Errors quote an element only if it names
-    /// a file.
+    /// As `Files`, for elements of a list that may hold texts instead of paths. Errors quote an element only if it
+    /// names a file.
     Listed(Vec<PathBuf>, Option<FileFormat>),
 }
 

@@ -1,4 +1,5 @@
-//! What a calibration will keep, before any data is seen: for `plan`, for people, in plain arithmetic.
+//! The forecast for `plan`: which items a calibration would release. It needs no data, uses plain arithmetic and is not
+//! part of any guarantee.
 
 use crate::rounds::Calibration;
 use crate::weighting::{UNIT, Weighting};
@@ -6,10 +7,11 @@ use crate::weighting::{UNIT, Weighting};
 /// The most users that [`users_needed`] considers.
 pub const MOST_USERS: u64 = 1 << 32;
 
-/// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some round.
+/// The probability that an item of `users` users, each holding `items_per_user` bounded items, is released in some
+/// round.
 ///
-/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds. Where
-/// users come one after the other, their other items are taken to be as popular as this one.
+/// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
+/// Where users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
     let missed = calibration.rounds.iter().map(|round| {

@@ -14,11 +14,11 @@ use crate::weighting::Weighting;
 pub struct GaussianPart {
     /// An upper bound of the distance of the means of neighbours, in standard deviations.
     pub mu: f64,
-    /// An upper bound of the probability that an item which one user alone holds is released.
+    /// An upper bound of the probability that a release contains an item that only one user holds.
     pub delta: f64,
 }
 
-/// How far above the larger end the maximum over all users is looked for.
+/// The distances above the larger end at which the maximum over all users is searched.
 const MARGINS: [f64; 7] = [1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.1, 1.0];
 
 impl Calibration {
@@ -67,7 +67,7 @@ fn least_delta(noise: Noise, weighting: Weighting, bound: L0Bound, threshold: Th
         .find(|delta| *delta < 1.0 && novel_items_within(noise, weighting, bound, threshold, *delta))
 }
 
-/// An upper bound of the probability that one of so many items of this weight, held by nobody else, is released.
+/// An upper bound of the probability that one of `items` items of weight `weight`, held by nobody else, is released.
 fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
     let q = noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight)).hi().min(1.0);
     (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
@@ -79,7 +79,7 @@ fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
         Noise::Laplace { .. } => None,
     };
     let mu = root_of_squares(rounds.iter().map(distance).collect::<Option<Vec<_>>>()?.into_iter());
-    // A cap is for users of at most so many items, so the largest of them stand for all.
+    // A cap is for users of at most `cap.items` items. A user of just that number has the largest probability.
     let likely = |cap: &Cap| missed(publish.score_noise, publish.threshold, cap.weight, cap.items);
     let delta = publish.caps.iter().map(likely).fold(0.0, f64::max);
     Some(GaussianPart { mu, delta }).filter(is_usable)

@@ -1,4 +1,4 @@
-//! What every mechanism answers, before any data is read.
+//! The interface of every mechanism. No method reads data.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub trait Mechanism {
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;
 
-    /// What the mechanism can do and needs. There is no default: a mechanism answers each question itself.
+    /// The properties of the mechanism. There is no default: every mechanism states all of them.
     fn properties(&self) -> Properties;
 }
 

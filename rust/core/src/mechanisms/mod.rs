@@ -1,4 +1,4 @@
-//! The mechanisms: which weighting, noise and threshold each uses, and what it guarantees.
+//! The mechanisms: the weighting, noise, threshold and guarantee of each.
 //!
 //! A mechanism is one folder here with a type that implements [`Mechanism`], and one line in `registry.rs`.
 //! CONTRIBUTING walks through a new one.

@@ -43,7 +43,8 @@ impl FixedPoint {
 
     /// Bounds of floor(value 2^`shift`), cut off at the largest word.
     pub(super) fn floor_bounds(&self, shift: u64) -> (u128, u128) {
-        // Otherwise: the value is above all words; the largest word is below it, and above it for `hi` as far as words go.
+        // Otherwise: the value is above all words; the largest word is below it, and above it for `hi` as far as words
+        // go.
         let floor = |end: &BigUint| ((end << shift) >> self.bits).to_u128().unwrap_or(u128::MAX);
         (floor(&self.lo), floor(&self.hi))
     }

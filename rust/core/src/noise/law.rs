@@ -67,7 +67,7 @@ impl Law {
         }
     }
 
-    /// Whether `word` < K(`t`), if bounds of C(|`t`|) settle it.
+    /// Whether `word` < K(`t`), if bounds of C(|`t`|) decide it.
     fn compare(t: i128, word: u128, tail: WordBounds) -> Option<bool> {
         let k = Self::count(t, tail);
         if word < k.lo {

@@ -1,4 +1,4 @@
-//! A table over the weight that settles nearly every decision with one comparison.
+//! A table over the weight that makes nearly every decision with one comparison.
 
 use super::law::Law;
 use super::{Noise, Threshold, tail};
@@ -52,7 +52,7 @@ impl Table {
         (0..BUCKETS as u64).map(|i| self.start.saturating_add(i << self.shift)).collect()
     }
 
-    /// The decision for this weight and word, where the table settles it.
+    /// The decision for this weight and word, if the table determines it.
     #[inline]
     pub(super) fn decide(&self, weight: u64, word: u128) -> Option<bool> {
         let i = weight.saturating_sub(self.start) >> self.shift;

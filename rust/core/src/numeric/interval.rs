@@ -21,7 +21,7 @@ const LIBM_STEPS: u64 = 4;
 /// arithmetic: below 2.5 ulp on 60,000 arguments, see `docs/algorithms/accounting.md`.
 const ERFC_STEPS: u64 = 32;
 
-/// A closed interval of real numbers that contains the exact value of what was computed.
+/// A closed interval of real numbers that contains the exact value of a computation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     lo: f64,
@@ -29,7 +29,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Every real number: what an undefined operation returns.
+    /// All real numbers: the result of an undefined operation.
     pub const ENTIRE: Self = Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
     /// Exactly 0.
     pub const ZERO: Self = Self { lo: 0.0, hi: 0.0 };

@@ -20,8 +20,8 @@ impl Uniform {
     /// Whether the number is below p, of which `rough` are bounds, and `exact` gives bounds for any number of bits.
     ///
     /// # Contract
-    /// For a fresh number this is true with probability p, exactly. It does not end only if the number equals p, which has
-    /// probability 0.
+    /// For a fresh number this is true with probability p, exactly. It does not end only if the number equals p, which
+    /// has probability 0.
     pub(crate) fn is_below(
         &mut self,
         rough: Interval,

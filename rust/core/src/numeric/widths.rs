@@ -1,7 +1,7 @@
 //! Conversions between integers of different widths that cannot fail, and one that stops at the end on purpose.
 //!
-//! A conversion that "cannot fail" never answers with a number that was made up: either its types show that it cannot, as
-//! here, or it is an error. `tests/test_architecture.py` sees to that.
+//! A conversion that "cannot fail" never answers with a number that was made up: either its types show that it cannot,
+//! as here, or it is an error. `tests/test_architecture.py` sees to that.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("dpsel needs addresses of 64 bits: numbers of items and rows are used as indices");

@@ -161,8 +161,8 @@ impl Digester {
         self.blocks(&blocks, out);
     }
 
-    /// The values that digests of integer-like keys were made of: one block is permuted, and the key undoes that. `None`
-    /// if one is the digest of another kind of key.
+    /// The values that digests of integer-like keys were made of: one block is permuted, and the key undoes that.
+    /// `None` if one is the digest of another kind of key.
     #[must_use]
     pub fn integers_of(&self, kind: KeyKind, digests: &[Digest]) -> Option<Vec<i128>> {
         let value =

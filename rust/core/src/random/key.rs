@@ -4,7 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{Error, Result};
 
-/// What a subkey is for. Each purpose has its own independent function.
+/// The purpose of a subkey. Each purpose has its own independent function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Digests of item keys.
@@ -27,7 +27,7 @@ pub enum Purpose {
     TopKCounts = 9,
     /// The mask of items on their way between machines.
     Mask = 10,
-    /// The seal of the bytes that the driver of a cluster sends to all tasks.
+    /// Masking the bytes that the driver of a cluster sends to all tasks.
     Packed = 11,
 }
 

@@ -1,7 +1,7 @@
 //! Sorting by pseudorandom words that carry a 32-bit code in their last bits.
 //!
-//! Sorting 128-bit numbers is quick, and their leading 96 bits nearly always decide. Where two agree in these, the whole
-//! words do: codes depend on who else is in the table and on timing, and an order must not.
+//! Sorting 128-bit numbers is quick, and their leading 96 bits nearly always decide. Where two agree in these, the
+//! whole words do: codes depend on who else is in the table and on timing, and an order must not.
 
 /// A word with a code in place of its last 32 bits.
 #[inline]
@@ -21,8 +21,8 @@ fn agree(a: u128, b: u128) -> bool {
     (a ^ b) >> 32 == 0
 }
 
-/// Sort the `first` smallest words to the front; all of them if there are no more, or if the next one agrees with the last
-/// of these. Returns how many are sorted.
+/// Sort the `first` smallest words to the front; all of them if there are no more, or if the next one agrees with the
+/// last of these. Returns how many are sorted.
 pub(crate) fn sort_first(words: &mut [u128], first: usize) -> usize {
     if first < words.len() {
         words.select_nth_unstable(first);

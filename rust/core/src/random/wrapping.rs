@@ -1,8 +1,8 @@
-//! The release key on its way to other machines: wrapped, and what unwraps it travels apart.
+//! The release key on its way to other machines: the wrapped key and the value that unwraps it travel separately.
 //!
-//! `wrapped = key XOR BLAKE3(share, name) XOR BLAKE3(secret, name)`, where `name` holds a fresh salt, and the last term is
-//! there if the machines have a secret file. Each term is a pseudorandom function of a key of its own. So the wrapped key
-//! tells nothing to whoever lacks the share or the secret, and a share is independent of the key.
+//! `wrapped = key XOR BLAKE3(share, name) XOR BLAKE3(secret, name)`, where `name` holds a fresh salt, and the last term
+//! is there if the machines have a secret file. Each term is a pseudorandom function of a key of its own. So the
+//! wrapped key tells nothing to whoever lacks the share or the secret, and a share is independent of the key.
 
 use std::path::Path;
 
@@ -18,13 +18,13 @@ const DOMAIN: &[u8; 16] = b"dpsel.v1.wrap\0\0\0";
 /// The context of the key that stands for a secret file.
 const SECRET_CONTEXT: &str = "dpsel.v1.secret file that wraps release keys";
 
-/// A fresh random value that unwraps what it wrapped. It is wiped on drop and appears in no `Debug` output.
+/// A fresh random value that wraps and unwraps a key. It is wiped on drop and appears in no `Debug` output.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Share {
     bytes: [u8; BYTES],
 }
 
-/// What stands for a secret that all machines have in a file. It is wiped on drop and appears in no `Debug` output.
+/// A key derived from a secret file that all machines have. It is wiped on drop and appears in no `Debug` output.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     bytes: [u8; BYTES],

@@ -61,13 +61,13 @@ const STEP: u64 = UNIT >> 20;
 pub struct Round {
     /// How users spread their weight over their items.
     pub weighting: Weighting,
-    /// What the round does with the weights.
+    /// The rule by which the round decides items from their weights.
     #[serde(flatten)]
     pub rule: Rule,
 }
 
 impl Round {
-    /// Noisy weights are published in steps of this many grid steps.
+    /// The distance of neighbouring published weights, in grid steps.
     ///
     /// The law of noise is exact up to 2^-128 for each value that is told apart. Where one user can move the weights of
     /// all items, that has to stay small for all of them together. There fewer values are told apart.
@@ -75,7 +75,7 @@ impl Round {
         if self.weighting.is_reactive() { STEP } else { 1 }
     }
 
-    /// How many values of the noise published weights tell apart, for each unit of weight.
+    /// The number of noise values that published weights distinguish, for each unit of weight.
     pub(crate) fn values_per_unit(&self) -> f64 {
         (UNIT / self.published_step()) as f64
     }

@@ -12,14 +12,14 @@ use crate::threshold::curve::Curve;
 use crate::weighting::FULL_IMPORTANCE;
 use crate::{Error, Result};
 
-/// What earlier rounds found out about one item.
+/// The state of one item after the earlier rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemState {
     /// The cumulative score: the sum of the shares of its noisy weights, in grid steps.
     pub(crate) score: i64,
     /// The sum of share times importance over the scored rounds.
     pub(crate) exposure: u32,
-    /// How much of a user's weight it gets, relative to other items; 0 once it is abandoned.
+    /// The relative share of a user's weight that the item gets; 0 once the item is abandoned.
     pub(crate) importance: u16,
 }
 
@@ -30,14 +30,14 @@ impl Default for ItemState {
     }
 }
 
-/// What a round makes of an item.
+/// The outcome of a round for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is released with this noisy weight in grid steps: 0 without noise, or if weights were not asked for.
+    /// The item is released with this noisy weight in grid steps, or 0 if no noisy weight was asked for or drawn.
     Released(i64),
-    /// It is never released; users leave it out from now on.
+    /// The item is never released. Users give it no more weight.
     Abandoned,
-    /// It stays, in this state.
+    /// The item stays, in this state.
     Kept(ItemState),
 }
 
@@ -53,7 +53,7 @@ enum Kind {
     Noisy {
         noise: Box<NoisyThreshold>,
         threshold: Threshold,
-        /// Noisy weights are published in steps of this size from the threshold on.
+        /// A published noisy weight is the threshold plus a multiple of this, in grid steps.
         step: u64,
     },
     Curve(Arc<Curve>),
@@ -70,7 +70,7 @@ enum Kind {
 }
 
 impl Decider {
-    /// The round of this number, counted from 0; `with_weights` if noisy weights are to be published.
+    /// Prepare the round of this number, counted from 0. `with_weights` asks for noisy weights to publish.
     ///
     /// # Errors
     /// [`Error::Internal`] if there is no such round; as [`Curve::of`].
@@ -90,7 +90,9 @@ impl Decider {
                 Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
             }
             Rule::Scoring(_) if calibration.scoring().is_none() => {
-                return Err(Error::Internal("scored rounds need a publication and go with no other rounds"));
+                return Err(Error::Internal(
+                    "if one round is scored, all rounds have to be, and the last one needs `publish`",
+                ));
             }
             Rule::Scoring(scoring) => {
                 let shares = earlier.iter().filter_map(share).chain([scoring.share]);
@@ -101,7 +103,7 @@ impl Decider {
         Ok(Self { kind, with_weights })
     }
 
-    /// Whether the round releases items: all plain rounds do, and the last scored one.
+    /// Whether the round releases items. Plain rounds and the last scored round do.
     pub(crate) fn may_release(&self) -> bool {
         match &self.kind {
             Kind::Noisy { .. } | Kind::Curve(_) => true,
@@ -112,10 +114,10 @@ impl Decider {
 
     /// Whether the round draws noise for an item and decides it. An item without part in the round keeps its state.
     ///
-    /// An item without weight is never released: nobody holds it, and the proofs count only noise on items that
-    /// somebody holds. In scored rounds users keep the items of the first round, so an item held then is held for good.
-    /// A screening round draws noise for every item, held or not: abandoning an item must not depend on its weight
-    /// in any other way than through its noisy weight.
+    /// An item that nobody holds is never released, because the proofs count only noise on items that somebody holds.
+    /// In scored rounds no item joins a user's set later. So an item with `exposure > 0` was held in the first round,
+    /// even if its weight is 0 now. A screening round draws noise for every item, held or not: only the noisy weight
+    /// may decide whether an item is abandoned.
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         let held = weight > 0 || state.exposure > 0;
@@ -168,7 +170,9 @@ impl Decider {
         }
     }
 
-    /// Whether an item that no earlier round decided is released with this weight.
+    /// Whether an item in its first state, before any round, is released with this weight.
+    ///
+    /// The exchange passes an upper bound of the weight: a larger weight is released wherever a smaller one is.
     pub(crate) fn releases(&self, weight: u64, word: u128) -> bool {
         match self.decide(ItemState::default(), weight, word) {
             Outcome::Released(_) => true,
@@ -188,14 +192,14 @@ fn kept_or_abandoned(state: ItemState) -> Outcome {
 /// Add the round's share of a noisy weight to the score.
 fn add_to_score(scoring: &Scoring, state: ItemState, noisy: i64) -> ItemState {
     let more = (i128::from(noisy) * i128::from(scoring.share)) >> SHARES.ilog2();
-    // Otherwise: a share above all of them, which no calibration has; the item is abandoned.
-    // Calibration keeps noise and sums far from the ends of the range.
+    // Otherwise: share > SHARES, which no calibration has. The score becomes the smallest one: the item is abandoned.
+    // Sums do not saturate either, because calibration keeps noise and weights far below 2^63.
     let score = state.score.saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
     let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
     ItemState { score, exposure, ..state }
 }
 
-/// A noisy weight, rounded down to a whole number of steps beyond the threshold.
+/// Round a noisy weight down to the threshold plus a multiple of `step`.
 fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
     // A step divides 2^64, so the remainder is right even where the difference wraps.
     let beyond = noisy.wrapping_sub(threshold.steps()).rem_euclid(step.cast_signed());

@@ -1,7 +1,7 @@
 //! The importance of an item: how much of its users' weight it gets relative to their other items.
 //!
 //! Two limits determine it: how likely the item still is to be released, and how much weight it still needs for that.
-//! No guarantee depends on importances, but the released items do. Hence integer arithmetic, which gives the same
+//! The guarantee holds for any importances. They affect which items are released, so integer arithmetic gives the same
 //! result on every machine.
 
 use crate::weighting::FULL_IMPORTANCE;
@@ -14,7 +14,7 @@ const GROWTH: (u128, u128) = (5, 4);
 
 /// The smaller of two limits, as the importance of an item that is not abandoned.
 pub(super) fn smaller_of(by_prospect: u128, by_remaining: u128) -> u16 {
-    // Otherwise: more than the full importance, which is the most.
+    // Otherwise: the limit exceeds 16 bits, so it exceeds the full importance, which is the largest.
     u16::try_from(by_prospect.min(by_remaining))
         .map_or(FULL_IMPORTANCE, |importance| importance.clamp(1, FULL_IMPORTANCE))
 }
@@ -28,8 +28,8 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
     position * position * u128::from(FULL_IMPORTANCE) / (ONE * ONE)
 }
 
-/// The limit by what remains to the target: `FULL_IMPORTANCE` x^(3/2), where x in \[0, 1\] is the share of the weight
-/// at full importance that takes the score from here to the target.
+/// The limit by the remaining distance to the target: `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the part of the
+/// weight at full importance that would bring the score to the target in the later rounds.
 ///
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u128 {

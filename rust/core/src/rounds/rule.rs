@@ -9,7 +9,7 @@ use crate::threshold::Noisy;
 use crate::threshold::calibration::noise_tail;
 use crate::threshold::curve::{Curve, CurveSpec};
 
-/// What a round does with the weights of the items. A new kind of round is a variant here.
+/// The rule by which a round decides items from their weights. A new kind of round is a variant here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,

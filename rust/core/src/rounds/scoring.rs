@@ -22,10 +22,10 @@ pub struct Scoring {
     pub noise: Noise,
     /// Items with a smaller score (in grid steps) are abandoned.
     pub futility_bound: i64,
-    /// Items with at least this score (in grid steps) are likely enough to be released that only what remains to the
-    /// target limits their importance.
+    /// Above this score (in grid steps) an item's chances do not limit its importance, only the remaining distance to
+    /// the target does.
     pub expected_path: i64,
-    /// Users give an item the least weight that takes its score here in the end (in grid steps).
+    /// The final score (in grid steps) to which users bring an item, with as little weight as possible.
     pub target: i64,
     /// In the last round: which items are released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct Publish {
 /// The most weight that a user may give to one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
-    /// For users of at most this many items.
+    /// The cap is for users of at most this number of items.
     pub items: u32,
     /// In grid steps.
     pub weight: u64,
@@ -66,7 +66,7 @@ impl Publish {
 }
 
 impl Scoring {
-    /// The importance of an item in the next round: at least 1, and 0 if it is abandoned.
+    /// The importance of an item in the next round: 0 if the item is abandoned, otherwise at least 1.
     ///
     /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
     pub(super) fn importance(&self, score: i64, exposure: u32, left: u32) -> u16 {

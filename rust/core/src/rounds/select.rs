@@ -37,7 +37,7 @@ impl Selected {
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
 /// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`].
-/// 3. *Steer:* the states of kept items say how users spread their weight in the next round.
+/// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
 ///
@@ -76,7 +76,9 @@ pub fn select_rounds(
     Ok(Selected { items: released, contributions })
 }
 
-/// Count the memory of the rounds. In scored rounds users keep the items that they have now.
+/// Charge the memory of the rounds, and drop the reserve if they are scored.
+///
+/// The proof of scored rounds needs each user to hold the same items in all rounds, apart from abandoned ones.
 fn prepare(
     contributions: &mut BoundedContributions,
     calibration: &Calibration,

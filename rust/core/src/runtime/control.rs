@@ -41,7 +41,8 @@ pub struct Progress {
 const WHOLE: u64 = 1_000_000;
 
 impl Progress {
-    /// Work done so far, out of [`Progress::total`]. It never falls, and stays below the total until the job is complete.
+    /// Work done so far, out of [`Progress::total`]. It never falls, and stays below the total until the job is
+    /// complete.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }

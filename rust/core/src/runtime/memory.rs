@@ -1,11 +1,11 @@
 //! Large arrays, each in a memory mapping of its own.
 //!
 //! A fresh page costs nothing until it is touched, and then it is slow (often below 1 GB/s on a virtual machine). So a
-//! large array starts as the zeros of the system and is not written before it is needed. Growing arrays reserve addresses
-//! far ahead instead of being copied.
+//! large array starts as the zeros of the system and is not written before it is needed. Growing arrays reserve
+//! addresses far ahead instead of being copied.
 //!
-//! Tried and left: huge pages. Random reads of tables took 5 % less time with them. But they are allocated 2 MiB at a time,
-//! and a machine that had just run other work took twice as long for that.
+//! Tried and left: huge pages. Random reads of tables took 5 % less time with them. But they are allocated 2 MiB at a
+//! time, and a machine that had just run other work took twice as long for that.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

@@ -1,8 +1,8 @@
 //! Panics that become errors, without a message on standard error.
 //!
 //! Decoders of other crates panic on some malformed files, and the message of a panic can quote the data. Catching the
-//! panic is not enough, because the process-wide hook prints the message first. So the hook is replaced once. The new hook
-//! is silent for threads inside [`caught`] and calls the previous hook for all others.
+//! panic is not enough, because the process-wide hook prints the message first. So the hook is replaced once. The new
+//! hook is silent for threads inside [`caught`] and calls the previous hook for all others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -31,8 +31,8 @@ pub(crate) fn are_caught() -> bool {
     QUIET.get()
 }
 
-/// Runs `work` on a thread whose panics are rethrown on the thread that started it. With `caught`, that thread is inside
-/// [`caught()`], so nothing is printed here.
+/// Runs `work` on a thread whose panics are rethrown on the thread that started it. With `caught`, that thread is
+/// inside [`caught()`], so nothing is printed here.
 pub(crate) fn rethrown<T>(caught: bool, work: impl FnOnce() -> T) -> T {
     let _quiet = Quiet::set(caught);
     work()

@@ -1,7 +1,7 @@
 //! Runs the same work on several threads, without a pool that outlives the call.
 //!
-//! A pool shared by the process breaks when the process forks, and starting it costs more than a tiny job. Scoped threads
-//! have neither problem.
+//! A pool shared by the process breaks when the process forks, and starting it costs more than a tiny job. Scoped
+//! threads have neither problem.
 
 use std::sync::{Mutex, PoisonError};
 

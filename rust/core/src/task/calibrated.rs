@@ -23,7 +23,7 @@ pub type CalibratedSelect = Calibrated<SelectRequest, Calibration>;
 /// A top-k with its rates.
 pub type CalibratedTopK = Calibrated<TopKRequest, TopKCalibration>;
 
-/// What a release enforces: a calibrated request of a task that makes releases.
+/// The parameters that a release enforces: a calibrated request of a task that makes releases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Enforced {

@@ -1,4 +1,4 @@
-//! Tasks: what a caller can ask for, how it runs, and the report of what was enforced.
+//! Tasks: the requests of a caller, how they run, and the report of the enforced parameters.
 //!
 //! A [`Request`] says which task it is, [`run`] does it, and a [`Report`] says the same task.
 

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// Format 1 had neither a format nor a task. Its fields have had other names since, so it is refused by name.
 pub const FORMAT: u32 = 2;
 
-/// What leaves the crate: the items, freshly built, and the report (law 5).
+/// The only data that leaves the crate: the items, freshly built, and the report (law 5).
 #[derive(Debug, Clone)]
 pub struct Release {
     /// The released items.
@@ -52,7 +52,7 @@ pub struct Report {
     pub key: KeyStamp,
 }
 
-/// What a report says about its release key.
+/// The part of a report about its release key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyStamp {
     /// Binds the report to the key without revealing it.
@@ -164,7 +164,7 @@ fn check_version(version: &str) -> Result<()> {
 /// The flaw in the form of a commitment. Its content is random to everybody but the owner of the key.
 fn flawed_commitment(key: &KeyStamp) -> Option<String> {
     let digits = key.commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (!digits || key.commitment.len() != 64).then(|| "the commitment is none of a key".into())
+    (!digits || key.commitment.len() != 64).then(|| "the commitment is not 64 hexadecimal digits".into())
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use super::top_k::TopKRequest;
 use crate::ingest::Columns;
 use crate::{Error, Result};
 
-/// What is asked for. In JSON the field `task` is `select`, `count` or `top_k`.
+/// A request of one task. In JSON the field `task` is `select`, `count` or `top_k`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Request {
     /// The items that may be published.
     Select(SelectRequest),
-    /// How many items have how many users. Exact, for public data only.
+    /// The number of items for each number of users. Exact, for public data only.
     Count(CountRequest),
     /// The items that most users hold.
     TopK(TopKRequest),

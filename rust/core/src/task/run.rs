@@ -10,16 +10,16 @@ use crate::ingest::Source;
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 
-/// What a task gives back.
+/// The result of a task.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// Items that may be published, with their report.
     Release(Box<Release>),
-    /// How many items have how many users, as (users, items). Not private.
+    /// The number of items for each number of users, as (users, items). Not private.
     UsersPerItem(Vec<(u32, u64)>),
 }
 
-/// Reads the rows and does what the request asks for.
+/// Reads the rows and runs the task of the request.
 ///
 /// The result is a function of the set of rows, the request and the key alone (law 1).
 ///

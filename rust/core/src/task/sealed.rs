@@ -53,7 +53,8 @@ fn split(json: &str) -> Result<(Value, Option<String>)> {
     Ok((given, stated.and_then(|text| text.as_str().map(str::to_owned))))
 }
 
-/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON writer.
+/// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON
+/// writer.
 fn fingerprint(report: &Value) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("dpsel.v1.report.fingerprint");
     canonical(report, &mut hasher);
@@ -104,7 +105,8 @@ fn canonical_number(number: &Number) -> String {
     }
 }
 
-/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign text.
+/// Add a sentence for each field that differs. Only names of fields of a report are quoted: other names are foreign
+/// text.
 fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (given, derived) {
@@ -116,10 +118,7 @@ fn compare(given: &Value, derived: &Value, path: &str, found: &mut Vec<String>) 
                 }
             }
             if given.keys().any(|name| !derived.contains_key(name)) {
-                found.push(format!(
-                    "{} has a field that is none of a report",
-                    if path.is_empty() { "it" } else { path }
-                ));
+                found.push(format!("{} has an unknown field", if path.is_empty() { "it" } else { path }));
             }
         }
         (Value::Array(given), Value::Array(derived)) if given.len() == derived.len() => {
@@ -237,7 +236,7 @@ mod tests {
     fn a_foreign_field_is_not_quoted() {
         let derived = serde_json::json!({"a": {"b": 1}});
         let found = differences_of(r#"{"a": {"b": 1, "secret": 2}}"#, &derived).unwrap();
-        assert_eq!(found[0], "a has a field that is none of a report");
+        assert_eq!(found[0], "a has an unknown field");
         assert!(found.iter().all(|text| !text.contains("secret")));
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A user with t bounded items, all of them novel (held by nobody else), gives each the weight `w_t`. Each is released
 //! independently with probability tail(T - `w_t`), so some novel item is released with probability
-//! 1 - (1 - tail(T - `w_t))^t`. A user of k items of which t are novel gives them less, `w_k` <= `w_t`. The threshold holds
-//! the maximum over t = 1..D0 at or below delta. Where the maximum lies is not assumed: ranges of t are bounded by their
-//! monotone corners and split until every range is certified.
+//! 1 - (1 - tail(T - `w_t))^t`. A user of k items of which t are novel gives them less, `w_k` <= `w_t`. The threshold
+//! holds the maximum over t = 1..D0 at or below delta. Where the maximum lies is not assumed: ranges of t are bounded
+//! by their monotone corners and split until every range is certified.
 //!
 //! Proofs: `docs/algorithms/accounting.md`.
 
@@ -38,7 +38,8 @@ pub fn noise_tail(noise: Noise, steps: i128) -> Interval {
     }
 }
 
-/// Whether no configuration of a user with at most `bound` items makes the release of a novel item likelier than `delta`.
+/// Whether no configuration of a user with at most `bound` items makes the release of a novel item likelier than
+/// `delta`.
 ///
 /// # Contract
 /// `true` is certified: max over t of 1 - (1 - P[`w_t` + N >= T])^t <= `delta` in real numbers. `false` says that it

@@ -10,6 +10,6 @@ use crate::noise::{Noise, Threshold};
 pub struct Noisy {
     /// The noise added to each item's weight.
     pub noise: Noise,
-    /// What the noisy weight has to reach.
+    /// An item is released if its noisy weight is at least this.
     pub threshold: Threshold,
 }

@@ -1,7 +1,7 @@
 //! The sampler of the Joint paper as it is published: all k d differences in order, a logarithm for each.
 //!
-//! It is here to be compared with: for the law, which is that of [`super::joint`] up to the rounding of `f64`, and for
-//! time. No release is made with it, because its decisions are those of floating-point numbers (law 4).
+//! Tests compare [`super::joint`] with it: the law is the same up to the rounding of `f64`, and times are measured. No
+//! release is made with it, because it decides by floating-point numbers (law 4).
 
 use std::f64::consts::LN_2;
 
@@ -120,8 +120,8 @@ impl Layout {
         (cell >> (self.column_bits + self.row_bits)).saturating_sub(1)
     }
 
-    /// A cell with probability proportional to the number of sequences in it times e^-(epsilon difference / 2), and how many
-    /// cells of each row come up to it.
+    /// A cell with probability proportional to the number of sequences in it times e^-(epsilon difference / 2), and how
+    /// many cells of each row come up to it.
     fn draw(self, cells: &[u64], items: usize, epsilon: f64, coins: &mut Coins) -> (u64, Vec<u32>) {
         /// No uniform number of 53 bits has log(-log u) below this.
         const LEAST: f64 = -37.5;
@@ -160,7 +160,7 @@ fn least_race(uniform: u64) -> f64 {
     power * LN_2
 }
 
-/// The other places, each uniformly among what it allows and is left.
+/// Draw the other places, each uniformly among the remaining items that it allows.
 fn sequence(seen: &[u32], row: usize, column: usize, coins: &mut Coins) -> Vec<usize> {
     let mut taken = std::collections::HashSet::from([column]);
     let mut ranks = vec![];

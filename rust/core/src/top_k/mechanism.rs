@@ -1,4 +1,4 @@
-//! What every top-k mechanism answers, and the numbers of a calibrated one.
+//! The interface of every top-k mechanism, and the numbers of a calibrated one.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::top_k::draws::loss_levels::RATES;
 use crate::top_k::ranking::{Counts, Place, Ranking};
 use crate::{Error, Result};
 
-/// What every top-k mechanism can do.
+/// A mechanism of top-k: it turns a budget into a calibration, and draws from counts.
 pub trait TopKMechanism {
     /// The numbers that meet `parameters`, without data. Rates are rounded down.
     ///
@@ -90,7 +90,7 @@ impl Neighbours {
     }
 }
 
-/// What a calibration depends on.
+/// The parameters that determine a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
     /// The guarantee.
@@ -106,7 +106,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// By how much the difference of two counts changes at most; proofs are in `docs/algorithms/neighbouring_counts.md`.
+    /// By how much the difference of two counts changes at most; proofs are in
+    /// `docs/algorithms/neighbouring_counts.md`.
     pub(super) fn span(&self) -> u64 {
         match self.neighbours {
             Neighbours::AddRemove => self.sensitivity.into(),
@@ -119,13 +120,13 @@ impl Parameters {
         divided(epsilon, self.span())
     }
 
-    /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer and in the sum of
-    /// all; with one item the largest count cancels, and a count enters once.
+    /// The rate of a joint mechanism. Its loss is a difference of counts and enters twice, in the weight of an answer
+    /// and in the sum of all; with one item the largest count cancels, and a count enters once.
     pub(super) fn joint_rate(&self, epsilon: f64) -> f64 {
         self.per_span(if self.k == 1 { epsilon } else { epsilon / 2.0 })
     }
 
-    /// How many counts one user changes at most, if users are bounded.
+    /// The largest number of counts that one user changes, if users are bounded.
     pub(crate) fn changed_counts(&self) -> Option<u64> {
         let bound = u64::from(self.bound?.get());
         Some(match self.neighbours {
@@ -143,8 +144,8 @@ impl Parameters {
         }
     }
 
-    /// Epsilon of an exponential mechanism, whose log-likelihood ratios lie in an interval of length epsilon; under zCDP the
-    /// one that implies it (Cesar and Rogers 2021, Lemma 3.2: rho = epsilon^2 / 8).
+    /// Epsilon of an exponential mechanism, whose log-likelihood ratios lie in an interval of length epsilon; under
+    /// zCDP the one that implies it (Cesar and Rogers 2021, Lemma 3.2: rho = epsilon^2 / 8).
     pub(super) fn range_epsilon(&self) -> f64 {
         match self.privacy {
             Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => epsilon,
@@ -160,7 +161,7 @@ pub struct TopKCalibration {
     pub rate: f64,
     /// Number of draws that share the budget.
     pub rounds: u32,
-    /// How many of the largest counts are looked at, where the domain is unknown.
+    /// The number of the largest counts that are candidates, if the domain is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
     /// By how many users an item is set above the last candidate, where the domain is unknown.
@@ -193,7 +194,7 @@ impl TopKCalibration {
         })
     }
 
-    /// Whether counts are those of bounded users. A discovery bounds only what it selects from.
+    /// Whether counts are taken after users are bounded. A discovery bounds users for its selection only.
     pub(crate) fn counts_are_bounded(&self) -> bool {
         self.discovery.is_none()
     }

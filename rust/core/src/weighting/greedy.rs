@@ -1,8 +1,8 @@
 //! Greedy: each user gives its unit to its most preferred item below the cutoff, and the rest to the next ones.
 //!
-//! A user's most preferred item is the first of its items: they were put in order when they were grouped. If the cutoff is
-//! a whole number of units of weight, each user gives one whole unit to one item; then two neighbouring histograms differ
-//! in at most one item, by exactly one unit. Proof: `docs/algorithms/unit_greedy.md`.
+//! A user's most preferred item is the first of its items: they were put in order when they were grouped. If the cutoff
+//! is a whole number of units of weight, each user gives one whole unit to one item; then two neighbouring histograms
+//! differ in at most one item, by exactly one unit. Proof: `docs/algorithms/unit_greedy.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,9 @@ impl Greedy {
     /// The weights of one round.
     ///
     /// # Contract
-    /// Every weight stays or grows when a user is added, and all of them together grow by at most one unit of weight. But any
-    /// number of items that had no weight may get some, items of other users among them. Each gift is a multiple of every
-    /// divisor that the cutoff and one unit have in common.
+    /// Every weight stays or grows when a user is added, and all of them together grow by at most one unit of weight.
+    /// But any number of items that had no weight may get some, items of other users among them. Each gift is a
+    /// multiple of every divisor that the cutoff and one unit have in common.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(size_of::<u64>())?;
         let mut weights = vec![0; visits.contributions.vocabulary().code_bound()];

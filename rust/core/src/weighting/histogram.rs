@@ -1,7 +1,7 @@
 //! The weighted histogram of one round.
 //!
-//! Adding at random places of an array that is larger than the cache costs a cache miss an addition (measured: 18 ns, against
-//! 3 ns inside 4 MiB). So contributions are first put into buckets by ranges of items, which is sequential, and
+//! Adding at random places of an array that is larger than the cache costs a cache miss an addition (measured: 18 ns,
+//! against 3 ns inside 4 MiB). So contributions are first put into buckets by ranges of items, which is sequential, and
 //! then each range is added up by one thread: in cache, and without atomic operations.
 
 use std::ops::Range;
@@ -26,8 +26,8 @@ const MOST: u32 = (1 << COUNT_BITS) - 1;
 
 /// Sum of the weights of each item code, in grid steps.
 ///
-/// The sums have 64 bits in two halves. Most items have few users, so the upper halves are hardly touched, and the lower
-/// ones take half the cache.
+/// The sums have 64 bits in two halves. Most items have few users, so the upper halves are hardly touched, and the
+/// lower ones take half the cache.
 #[derive(Debug)]
 pub struct WeightHistogram {
     low: Array<u32>,

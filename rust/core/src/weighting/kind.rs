@@ -47,7 +47,7 @@ impl Weighting {
         }
     }
 
-    /// No item's weight exceeds this.
+    /// The largest weight of an item; `u64::MAX` if there is no limit.
     #[must_use]
     pub fn cutoff(self) -> u64 {
         match self {
@@ -60,7 +60,8 @@ impl Weighting {
 
     /// Whether one user may move the weights of all items, because other users react to its weights.
     ///
-    /// Users of [`Greedy`] react as well, but it has noise only in mechanisms without a guarantee.
+    /// Users of [`Greedy`] react as well, but count as not reactive. The answer matters only for noisy rounds, and no
+    /// mechanism with a guarantee uses [`Greedy`] with noise.
     #[must_use]
     pub fn is_reactive(self) -> bool {
         match self {
@@ -86,7 +87,8 @@ impl Weighting {
 
     /// The weight of each of `k >= 1` items, rounded down to a multiple of `quantum >= 1`.
     ///
-    /// A policy places whole quanta one by one and loses nothing, so that this is the average weight of its items.
+    /// [`Self::PolicyL1`] distributes whole quanta and loses nothing to rounding. Its result is the average weight of
+    /// the items.
     #[must_use]
     pub fn weight_in_quanta(self, k: u32, quantum: u64) -> u64 {
         let weight = self.weight(k);

@@ -1,9 +1,10 @@
 //! Adaptive weights: weight beyond a limit returns to the users who gave it, and from them to their other items.
 //!
 //! Users spread their unit of norm in proportion to public importances. Weight beyond a limit is cut off items of full
-//! importance and returned to the givers in proportion. Each giver puts a fixed part of the returned weight on its items of
-//! full importance. Adding a user moves the weights by an L2 distance of at most one unit and the slack of rounding, under
-//! any importances: the proof is in `docs/algorithms/mad.md`. Users do not come in order, because each step is a sum.
+//! importance and returned to the givers in proportion. Each giver puts a fixed part of the returned weight on its
+//! items of full importance. Adding a user moves the weights by an L2 distance of at most one unit and the slack of
+//! rounding, under any importances: the proof is in `docs/algorithms/mad.md`. Users do not come in order, because each
+//! step is a sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,8 +41,8 @@ impl Mad {
     /// The weights of one round under these importances, one for each code; all of them are full if there are none.
     ///
     /// # Contract
-    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the importance of an item does not depend on
-    /// the users.
+    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the importance of an item
+    /// does not depend on the users.
     pub(super) fn weigh(
         self,
         visits: Visits<'_>,
@@ -66,8 +67,8 @@ impl Mad {
         (1..=u64::from(self.most)).contains(&full)
     }
 
-    /// Each of a user's `full` items of full importance gets 4 parts in this number of the weight that returns to the user.
-    /// Together they get at most lambda = 1/3 of it, and none gets more than kappa = 4 / (3 most).
+    /// Each of a user's `full` items of full importance gets 4 parts in this number of the weight that returns to the
+    /// user. Together they get at most lambda = 1/3 of it, and none gets more than kappa = 4 / (3 most).
     fn divisor(self, full: u64) -> u64 {
         3 * (4 * full).max(self.most.into())
     }

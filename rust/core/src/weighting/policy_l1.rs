@@ -1,9 +1,10 @@
 //! Descent in L1: each user raises its items below the cutoff at equal speed.
 //!
-//! A user of m open items (below the cutoff) places its units one by one: one for each open item in order of digest, again
-//! and again, until the budget is spent or all are at the cutoff. Any unit is placed in H if it is placed in H' <= H at
-//! an earlier turn, so more weight before means more weight after, and the total difference never grows. That is exact in
-//! integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one division.
+//! A user of m open items (below the cutoff) places its units one by one: one for each open item in order of digest,
+//! again and again, until the budget is spent or all are at the cutoff. Any unit is placed in H if it is placed in H'
+//! <= H at an earlier turn, so more weight before means more weight after, and the total difference never grows. That
+//! is exact in integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one
+//! division.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,17 +20,18 @@ use crate::numeric::widths::index;
 pub struct PolicyL1 {
     /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
-    /// How often each user comes; its budget is divided by that.
+    /// The number of passes over all users. A user spends an equal part of its budget in each.
     pub passes: u32,
 }
 
 impl PolicyL1 {
-    /// What a user spends in one pass, in quanta.
+    /// The budget of a user for one pass, in quanta.
     fn budget(self, quantum: u64) -> u64 {
         UNIT / quantum.max(1) / u64::from(self.passes.max(1))
     }
 
-    /// The most that each of `k` items gets that nobody else holds: in every pass an equal share, rounded up.
+    /// The largest weight that a user gives to each of `k` items that nobody else holds: an equal share of the budget
+    /// in every pass, rounded up.
     pub(super) fn novel_weight(self, k: u64) -> u64 {
         u64::from(self.passes) * self.budget(1).div_ceil(k)
     }
@@ -37,7 +39,8 @@ impl PolicyL1 {
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
-    /// When a user is added every weight stays or grows, and all of them together grow by at most one unit of weight. With a quantum of 1 every held item has weight.
+    /// When a user is added every weight stays or grows, and all of them together grow by at most one unit of weight.
+    /// With a quantum of 1 every held item has weight.
     pub(super) fn weigh(
         self,
         quantum: u64,

@@ -1,9 +1,9 @@
 //! Descent in L2: each user moves its items towards the cutoff, by a distance of at most one.
 //!
-//! The gaps d between the cutoff and the weights of a user's items become d (1 - B/|d|), or 0 if |d| <= B. This map does
-//! not let two vectors of gaps grow apart, because it is the proximal map of B |.|. Users move weights in fine steps,
-//! which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3 fine steps
-//! a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
+//! The gaps d between the cutoff and the weights of a user's items become d (1 - B/|d|), or 0 if |d| <= B. This map
+//! does not let two vectors of gaps grow apart, because it is the proximal map of B |.|. Users move weights in fine
+//! steps, which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3
+//! fine steps a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct PolicyL2 {
     /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
-    /// How often each user comes; its budget is divided by that.
+    /// The number of passes over all users. A user spends an equal part of its budget in each.
     pub passes: u32,
     /// The most L2 norm by which adding a user moves the weights, in grid steps: one unit of weight and the slack of
     /// rounding.
@@ -33,7 +33,8 @@ impl PolicyL2 {
     /// rounding is not under control.
     ///
     /// # Contract
-    /// Rounded up: 2^16 grid steps for the last rounding of 2^32 items, and sqrt(D0) + 3 fine steps for each of 2^32 users.
+    /// Rounded up: 2^16 grid steps for the last rounding of 2^32 items, and sqrt(D0) + 3 fine steps for each of 2^32
+    /// users.
     #[must_use]
     pub fn proved_norm(cutoff: u64, passes: u32, bound: u32) -> Option<u64> {
         let grid_bits = grid_bits(cutoff, bound)?;
@@ -57,8 +58,8 @@ impl PolicyL2 {
     /// The weights of one round.
     ///
     /// # Contract
-    /// Adding a user moves the weights by an L2 distance of at most `norm`, if that is at least what
-    /// [`PolicyL2::proved_norm`] says. Every held item has weight.
+    /// If `norm` is at least [`PolicyL2::proved_norm`], adding a user moves the weights by an L2 distance of at most
+    /// `norm`. Every held item has weight.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(size_of::<u64>())?;
         let codes = visits.contributions.vocabulary().code_bound();
@@ -77,7 +78,7 @@ impl PolicyL2 {
     }
 }
 
-/// A grid step is two to this power fine steps: as many as let the norm of D0 gaps stay below 2^63.
+/// The binary logarithm of the fine steps in a grid step: the largest for which the norm of D0 gaps stays below 2^63.
 fn grid_bits(cutoff: u64, bound: u32) -> Option<u32> {
     let norm = cutoff.checked_mul(ceil_sqrt(bound.into()))?;
     norm.leading_zeros().checked_sub(1).map(|bits| bits.min(MOST_GRID_BITS))
@@ -116,7 +117,8 @@ impl Descent {
         }
     }
 
-    /// budget / sqrt(square) in units of 2^-64, rounded down; `square` exceeds that of the budget, so it is below 1.
+    /// budget / sqrt(square) in units of 2^-64, rounded down. It is below 1, because `square` exceeds the budget
+    /// squared.
     #[expect(clippy::cast_possible_truncation, reason = "the quotient is below 2^64")]
     fn ratio(&self, square: u128) -> u64 {
         let root = square.isqrt();

@@ -1,7 +1,7 @@
 //! A histogram in which each user's weights are proportional to public importances of the items.
 //!
-//! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its own
-//! items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
+//! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its
+//! own items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::runtime::{Control, WEIGHING, parallel};
 /// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
-/// Fractional bits of a user's scale in addition to those of a weight.
+/// The number of fractional bits that a user's scale has in addition to the bits of a weight.
 const SCALE_BITS: u32 = 10;
 
 /// Sum of the reweighted weights of each item code, in grid steps.

@@ -14,9 +14,9 @@ use crate::{Error, Result};
 /// Only [`Weighting::Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
 ///
 /// # Contract
-/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They are
-/// multiples of the quantum. [`Weighting::PolicyL2`] and [`Weighting::Mad`], which move weights by real distances, have
-/// the quantum 1.
+/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They
+/// are multiples of the quantum. [`Weighting::PolicyL2`] and [`Weighting::Mad`], which move weights by real distances,
+/// have the quantum 1.
 ///
 /// # Errors
 /// Interruption, or more memory than allowed.

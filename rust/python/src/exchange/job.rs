@@ -62,8 +62,8 @@ impl ExchangeJob {
         ExchangeTask::new(self.job.frequent_items(frequent_above))
     }
 
-    /// The task that keeps of each user what the rounds need. With the counts of frequent items, it keeps only the items
-    /// that some round can release.
+    /// The task that keeps of each user what the rounds need. With the counts of frequent items, it keeps only the
+    /// items that some round can release.
     #[pyo3(signature = (frequent_above=0, frequent=None))]
     fn prune(&self, frequent_above: u32, frequent: Option<&[u8]>) -> PyResult<ExchangeTask> {
         guarded(|| {

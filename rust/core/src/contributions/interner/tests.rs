@@ -15,8 +15,8 @@ impl Records<usize> for Firsts {
     }
 }
 
-/// Digests of small numbers: well mixed ones, and some that share their tags on purpose, so that buckets overflow at both
-/// ends of the table.
+/// Digests of small numbers: well mixed ones, and some that share their tags on purpose, so that buckets overflow at
+/// both ends of the table.
 fn digest(n: u128) -> Digest {
     let mixed = (n % 1997).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     let tag = [0, 1, u32::MAX.into(), mixed & 0xffff_ffff, (mixed >> 40) & 0xffff_ffff][(n % 5) as usize];

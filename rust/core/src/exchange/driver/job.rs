@@ -1,4 +1,4 @@
-//! The job: what all tasks of one release share. It makes the stages.
+//! The job: the request and key that all tasks of one release share. It makes the stages.
 
 use std::sync::Arc;
 
@@ -57,8 +57,8 @@ impl ExchangeJob {
         &self.key
     }
 
-    /// Whether the rounds score and reweight: [`ExchangeJob::reweight`] and [`ExchangeJob::steer`] are their stages then,
-    /// instead of [`ExchangeJob::weigh`] and [`ExchangeJob::decide`].
+    /// Whether the rounds score and reweight: [`ExchangeJob::reweight`] and [`ExchangeJob::steer`] are their stages
+    /// then, instead of [`ExchangeJob::weigh`] and [`ExchangeJob::decide`].
     #[must_use]
     pub fn is_steered(&self) -> bool {
         self.spec.calibration.scoring().is_some()
@@ -73,11 +73,11 @@ impl ExchangeJob {
         Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts))
     }
 
-    /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is released
-    /// in any round, whatever its users give it.
+    /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
+    /// released in any round, whatever its users give it.
     ///
-    /// It pays to make user counts if the number is above 0. The released items do not depend on it, only the amount that
-    /// is sent.
+    /// User counts save work only if the number is above 0. The released items do not depend on it, only the amount
+    /// that is sent.
     #[must_use]
     pub fn frequent_above(&self) -> u32 {
         const HARDLY: f64 = 1e-3;
@@ -95,14 +95,14 @@ impl ExchangeJob {
         rare
     }
 
-    /// The stage that adds up user counts, and keeps those of frequent items.
+    /// The stage that adds up user counts, and keeps the counts of frequent items.
     #[must_use]
     pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
         FrequentItems::new(frequent_above)
     }
 
-    /// The stage that keeps of each user what the rounds need. With user counts, it keeps only the items that some round
-    /// can release.
+    /// The stage that reduces each user to the data that the rounds need. With user counts, it keeps only the items
+    /// that some round can release.
     ///
     /// # Errors
     /// A rule that cannot be made ready.

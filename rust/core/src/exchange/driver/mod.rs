@@ -1,4 +1,4 @@
-//! The driver's part: what tasks share, and what happens before the first stage and after the last one.
+//! The driver's part: the job that tasks share, and the steps before the first stage and after the last one.
 
 mod job;
 mod named;

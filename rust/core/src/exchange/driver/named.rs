@@ -1,4 +1,4 @@
-//! The columns of released items, on the driver: from their digests, or from what the naming tasks found.
+//! The columns of released items, on the driver: from their digests, or from the results of the naming tasks.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -20,8 +20,8 @@ pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> 
     Ok(ingest::item_schema(schema, columns)?.integer_kind().is_none())
 }
 
-/// The columns of items, and their digests in the order of the rows. `named` is what all naming tasks found; it is used
-/// where the digests alone do not tell the items.
+/// The columns of items, and their digests in the order of the rows. `named` holds the results of all naming tasks. It
+/// is used where digests do not determine the items.
 ///
 /// # Errors
 /// [`Error::Internal`] for digests or columns that are none of the table's.
@@ -38,7 +38,7 @@ pub(super) fn items_of(
     Ok((digests, schema.decode_integers(&values)?))
 }
 
-/// Put together what all naming tasks found.
+/// Join the digests and names that the naming tasks found.
 fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Digest>, RecordBatch)> {
     let schema = schema.arrow_schema();
     let mut digests = Vec::new();

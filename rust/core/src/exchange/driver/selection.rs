@@ -24,8 +24,8 @@ impl Selection {
     /// Check everything that can be checked without rows, and calibrate.
     ///
     /// # Errors
-    /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be weighed
-    /// one after the other.
+    /// As the local engine for parameters and schema. [`Error::Incompatible`] for a mechanism whose users have to be
+    /// weighed one after the other.
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns)?;
@@ -54,7 +54,7 @@ impl Selection {
         Ok(calibration)
     }
 
-    /// What the tasks share.
+    /// The job that all tasks share.
     #[must_use]
     pub fn job(&self) -> &ExchangeJob {
         &self.job
@@ -93,7 +93,7 @@ impl Selection {
     }
 }
 
-/// Whether weights of parts of the users add up to those of all, and items are decided one by one.
+/// Whether the weights of parts of the users add up to the weights of all users, and items are decided one by one.
 fn in_pieces(round: &Round) -> bool {
     round.weighting.adds_up() && round.rule.is_item_by_item()
 }

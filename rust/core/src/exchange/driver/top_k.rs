@@ -1,6 +1,6 @@
 //! A top-k, as the driver sees it: which items are counted, the draw, and the answer.
 //!
-//! The stages count users. The draw is that of the local engine, on the driver.
+//! The stages count users. The driver makes the draw of the local engine.
 
 use std::collections::HashMap;
 
@@ -77,7 +77,7 @@ impl TopK {
         Ok(Self { job: ExchangeJob::new(spec, key.clone()), asked, columns, key, listed })
     }
 
-    /// What the tasks share.
+    /// The job that all tasks share.
     #[must_use]
     pub fn job(&self) -> &ExchangeJob {
         &self.job
@@ -140,7 +140,7 @@ impl TopK {
         Ok(self.listed.is_none() && are_looked_up(&self.columns, schema)?)
     }
 
-    /// The answer. `named` is what the naming tasks found.
+    /// The answer. `named` holds the results of the naming tasks.
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.

@@ -1,7 +1,7 @@
 //! The false positives of a filter of released items: items of the table that pass it and were not released.
 //!
-//! The released items come from the driver with weight 1, the items of the table that pass come with weight 0. So an item
-//! whose weights add up to 0 is a false positive.
+//! The released items come from the driver with weight 1, the items of the table that pass come with weight 0. So an
+//! item whose weights add up to 0 is a false positive.
 
 use arrow_array::RecordBatch;
 

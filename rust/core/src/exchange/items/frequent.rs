@@ -1,7 +1,7 @@
-//! User counts are added up, and those of frequent items are kept.
+//! User counts are added up, and only the counts of frequent items are kept.
 //!
-//! Items with the same item hash are added up together, and a row that two tasks read may count twice. Both can only make
-//! the counts larger, and they are upper bounds, so the released items stay the same.
+//! Items with the same item hash are added up together, and a row that two tasks read may count twice. Both can only
+//! make the counts larger, and they are upper bounds, so the released items stay the same.
 
 use arrow_array::RecordBatch;
 

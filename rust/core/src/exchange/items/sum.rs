@@ -12,15 +12,16 @@ use crate::{Error, Result};
 const LARGEST: u64 = UNIT << 32;
 const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 << 32 };
 
-/// What a stage does with the items of a partition.
+/// The work of a stage on the items of a partition.
 pub trait OnItems: Send {
-    /// Take all items of a partition with their sums, in order of their digests, and append what is ready to `packed`.
+    /// Take all items of a partition with their sums, in order of their digests, and append finished values to
+    /// `packed`.
     ///
     /// # Errors
     /// Those of the stage.
     fn run(&mut self, items: &[(Digest, u64)], packed: &mut Vec<u8>) -> Result<()>;
 
-    /// Append what was kept until the end.
+    /// Append the values that were held back until the end.
     fn finish(&mut self, _packed: &mut Vec<u8>) {}
 }
 

@@ -46,7 +46,7 @@ impl Encode {
     }
 }
 
-/// Pack all users, those of a partition together.
+/// Pack all users, grouped by partition.
 fn pack(
     contributions: &Contributions,
     dictionaries: &Dictionaries,

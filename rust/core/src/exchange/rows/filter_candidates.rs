@@ -1,6 +1,6 @@
 //! Packed contributions become the items that pass the filter of a released set, sent by partition of items.
 //!
-//! They travel as weights of 0. [`FalsePositives`](crate::exchange::FalsePositives) says what they are for.
+//! They travel as weights of 0. [`FalsePositives`](crate::exchange::FalsePositives) uses them.
 
 use arrow_array::RecordBatch;
 

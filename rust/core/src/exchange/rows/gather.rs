@@ -13,7 +13,7 @@ use crate::random::ReleaseKey;
 /// task before anything moves.
 const ROWS: usize = 1 << 23;
 
-/// What a stage does with the users of some partitions.
+/// The work of a stage on the users of some partitions.
 pub trait OnUsers: Send {
     /// Take the users, and return the batches that are ready. `last` is the last of their partitions.
     ///
@@ -25,7 +25,8 @@ pub trait OnUsers: Send {
 /// A stage on users.
 ///
 /// # Contract
-/// All rows of a partition come one after the other in one task. So all contributions of a user are handed out together.
+/// All rows of a partition come one after the other in one task. So all contributions of a user are handed out
+/// together.
 #[derive(Debug)]
 pub struct Gather<T> {
     stage: T,

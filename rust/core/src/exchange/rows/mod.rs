@@ -1,4 +1,5 @@
-//! Stages on rows: they take rows of the table, or users with their items, and send what they find to the items.
+//! Stages on rows: they take rows of the table, or users with their items, and send their results to the stages on
+//! items.
 
 mod batcher;
 mod candidates;

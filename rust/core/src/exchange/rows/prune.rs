@@ -1,12 +1,12 @@
-//! Contributions become pruned: what the rounds need of each user, and no more.
+//! Contributions become pruned: only the data of each user that the rounds need stays.
 //!
 //! An item that no round can release matters to its users in two ways only. It counts among the k items of the user, on
 //! which the user's weights depend. And it has a rank in the user's order of priority. So it is left out, and with it
 //! nearly all digests: the rounds then read a few bytes for each row.
 //!
-//! In a round, a user keeps the item of rank r (counted from 0) if fewer than D0 of the r items before it are still there.
-//! Only candidates are ever released, so only they can have been removed. Hence an item with D0 items before it that are no
-//! candidates is never kept, nor is any item after it.
+//! In a round, a user keeps the item of rank r (counted from 0) if fewer than D0 of the r items before it are still
+//! there. Only candidates are ever released, so only they can have been removed. Hence an item that has D0 items before
+//! it that are no candidates is never kept. Neither is any later item.
 
 use arrow_array::RecordBatch;
 

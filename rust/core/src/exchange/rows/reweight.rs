@@ -1,7 +1,7 @@
 //! Packed contributions become the reweighted sums of one scored round, sent by partition of items.
 //!
-//! The state of an item travels with its weights: from a partition of users to where the item is steered, and from there
-//! back to every partition whose users hold the item. So no machine needs to know all items.
+//! The state of an item travels with its weights: from a partition of users to where the item is steered, and from
+//! there back to every partition whose users hold the item. So no machine needs to know all items.
 
 use arrow_array::RecordBatch;
 
@@ -23,8 +23,8 @@ use crate::{Error, Result};
 /// The stage that weighs a round by the importance of items.
 ///
 /// # Contract
-/// All contributions of a partition come one after the other in one task. After the first round a task has one partition
-/// only, and the states of all items that its users hold and that are not abandoned.
+/// All contributions of a partition come one after the other in one task. After the first round a task has one
+/// partition only, and the states of all items that its users hold and that are not abandoned.
 #[derive(Debug)]
 pub struct Reweight {
     bound: L0Bound,

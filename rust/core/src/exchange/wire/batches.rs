@@ -17,8 +17,8 @@ const SOURCE: &str = "source";
 const PACKED: &str = "packed";
 /// Column of packed states of items.
 const STATES: &str = "states";
-/// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit of
-/// one array.
+/// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit
+/// of one array.
 const BATCH_BYTES: usize = 1 << 26;
 
 const WRONG: Error = Error::Internal("a batch between stages has other columns than it should");

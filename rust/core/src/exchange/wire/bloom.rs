@@ -1,7 +1,7 @@
 //! A Bloom filter (B. H. Bloom, Communications of the ACM 13(7), 1970): every inserted item passes, and few others do.
 //!
-//! Digests are pseudorandom under the release key, so they are their own hashes. No table can be made on which the filter
-//! errs more often.
+//! Digests are pseudorandom under the release key, so they are their own hashes. No table can be made on which the
+//! filter errs more often.
 
 use std::num::NonZeroU32;
 
@@ -28,8 +28,8 @@ impl Bloom {
         Self { probes, bits: vec![0; bytes].into() }
     }
 
-    /// The byte and the bit of each probe. The two halves of a digest give all of them (A. Kirsch and M. Mitzenmacher, "Less
-    /// hashing, same performance", ESA 2006).
+    /// The byte and the bit of each probe. The two halves of a digest give all of them (A. Kirsch and M. Mitzenmacher,
+    /// "Less hashing, same performance", ESA 2006).
     #[expect(
         clippy::cast_possible_truncation,
         reason = "halves are meant; a place is below the number of bits"

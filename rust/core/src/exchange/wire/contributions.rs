@@ -3,8 +3,8 @@
 //! The dictionary has the digest of each distinct item once. Each user refers to its items by their places in the
 //! dictionary. Frequent items come early, so their places are small integers of one or two bytes.
 //!
-//! Layout, all little-endian: the number of users (`u32`); the [dictionary](super::dictionary); for each user its digest,
-//! the number of its items and their places, as integers of variable length.
+//! Layout, all little-endian: the number of users (`u32`); the [dictionary](super::dictionary); for each user its
+//! digest, the number of its items and their places, as integers of variable length.
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;

@@ -8,8 +8,8 @@ use crate::{Error, Result};
 /// Bytes of a packed decision: a digest and a number.
 const DECISION: usize = size_of::<u128>() + size_of::<i64>();
 
-/// Items, each with a number. The number is a noisy weight in grid steps (0 where no weights were asked for), or a count
-/// of users.
+/// Items, each with a number. The number is a noisy weight in grid steps (0 where no weights were asked for), or a
+/// count of users.
 #[derive(Debug, Clone, Default)]
 pub struct Decisions(ByDigest<i64>);
 

@@ -1,9 +1,10 @@
 //! The dictionary of packed contributions: each distinct item once.
 //!
-//! A digest has 16 bytes, and digests are half of what is packed. The digest of an integer is a permuted block of a tag
-//! and a number, and most numbers fit into 8 bytes. So if all items of a dictionary are integers, it holds the numbers
-//! instead. They are masked with a keystream that starts from a keyed hash of them: equal dictionaries look equal,
-//! different ones look random. Without the key, masked numbers tell less than digests, which show where an item recurs.
+//! A digest has 16 bytes, and digests are half of the packed bytes. The digest of an integer is a permuted block of a
+//! tag and a number, and most numbers fit into 8 bytes. So if all items of a dictionary are integers, it holds the
+//! numbers instead. They are masked with a keystream that starts from a keyed hash of them: equal dictionaries look
+//! equal, different ones look random. Without the key, masked numbers tell less than digests, which show where an item
+//! recurs.
 //!
 //! Layout, all little-endian: the number of items (`u32`); then either 0 and the digests, or the tag, the start of the
 //! keystream (16 bytes) and the masked numbers (8 bytes each).

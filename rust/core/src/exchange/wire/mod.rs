@@ -1,4 +1,4 @@
-//! The wire format: what stages hand over to each other, as bytes and as Arrow batches.
+//! The wire format: the data between stages, as bytes and as Arrow batches.
 //!
 //! Stages on rows and stages on items both use it, and it knows neither.
 

@@ -1,7 +1,7 @@
 //! Packed values on the driver, and on their way to tasks.
 //!
 //! On the driver they are wiped after use, and no text shows them. Tasks get them sealed: masked with a keystream that
-//! starts from a keyed hash of the content. So neither digests nor numbers are in what Spark logs or stores on the way.
+//! starts from a keyed hash of the content. So Spark neither logs nor stores digests or numbers in the clear.
 //! Equal contents of one release have equal seals. Two different contents never share a part of a keystream.
 
 use arrow_array::RecordBatch;
@@ -38,7 +38,7 @@ impl Packed {
         &self.bytes
     }
 
-    /// These bytes, followed by others.
+    /// The bytes of `self`, followed by the bytes of `more`.
     #[must_use]
     pub fn with(&self, more: &Self) -> Self {
         [self.bytes(), more.bytes()].concat().into()

@@ -1,10 +1,10 @@
-//! Pruned users as bytes: the number of a user's items, and those of its items that some round can release.
+//! Pruned users as bytes: the number of a user's items, and the items among them that some round can release.
 //!
-//! Layout, all little-endian: the number of items (`u32`) and of users (`u32`); the digests of the items; the most users of
-//! each item (0 if no user counts were made). Then for each user the number of its items, the number of its kept items, and
-//! for each kept item its place among the digests. If the user has more items than the bound, the number of left out
-//! items between this kept item and the one before follows each place. All but the first two and the digests are integers
-//! of variable length.
+//! Layout, all little-endian: the number of items (`u32`) and of users (`u32`); the digests of the items; the most
+//! users of each item (0 if no user counts were made). Then for each user the number of its items, the number of its
+//! kept items, and for each kept item its place among the digests. If the user has more items than the bound, the
+//! number of left out items between this kept item and the one before follows each place. All but the first two and the
+//! digests are integers of variable length.
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use crate::Result;

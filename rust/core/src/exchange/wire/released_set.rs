@@ -1,9 +1,9 @@
 //! A released set: which items were released, for tasks that meet all items of the table.
 //!
-//! A small set is a list. A large one is a [Bloom filter](super::bloom), which its items pass and a few other items, the
-//! false positives, pass as well. [`FilterCandidates`](crate::exchange::FilterCandidates) finds the items of the table that
-//! pass, [`FalsePositives`](crate::exchange::FalsePositives) those among them that were not released. Appended to the
-//! filter, the false positives make it exact: for every item of this table it answers as the list does.
+//! A small set is a list. A large one is a [Bloom filter](super::bloom), which its items pass and a few other items,
+//! the false positives, pass as well. [`FilterCandidates`](crate::exchange::FilterCandidates) finds the items of the
+//! table that pass, [`FalsePositives`](crate::exchange::FalsePositives) those among them that were not released.
+//! Appended to the filter, the false positives make it exact: for every item of this table it answers as the list does.
 //!
 //! The items of a public list travel in the same form, and so do discovered items.
 
@@ -45,8 +45,8 @@ impl Default for ReleasedSet {
 }
 
 impl ReleasedSet {
-    /// Pack the items of packed decisions: as a list, or as a filter with `bits` for each item. The false positives are to
-    /// be appended to a filter. An empty set has no bytes.
+    /// Pack the items of packed decisions: as a list, or as a filter with `bits` for each item. The false positives are
+    /// to be appended to a filter. An empty set has no bytes.
     ///
     /// # Errors
     /// [`Error::Internal`] for damaged decisions.

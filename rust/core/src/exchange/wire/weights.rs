@@ -1,8 +1,8 @@
-//! What is told of items: weights, messages and states.
+//! The wire format of weights, messages and states of items.
 //!
-//! A packed weight is a digest and an integer of variable length. A message is a weight followed by the state of its item:
-//! cumulative score (zigzag), exposure and importance as integers of variable length. A packed state is a digest and a
-//! state.
+//! A packed weight is a digest and an integer of variable length. A message is a weight followed by the state of its
+//! item: cumulative score (zigzag), exposure and importance as integers of variable length. A packed state is a digest
+//! and a state.
 
 use super::batches::PartitionedValues;
 use super::by_digest::ByDigest;
@@ -51,7 +51,7 @@ pub(crate) fn pack_by_partition(weights: Vec<(Digest, u64)>, partitions: Partiti
 /// The states of items.
 pub(crate) type States = ByDigest<ItemState>;
 
-/// What one partition of users tells of an item in a scored round.
+/// The message of one partition of users about an item in a scored round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) item: Digest,

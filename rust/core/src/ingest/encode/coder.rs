@@ -1,4 +1,5 @@
-//! Keys to codes. Codes of frequent keys are looked up by canonical block. Only the other keys are digested and interned.
+//! Keys to codes. Codes of frequent keys are looked up by canonical block. Only the other keys are digested and
+//! interned.
 
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ pub(super) struct Coder<C> {
     numbers: Vec<u32>,
     frequent: Option<FrequentKeys<C>>,
     dictionary: Option<CachedDictionary<C>>,
-    /// Number of keys of the batch whose codes are not known yet. The vectors below hold their rows, blocks, digests and
-    /// codes. `rows` and `blocks` may be longer than this number.
+    /// Number of keys of the batch whose codes are not known yet. The vectors below hold their rows, blocks, digests
+    /// and codes. `rows` and `blocks` may be longer than this number.
     unknown: usize,
     rows: Vec<u32>,
     blocks: Vec<Block>,

@@ -1,8 +1,8 @@
 //! N-grams of a text: the tokeniser behind `ngrams=`.
 //!
-//! The whole text is lower-cased (Unicode `to_lowercase`, no locale) and split at the Unicode word boundaries (UAX #29).
-//! Segments without a letter or digit are not words. An n-gram is n consecutive words, joined by one space, whatever
-//! stood between them. A text of fewer than `min` words has no n-grams.
+//! The whole text is lower-cased (Unicode `to_lowercase`, no locale) and split at the Unicode word boundaries (UAX
+//! #29). Segments without a letter or digit are not words. An n-gram is n consecutive words, joined by one space,
+//! whatever stood between them. A text of fewer than `min` words has no n-grams.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -13,7 +13,8 @@ use crate::{Error, Result};
 /// Append the n-grams of every text of a column, and the number of n-grams of each text to `counts`.
 ///
 /// # Errors
-/// [`Error::Internal`] for text that is not UTF-8, which was refused when the rows came in, and for 2^32 n-grams of one text.
+/// [`Error::Internal`] for text that is not UTF-8, which was refused when the rows came in, and for 2^32 n-grams of one
+/// text.
 pub(super) fn push_ngrams(
     texts: &impl ByteColumn,
     ngrams: NGrams,

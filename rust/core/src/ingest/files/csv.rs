@@ -1,7 +1,7 @@
 //! CSV with a header line: every column is text, an empty field is null.
 //!
-//! The decoder of `arrow-csv` silently closes a quote that is still open at the end of the file. All rows after the quote
-//! then become one field. [`Rows`] detects this by feeding the decoder one more line break at the end.
+//! The decoder of `arrow-csv` silently closes a quote that is still open at the end of the file. All rows after the
+//! quote then become one field. [`Rows`] detects this by feeding the decoder one more line break at the end.
 
 use std::path::Path;
 use std::sync::Arc;

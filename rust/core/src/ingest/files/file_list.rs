@@ -69,7 +69,8 @@ impl Files {
     /// Expand patterns, read every schema, and merge the types of the needed columns.
     ///
     /// # Errors
-    /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types differ.
+    /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types
+    /// differ.
     pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
         let mut all: Option<Self> = None;
         for (input, format) in list.expand(control)? {

@@ -1,7 +1,7 @@
 //! Where the bytes of a file come from: a disk, or a pipe that can be read only once.
 //!
-//! The start of a file (its header, its first records) is read first, and all of it later. A pipe has lost its first bytes
-//! by then. So an [`Input`] on a pipe keeps the bytes that a peek has read, and later reads start with them.
+//! The start of a file (its header, its first records) is read first, and all of it later. A pipe has lost its first
+//! bytes by then. So an [`Input`] on a pipe keeps the bytes that a peek has read, and later reads start with them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

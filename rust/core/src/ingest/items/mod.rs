@@ -1,4 +1,5 @@
-//! Codes, keys and columns of items. The rooms above store codes and keys; the columns of a release are built from keys.
+//! Codes, keys and columns of items. The rooms above store codes and keys; the columns of a release are built from
+//! keys.
 
 mod codes;
 mod composite;

@@ -78,8 +78,8 @@ impl ItemSchema {
         with_rows(self.arrow_schema(), vec![column], values.len())
     }
 
-    /// Decode keys into freshly built columns (law 5), in the order given. A column has its declared type. If the source
-    /// declares none, the decoded values determine the type.
+    /// Decode keys into freshly built columns (law 5), in the order given. A column has its declared type. If the
+    /// source declares none, the decoded values determine the type.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the keys do not have this schema.

@@ -138,8 +138,8 @@ fn item_type(
     Ok((name.clone(), data_type.clone()))
 }
 
-/// Refuses pandas periods. In Arrow a period is a bare number, and its unit (months, days) stands in the metadata of the
-/// column. The number would be released without its unit.
+/// Refuses pandas periods. In Arrow a period is a bare number, and its unit (months, days) stands in the metadata of
+/// the column. The number would be released without its unit.
 fn refuse_periods(role: &str, field: &Field, source: &str) -> Result<()> {
     let element = match value_type(field.data_type()) {
         DataType::List(element) | DataType::LargeList(element) => Some(element.as_ref()),

@@ -64,7 +64,8 @@ impl Prior {
     }
 }
 
-/// Numbers ranks and items in order of first appearance. The rows are sorted by rank, so the code of a rank is the rank.
+/// Numbers ranks and items in order of first appearance. The rows are sorted by rank, so the code of a rank is the
+/// rank.
 #[derive(Debug, Default)]
 struct Ranked {
     users: HashMap<Digest, u32>,

@@ -24,8 +24,8 @@ pub(super) struct Target {
 impl Target {
     /// The types of the data, for each item column.
     ///
-    /// An undeclared integer width may come from an unreleased row, so items need not fit it. The list alone then chooses
-    /// a type of 64 bits.
+    /// An undeclared integer width may come from an unreleased row, so items need not fit it. The list alone then
+    /// chooses a type of 64 bits.
     pub(super) fn of(
         batches: &[RecordBatch],
         data: &ColumnLayout,

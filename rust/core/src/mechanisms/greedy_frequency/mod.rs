@@ -1,9 +1,9 @@
 //! `GreedyFrequency` (GW): users in order fill their items one by one up to a cutoff, until their unit is spent.
 //!
-//! Theorem: adding a user raises every weight or leaves it, and raises their sum by at most one unit; so releasing items
-//! by an L1 release curve is (epsilon, delta)-DP, for users of any number of items. Source: Carvalho, Wang and Gondara
-//! (AAAI 2022) for the filling, whose calibration guarantees nothing; the curve is ours. Proof, and the counterexample to
-//! the published calibration: `docs/algorithms/greedy_frequency.md`.
+//! Theorem: adding a user raises every weight or leaves it, and raises their sum by at most one unit; so releasing
+//! items by an L1 release curve is (epsilon, delta)-DP, for users of any number of items. Source: Carvalho, Wang and
+//! Gondara (AAAI 2022) for the filling, whose calibration guarantees nothing; the curve is ours. Proof, and the
+//! counterexample to the published calibration: `docs/algorithms/greedy_frequency.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ const QUANTUM: u64 = UNIT / 16;
 /// `alpha` of the published calibration if none is given.
 const PUBLISHED_ALPHA: f64 = 3.0;
 
-/// What a report of the published calibration says.
+/// The warning in a report of the published calibration.
 const PUBLISHED_FLAW: &str =
     "no guarantee: the published calibration of GreedyFrequency is for reproducing the paper only";
 
@@ -36,13 +36,13 @@ const LARGEST_THRESHOLD: f64 = (1_u64 << 61) as f64;
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GreedyFrequency {
-    /// Which item a user fills first.
+    /// The order in which a user fills its items.
     #[serde(default)]
     pub order: ItemOrder,
     /// How the release is calibrated.
     #[serde(default)]
     pub calibration: GreedyCalibration,
-    /// How far above the threshold items stop to gain, in scales of the noise; with the published calibration only.
+    /// The distance of the cutoff above the threshold, in scales of the noise. Only for the published calibration.
     #[serde(default)]
     pub alpha: Option<f64>,
 }

@@ -1,8 +1,10 @@
-//! `Mad`: weights that return what items have beyond a limit to the users who gave it; released by a continuous curve.
+//! `Mad`: part of the weight of an item above a limit returns to the users who gave it, for their other items; released
+//! by a continuous curve.
 //!
-//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + 1e-4, so the continuous release curve for that
-//! norm is (epsilon, delta)-DP for any number of items. Source: the idea is that of Chen, Cohen-Addad, Epasto and Zadimoghaddam
-//! (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof: `docs/algorithms/mad.md`.
+//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + 1e-4, so the continuous release curve for
+//! that norm is (epsilon, delta)-DP for any number of items. Source: the idea is from Chen, Cohen-Addad, Epasto and
+//! Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof:
+//! `docs/algorithms/mad.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ const MOST: u32 = 400;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad {
-    /// How far above even odds items stop to keep weight, in distances from there to odds of 27 : 5.
+    /// The distance above even odds at which items stop to keep weight, in distances from even odds to odds of 27 : 5.
     pub alpha: f64,
 }
 

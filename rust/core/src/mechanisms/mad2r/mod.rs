@@ -1,9 +1,11 @@
-//! `Mad2R`: a screening round with noise on all weights, then `Mad` on what it leaves; released by a continuous curve.
+//! `Mad2R`: a screening round with noise on all weights, then `Mad` on the remaining items; released by a continuous
+//! curve.
 //!
-//! Theorem: the screening round is a Gaussian mechanism, and given what it shows adding a user moves the weights of the second round by an L2
-//! distance of at most 1 + 1e-4, whatever that is. Both are close at one order of the Renyi divergence, and divergences add. So it
-//! is (epsilon, delta)-DP for any number of items. Source: the idea is that of Chen, Cohen-Addad, Epasto and Zadimoghaddam
-//! (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof: `docs/algorithms/mad2r.md`.
+//! Theorem: the screening round is a Gaussian mechanism. Given its outcome, adding a user moves the weights of the
+//! second round by an L2 distance of at most 1 + 1e-4, for every outcome. Each round has a bounded Renyi divergence of
+//! one order, and divergences add. So the mechanism is (epsilon, delta)-DP for any number of items. Source: the idea is
+//! from Chen, Cohen-Addad, Epasto and Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most
+//! 2^32 users and items. Proof: `docs/algorithms/mad2r.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +31,7 @@ const EXPECTED_PATH: f64 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mad2R {
-    /// As that of [`Mad`], in the second round.
+    /// [`Mad::alpha`] of the second round.
     pub alpha: f64,
 }
 

@@ -1,8 +1,9 @@
 //! `OneItem`: the optimal rule where every user has one item. No noise, no threshold.
 //!
-//! Theorem: with pi(0) = 0 and pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1), releasing an
-//! item of n users with probability pi(n) is (epsilon, delta)-DP, and no rule releases it likelier (Desfontaines, Voss, Gipson and
-//! Mandayam, `PoPETs` 2022). Condition: `max_items_per_user` = 1. Page: `docs/algorithms/one_item.md`.
+//! Theorem: with pi(0) = 0 and pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1),
+//! releasing an item of n users with probability pi(n) is (epsilon, delta)-DP, and no rule releases it likelier
+//! (Desfontaines, Voss, Gipson and Mandayam, `PoPETs` 2022). Condition: `max_items_per_user` = 1. Page:
+//! `docs/algorithms/one_item.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,10 @@
 //! `PolicyGaussian`: users in order move their items towards a cutoff by an L2 distance of at most one; Gaussian noise.
 //!
-//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + slack, where the slack bounds the rounding of
-//! all steps of up to 2^32 users, and a user's t novel items get equal weights of at most 1/sqrt(t). So noise
-//! scaled by 1 + slack and the threshold of `WeightedGaussian` hold. Source: Gopi et al. (ICML 2020), policy Gaussian; the slack
-//! and the exact analysis are ours. Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_gaussian.md`.
+//! Theorem: adding a user moves the weights by an L2 distance of at most 1 + slack, where the slack bounds the rounding
+//! of all steps of up to 2^32 users, and a user's t novel items get equal weights of at most 1/sqrt(t). So noise scaled
+//! by 1 + slack and the threshold of `WeightedGaussian` hold. Source: Gopi et al. (ICML 2020), policy Gaussian; the
+//! slack and the exact analysis are ours. Conditions: at most D0 items per user. Proof:
+//! `docs/algorithms/policy_gaussian.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ const DOUBLINGS: u32 = 9;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyGaussian {
-    /// How far above the threshold items stop to gain, in standard deviations of the noise.
+    /// The distance of the cutoff above the threshold, in standard deviations of the noise.
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,
@@ -41,7 +42,7 @@ impl PolicyGaussian {
     fn round(&self, privacy: Privacy, bound: L0Bound) -> Result<Round> {
         for doubling in 0..=DOUBLINGS {
             let norm = UNIT + (LEAST_SLACK << doubling);
-            // Calibration looks at the norm and at what novel items get, not at the cutoff.
+            // Calibration uses the norm and the weight of novel items, not the cutoff.
             let policy = PolicyL2 { cutoff: UNIT, passes: self.passes, norm };
             let (rule, cutoff) = self.rule(policy, privacy, bound)?;
             if PolicyL2::proved_norm(cutoff, self.passes, bound.get()).is_some_and(|proved| proved <= norm) {

@@ -1,9 +1,9 @@
 //! `PolicyLaplace`: users in order raise their items below a cutoff at equal speed; Laplace noise.
 //!
 //! Theorem: adding a user raises the weights by at most one unit in all, and a user's t novel items get at most the
-//! equal share 1/t (rounded up) each. So Laplace noise of scale 1/epsilon and a threshold that some novel item reaches with
-//! probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace. Conditions: at
-//! most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
+//! equal share 1/t (rounded up) each. So Laplace noise of scale 1/epsilon and a threshold that some novel item reaches
+//! with probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace.
+//! Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use crate::weighting::{ALL_ITEMS, PolicyL1, UNIT, Weighting};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyLaplace {
-    /// How far above the threshold items stop to gain, in scales of the noise.
+    /// The distance of the cutoff above the threshold, in scales of the noise.
     pub alpha: f64,
     /// How often each user comes.
     pub passes: u32,
@@ -36,7 +36,7 @@ pub struct PolicyLaplace {
 impl PolicyLaplace {
     fn round(&self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Round> {
         let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
-        // What novel items get does not depend on the cutoff.
+        // The weight of novel items does not depend on the cutoff.
         let any_cutoff = PolicyL1 { cutoff: UNIT, passes: self.passes };
         let threshold = smallest_threshold(noise, Weighting::PolicyL1(any_cutoff), bound, delta)?;
         let cutoff = cutoff(threshold, noise, self.alpha)?;

@@ -1,4 +1,4 @@
-//! What several mechanisms share: refusals and ranges of parameters.
+//! Refusals and ranges of parameters that several mechanisms use.
 
 pub(super) mod policy;
 pub(super) mod requirements;

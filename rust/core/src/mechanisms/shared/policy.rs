@@ -1,4 +1,4 @@
-//! What the policy mechanisms share: the cutoff and their parameters.
+//! The cutoff and the parameters of the policy mechanisms.
 
 use crate::noise::{Noise, Threshold};
 use crate::numeric::mul_up;
@@ -29,8 +29,9 @@ pub(in crate::mechanisms) fn validate(alpha: f64, passes: u32) -> Result<()> {
     Ok(())
 }
 
-/// The weight of even odds + `alpha` times how far it is from there to odds of 27 : 5, which is what one standard deviation
-/// of Gaussian noise means; in integer units, and at least one unit of weight.
+/// The cutoff in grid steps, at least one unit of weight: the weight of even odds, raised by `alpha` distances.
+///
+/// The distance is from there to the weight of odds 27 : 5, which is one standard deviation for Gaussian noise.
 ///
 /// Every cutoff is private.
 ///

@@ -1,4 +1,4 @@
-//! What several mechanisms share: which guarantees they refuse, and the noise of approximate zCDP.
+//! Refusals of guarantees, and the noise of approximate zCDP, for several mechanisms.
 
 use crate::accounting::{L0Bound, RELEASE_SLACK};
 use crate::numeric::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
@@ -39,23 +39,25 @@ pub(in crate::mechanisms) fn zcdp_sigma(rho: f64) -> f64 {
     div_up(1.0, sqrt_down(mul_down(2.0, rho)))
 }
 
-/// The part of delta kept back for the finite precision of noise that is looked at.
+/// The part of delta reserved for the finite precision of noisy weights that are used as values, not only compared with
+/// a threshold.
 const RESERVE: f64 = 1.0 / (1 << 20) as f64;
 
-/// What is left of delta without that.
+/// `delta` less the reserve.
 pub(in crate::mechanisms) fn without_reserve(delta: f64) -> f64 {
     sub_down(delta, mul_up(delta, RESERVE))
 }
 
-/// What the finite precision of the noise of one round costs that is looked at as it is: each value of it is exact up to 2^-128, and one user
-/// changes the weights of at most `bound` items (`docs/algorithms/noise.md`).
+/// The total variation that finite precision costs in one round whose noisy weights are used as values.
+///
+/// Each value of the noise is exact up to 2^-128, and one user changes the weights of at most `bound` items
+/// (`docs/algorithms/noise.md`).
 pub(in crate::mechanisms) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
     let values = add_up(mul_up(mul_up(28.0, sigma), UNIT as f64), 4.0);
     mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
 }
 
-/// Refuse a total variation that is more than a release may spend, or whose cost, `factor` times as much, is more than what
-/// was kept back.
+/// Refuse a total variation above the limit of a release, or whose cost, `factor` times as much, exceeds the reserve.
 ///
 /// # Errors
 /// [`Error::Calibration`].

@@ -2,8 +2,9 @@
 //!
 //! Theorem: the rounds are adaptive Gaussian mechanisms on the items that somebody else holds, whatever their number
 //! and whatever is done with their outcomes, and the publication fails only if the noise in the score of an item
-//! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon, mu).
-//! Conditions: each user keeps the same at most D0 items in all rounds. Page and proof: `docs/algorithms/steered.md`.
+//! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon,
+//! mu). Conditions: each user keeps the same at most D0 items in all rounds. Page and proof:
+//! `docs/algorithms/steered.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,13 +35,13 @@ impl Default for Steered {
     }
 }
 
-/// The futility bound is this many standard deviations of the unknown noise below the expected path.
+/// The distance of the futility bound below the expected path, in standard deviations of the noise not known yet.
 const FUTILITY: f64 = 3.0;
-/// The expected path of an item that just reaches the threshold is T F^this: weights grow as other items leave.
+/// The power of F in the expected path T F^1.5. It is above 1 because weights grow as other items leave.
 const GROWTH: f64 = 1.5;
-/// Items are steered this many standard deviations of the remaining noise above the threshold.
+/// The distance of the target above the threshold, in standard deviations of the remaining noise.
 const MARGIN: f64 = 2.0;
-/// The cap of a user with all the items that it may have: so many times its equal weight, at most one unit.
+/// The cap of a user of D0 items, in multiples of 1/sqrt(D0); at most one unit.
 const EQUAL_WEIGHTS: f64 = 7.0;
 /// Scoring and noise stay below this many units of weight, so that everything fits an `i64`.
 const LARGEST: f64 = (1_u64 << 31) as f64;
@@ -109,8 +110,9 @@ fn score_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
 
 /// The threshold for the largest users' cap, and the caps that the same threshold affords smaller users.
 ///
-/// [`smallest_threshold`] for whole units is a threshold for k items of weight 1 each. What the weight is less than 1 may
-/// come off the threshold, as only the difference matters. It is at least 1, where rounding sigma up is safe.
+/// [`smallest_threshold`] finds the threshold for k items of weight 1. Only the difference of threshold and weight
+/// matters, so for a weight w below 1 the threshold is lower by 1 - w. The threshold for weight 1 is kept at 1 or more:
+/// above the weight, rounding sigma up cannot lower the tail.
 fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
     let score_noise = Noise::Gaussian { sigma };
     let unit = UNIT.cast_signed();
@@ -145,7 +147,7 @@ fn sizes(bound: L0Bound) -> Vec<u32> {
 
 /// The futility bound, the expected path and the target after a part of the budget.
 ///
-/// No guarantee rests on these: they only say how weight is spread.
+/// The guarantee holds for any such values. They only affect which items are released.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
@@ -155,7 +157,7 @@ fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
     [futility_bound, expected_path, threshold + MARGIN * sigma * left.sqrt()].map(units)
 }
 
-/// The fraction of delta for the publication that makes the threshold lowest. A proposal: any is valid.
+/// The fraction of delta for the publication that makes the threshold lowest. Any fraction gives a valid calibration.
 fn best_split(bound: L0Bound, epsilon: f64, delta: f64) -> f64 {
     let threshold = |share: f64| {
         let noise = Noise::Gaussian { sigma: 1.0 / approximate_mu(epsilon, delta * (1.0 - share), 1e-7) };
@@ -171,11 +173,11 @@ fn too_noisy() -> Error {
     }
 }
 
-/// What the finite precision of the noise of all rounds costs.
+/// The total variation that the finite precision of the noise costs, over all rounds.
 fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
     let slack = |round: &Round| match &round.rule {
         Rule::Scoring(Scoring { noise: Noise::Gaussian { sigma }, .. }) => value_slack(*sigma, bound),
-        // No round of this mechanism: a release that has one is refused.
+        // Steered has no such round. The infinite cost refuses a release with one.
         Rule::Scoring(Scoring { noise: Noise::Laplace { .. }, .. })
         | Rule::Noisy(_)
         | Rule::Curve(_)
@@ -241,7 +243,7 @@ mod tests {
         scoring(calibration).0.iter().map(|round| sigma(round.noise)).collect()
     }
 
-    /// The probability that a user of so many items, each at its cap, has one released.
+    /// The probability that a user of `items` items, each at its cap, has one released.
     fn novel(publish: &Publish, items: u32) -> f64 {
         let weight = publish.caps.iter().find(|cap| cap.items >= items).unwrap().weight;
         let q =

@@ -1,10 +1,10 @@
 //! `UnitGreedy`: each user gives one whole unit to its most preferred item that is not yet full; the one-item rule.
 //!
-//! Theorem: adding a user changes the units of at most one item, by exactly one. So the optimal release probability of a
-//! count, pi(0) = 0 and pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1), is (epsilon, delta)-DP,
-//! for users of any number of items. Source: whole units are ours; the rule is that of Desfontaines, Voss, Gipson and
-//! Mandayam, `PoPETs` 2022, Theorem 1. Condition: a user's order of preference depends on its own rows and public tables
-//! only. Proof: `docs/algorithms/unit_greedy.md`.
+//! Theorem: adding a user changes the units of at most one item, by exactly one. So the optimal release probability of
+//! a count, pi(0) = 0 and pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1), is (epsilon,
+//! delta)-DP, for users of any number of items. Source: whole units are ours; the rule is from Desfontaines, Voss,
+//! Gipson and Mandayam, `PoPETs` 2022, Theorem 1. Condition: a user's order of preference depends on its own rows and
+//! public tables only. Proof: `docs/algorithms/unit_greedy.md`.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use crate::weighting::{Greedy, UNIT, Weighting};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnitGreedy {
-    /// Which item a user fills first.
+    /// The order in which a user looks for an item that is not full.
     #[serde(default)]
     pub order: ItemOrder,
 }

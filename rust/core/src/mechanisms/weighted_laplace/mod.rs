@@ -28,8 +28,8 @@ pub struct WeightedLaplace {
     pub release: ReleaseStep,
 }
 
-/// The curve for weights of L1 norm at most 1, of which `least` is what a user with the most items gives to each, in quanta of
-/// at most `largest`. Every quantum is private.
+/// The curve for weights of L1 norm at most 1, in quanta of at most `largest`. A user of D0 items gives `least` to each
+/// of them. Every quantum is private.
 pub(super) fn curve_rule(mechanism: &str, privacy: Privacy, least: u64, largest: u64) -> Result<CurveSpec> {
     match privacy.validate()? {
         Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),

@@ -1,4 +1,5 @@
-//! Dates and times as text. The encoders of the text formats refuse some of them, or write an error in place of a value.
+//! Dates and times as text. The encoders of the text formats refuse some of them, or write an error in place of a
+//! value.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Output files. An atomic file is written to a temporary file in the same folder, flushed to disk, and then renamed: its
-//! path never holds a part of it.
+//! Output files. An atomic file is written to a temporary file in the same folder, flushed to disk, and then renamed:
+//! its path never holds a part of it.
 
 mod atomic;
 mod encode;

@@ -15,10 +15,10 @@ use crate::release::WEIGHT_COLUMN;
 use crate::rounds::{Calibration, Round};
 use crate::{Error, Result};
 
-/// The most of delta that may be kept for it.
+/// The largest part of delta that may be reserved for publishing weights.
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
-/// What a calibration depends on.
+/// The parameters that determine a calibration.
 type Parameters = (Privacy, L0Bound, MechanismSpec, bool);
 /// How many calibrations are remembered.
 const REMEMBERED: usize = 16;
@@ -28,7 +28,7 @@ static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque:
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectRequest {
-    /// Which columns hold what.
+    /// The names of the columns of users and items.
     pub columns: Columns,
     /// The guarantee.
     pub privacy: Privacy,
@@ -116,8 +116,8 @@ impl SelectRequest {
         Ok(calibration)
     }
 
-    /// As [`SelectRequest::calibrate`], but results for the last few parameters are remembered: a call on little data takes
-    /// about as long as its calibration. Nothing but public parameters goes in.
+    /// As [`SelectRequest::calibrate`], but results for the last few parameters are remembered: a call on little data
+    /// takes about as long as its calibration. Nothing but public parameters goes in.
     ///
     /// # Errors
     /// As [`SelectRequest::calibrate`].
@@ -137,8 +137,8 @@ impl SelectRequest {
         Ok(calibration)
     }
 
-    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
-    /// can move, each value of their noise that is told apart is exact up to 2^-128.
+    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one
+    /// user can move, each value of their noise that is told apart is exact up to 2^-128.
     fn weights_slack(&self, calibration: &Calibration) -> f64 {
         let slack = |round: &Round| {
             let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
@@ -149,7 +149,7 @@ impl SelectRequest {
     }
 }
 
-/// What a total variation of 1 on both sides would cost: 1 + e^epsilon of delta, or 1 under approximate zCDP.
+/// The cost in delta of a total variation of 1 on both sides: 1 + e^epsilon, or 1 under approximate zCDP.
 fn delta_factor(privacy: Privacy) -> f64 {
     match privacy {
         Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
@@ -159,8 +159,8 @@ fn delta_factor(privacy: Privacy) -> f64 {
     }
 }
 
-/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the scale,
-/// are below 2^-128.
+/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the
+/// scale, are below 2^-128.
 fn noise_values(noise: Noise, per_unit: f64) -> f64 {
     let reach = match noise {
         Noise::Gaussian { sigma } => mul_up(14.0, sigma),

@@ -12,7 +12,7 @@ use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, Enforced};
 use crate::task::report::{Release, Report};
 
-/// Reads the rows, runs the mechanism, and returns what may be published.
+/// Reads the rows, runs the mechanism, and returns the release.
 ///
 /// The result is a function of the set of rows, the request and the key alone (law 1).
 ///

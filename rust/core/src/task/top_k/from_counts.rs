@@ -8,8 +8,8 @@ use crate::task::report::Report;
 use crate::top_k::{Counts, Place};
 use crate::{Error, Result};
 
-/// The answer from a vector of counts. An item is its position; items of a sized domain that have no position are `None`.
-/// An answer without an order is sorted by position.
+/// The answer from a vector of counts. An item is its position; items of a sized domain that have no position are
+/// `None`. An answer without an order is sorted by position.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] for more items than there are; [`Error::Data`] for counts out of range; otherwise as

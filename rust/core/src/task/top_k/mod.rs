@@ -1,4 +1,4 @@
-//! Top-k: its request, the draw from counts, the counts of rows, and what a budget buys.
+//! Top-k: its request, the draw from counts, the counts of rows, and the forecast for a budget.
 
 mod draw;
 mod forecast;

@@ -22,7 +22,7 @@ const MAX_K: u32 = 10_000_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TopKRequest {
-    /// Which columns hold what; none where counts came in.
+    /// The names of the columns of users and items; `None` if the input is counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
     /// Number of items.
@@ -81,14 +81,15 @@ pub enum PublishedCounts {
     /// None.
     #[default]
     None,
-    /// Those that the mechanism has anyway.
+    /// The counts that the mechanism computes anyway; they cost nothing.
     Free,
     /// Discrete Laplace noise on the counts of the answer, at this price.
     Laplace {
         /// Epsilon on top of the guarantee of the items.
         epsilon: f64,
     },
-    /// Discrete Gaussian noise on the counts of the answer, or discrete Laplace noise where that is smaller, at this price.
+    /// Discrete Gaussian noise on the counts of the answer, or discrete Laplace noise where that is smaller, at this
+    /// price.
     Noise {
         /// Zero-concentrated or approximate differential privacy, on top of the guarantee of the items.
         privacy: Privacy,

@@ -77,7 +77,7 @@ fn items_of_rows(
     counted.items(Some(&listed)).publish(&listed.vocabulary, &types, top_k, key)
 }
 
-/// Partition selection, then a top-k of what it released.
+/// Run a partition selection, then a top-k of the released items.
 fn discover(
     contributions: Contributions,
     rounds: &Calibration,

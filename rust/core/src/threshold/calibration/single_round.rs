@@ -1,9 +1,9 @@
 //! One thresholded Gaussian round, exactly: noise and threshold may both use the whole delta.
 //!
-//! Take a user with k bounded items, t of them novel. Let p be the probability that no novel item is released and mu the
-//! L2 norm of the user's weights on the other items in standard deviations. Then the two hockey-stick divergences are at
-//! most (1 - p) + p dG(epsilon - ln p, mu) and dG(epsilon + ln p, mu). The proof is in `docs/algorithms/accounting.md`;
-//! Wilkins, Kifer, Zhang and Karrer (2024) have the version for counts.
+//! Take a user with k bounded items, t of them novel. Let p be the probability that no novel item is released and mu
+//! the L2 norm of the user's weights on the other items in standard deviations. Then the two hockey-stick divergences
+//! are at most (1 - p) + p dG(epsilon - ln p, mu) and dG(epsilon + ln p, mu). The proof is in
+//! `docs/algorithms/accounting.md`; Wilkins, Kifer, Zhang and Karrer (2024) have the version for counts.
 //!
 //! The maximum over all (t, k) is certified by rectangles: both expressions fall in p and grow in mu; p falls in t and
 //! grows in k; mu falls in t and grows in k. So the corner values bound a rectangle, and uncertain ones are split.
@@ -54,7 +54,7 @@ pub fn single_round_holds(
     {
         return false;
     }
-    // Equal weights for every k: only the largest user matters, its shared items being the most.
+    // With weight 1 for every k, a user of D0 items is the worst case: it shares the most items.
     let items = if norm == L2Norm::Count { (d0, d0) } else { (1, d0) };
     let mut open = vec![Rectangle { novel: (1, d0), items }];
     let mut seen = 0;
@@ -181,9 +181,11 @@ impl Context {
         if items <= novel { 0.0 } else { (norm / Interval::point(self.sigma)).hi() }
     }
 
-    /// The same when users come one after the other. There novel items may weigh anything between 1/sqrt(D0) and
-    /// 1/sqrt(t) each, and `items` stands for weights a with items <= 1/a^2 < items + 1. What they take off the square
-    /// of the norm is left to the items of others, of which there may be any number.
+    /// The largest shift if users are weighed one after the other.
+    ///
+    /// There a novel item has any weight between 1/sqrt(D0) and 1/sqrt(t), and `items` stands for all weights a with
+    /// items <= 1/a^2 < items + 1. The squared norm less the squares of the novel items is left for any number of items
+    /// of other users.
     fn largest_shift_of_policy(&self, policy: PolicyL2, novel: u32, items: u32) -> f64 {
         let least = PolicyL2::least_novel_weight(items.saturating_add(1).min(self.bound));
         let weight = Interval::integer(least.into()) * Interval::point(1.0 / UNIT as f64);

@@ -22,12 +22,13 @@ const L1_QUANTA_TO_HALF: f64 = 12_000.0;
 const CONTINUOUS_FINEST: f64 = 512.0;
 const CONTINUOUS_QUANTA_TO_HALF: f64 = 8_000.0;
 
-/// The largest weights of even odds for which a table is made, of parts of a unit and of whole units: it takes minutes beyond.
+/// The largest weights of even odds for which a table is made, of parts of a unit and of whole units: it takes minutes
+/// beyond.
 const FARTHEST_HALF: f64 = 8_000.0;
 const FARTHEST_WHOLE_HALF: f64 = 32_000.0;
 
-/// The largest delta for which continuous curves have a region. Beyond the bottom they spend divergence alone; where delta is
-/// large, this is little, and they would rise much later than with one point.
+/// The largest delta for which continuous curves have a region. Beyond the bottom they spend divergence alone; where
+/// delta is large, this is little, and they would rise much later than with one point.
 const MOST_REGION_DELTA: f64 = 1e-3;
 
 /// The L1 curve that is (`epsilon`, `delta`)-DP for weights of L1 norm at most 1 in multiples of the quantum.
@@ -53,14 +54,15 @@ pub fn l2_curve(weighting: Weighting, bound: L0Bound, epsilon: f64, delta: f64) 
     with_half(CurveKind::L2Region { alpha, epsilon, delta }, quantum(contribution, half))
 }
 
-/// One L2 curve for each round, which together are (`epsilon`, `delta`)-DP for weights of L2 norm at most 1 in each round.
+/// One L2 curve for each round, which together are (`epsilon`, `delta`)-DP for weights of L2 norm at most 1 in each
+/// round.
 ///
-/// The `shares` of the rounds add up to at most 1. The quantum divides the weight of a user of `bound` items nearly evenly:
-/// that is where rounding would cost most.
+/// The `shares` of the rounds add up to at most 1. The quantum divides the weight of a user of `bound` items nearly
+/// evenly: that is where rounding would cost most.
 ///
 /// # Contract
-/// delta >= d1 + (1 - d1) d2, where the rounds' approximations add up to at most d1, and their divergences convert to d2
-/// at `epsilon`. Both are rounded down.
+/// delta >= d1 + (1 - d1) d2, where the rounds' approximations add up to at most d1, and their divergences convert to
+/// d2 at `epsilon`. Both are rounded down.
 ///
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
@@ -109,8 +111,8 @@ pub(crate) fn worthwhile_weight(spec: &CurveSpec) -> Result<u64> {
     Ok(weight)
 }
 
-/// The continuous L2 curve that is (`epsilon`, `delta`)-DP where a user moves the weights by an L2 norm of at most `norm`
-/// grid steps.
+/// The continuous L2 curve that is (`epsilon`, `delta`)-DP where a user moves the weights by an L2 norm of at most
+/// `norm` grid steps.
 ///
 /// # Errors
 /// [`Error::Calibration`] if no order does, or the table would be too large.
@@ -132,8 +134,8 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
 /// together are (`epsilon`, `delta`)-DP. The noise takes the part `screening`, below 1, of the divergence.
 ///
 /// # Contract
-/// As [`l2_curves`]: the divergence of the noise, alpha / (2 sigma^2), and the divergence of the curve add up to at most
-/// the converted divergence. The noise has no approximation.
+/// As [`l2_curves`]: the divergence of the noise, alpha / (2 sigma^2), and the divergence of the curve add up to at
+/// most the converted divergence. The noise has no approximation.
 ///
 /// # Errors
 /// As [`l2_continuous_curve`].
@@ -256,8 +258,8 @@ fn coarse_quantum(epsilon: f64, delta: f64, share: f64, least: u64) -> u64 {
     if least >= UNIT { UNIT } else { UNIT / span as u64 }
 }
 
-/// The smaller, the more items of a universe in which few items are frequent are released: one over their expected number
-/// where the number of items of weight x and more falls like 1/x.
+/// The smaller, the more items of a universe in which few items are frequent are released: one over their expected
+/// number where the number of items of weight x and more falls like 1/x.
 fn loss(kind: CurveKind, quantum: u64) -> f64 {
     let Ok(curve) = Curve::new(kind, quantum) else { return f64::INFINITY };
     let released = |at: usize| {

@@ -1,9 +1,9 @@
 //! The constraint of the L2 curve for weights that are not multiples of a quantum: straight lines join its table.
 //!
-//! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8, has
-//! the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight lines
-//! between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is a
-//! parabola, because near the weight 0 a small change has to cost its square.
+//! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8,
+//! has the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight
+//! lines between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is
+//! a parabola, because near the weight 0 a small change has to cost its square.
 
 use super::kind::out_of_range;
 use super::l2::L2;
@@ -49,8 +49,8 @@ pub(super) struct Continuous {
 }
 
 impl Continuous {
-    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy. Approximations of the points
-    /// rise and their divergences fall.
+    /// The constraint, and the largest change in quanta that a pair of entries has to satisfy. Approximations of the
+    /// points rise and their divergences fall.
     ///
     /// # Errors
     /// [`crate::Error::Calibration`] if parameters are out of range.
@@ -77,8 +77,8 @@ impl Continuous {
         self.start
     }
 
-    /// Whether the cell below `above`, over which the curve rises by `step`, is flat enough for all changes that reach from
-    /// `below` up to `above` at most.
+    /// Whether the cell below `above`, over which the curve rises by `step`, is flat enough for all changes that reach
+    /// from `below` up to `above` at most.
     fn is_flat(&self, step: Interval, below: Probability, above: Probability) -> bool {
         let (q, left) = (below.value(), above.complement());
         if q.lo() <= 0.0 || left.lo() <= 0.0 {
@@ -136,7 +136,8 @@ fn reduced(alpha: f64, point: Point, square: Interval, span: usize) -> L2 {
     L2::allowing(alpha, (0..=span as i128).map(cost))
 }
 
-/// By how much the second moment of a pair exceeds that of an infinitesimal one whose probabilities have this ratio.
+/// The factor by which the second moment of a pair exceeds the moment of an infinitesimal pair with this ratio of
+/// probabilities.
 fn bent(bend: f64, ratio: Interval) -> Interval {
     let power = (Interval::point(bend.abs()) * ratio.ln()).exp_m1();
     let third = if bend >= 1.0 { power / Interval::integer(3) } else { power };
@@ -199,7 +200,7 @@ impl Constraint for Continuous {
     }
 
     fn ends_with(&self, entries: &[Probability]) -> bool {
-        // The entries beyond it repeat it, and slopes are those of the first point.
+        // All later entries equal the last one, and slopes belong to the first point.
         let last = entries.len() - 1;
         entries[last].complement().hi() <= LAST_COMPLEMENT
             && last > START + LOCAL
@@ -207,7 +208,7 @@ impl Constraint for Continuous {
     }
 
     fn repeats(&self, entries: &[Probability]) -> bool {
-        // The pairs of larger changes are those of the last entry, which has the same point.
+        // Larger changes have the pairs and the point of the last entry.
         let (below, last) = (entries[entries.len() - LOCAL], entries.len() - 1);
         self.points.len() == 1 || self.points[self.point(entries, last)].allows(LOCAL, below, entries[last])
     }
@@ -228,13 +229,13 @@ impl Continuous {
         point_for(LEAST_PART.max((size - 1.0) / self.order), self.points.len())
     }
 
-    /// The first and the last point that pairs with the next entry have to satisfy, with all between them: its own and that of
-    /// the entry before, because straight lines mix pairs with both.
+    /// The first and the last point of the range that pairs with the next entry have to satisfy. The two are the points
+    /// of this entry and of the entry before, because straight lines mix pairs with both.
     fn shared_points(&self, entries: &[Probability]) -> (usize, usize) {
         (self.point(entries, entries.len()), self.point(entries, entries.len() - 1))
     }
 
-    /// The most that an entry may be, given that weights below the first entry may be 0.
+    /// The largest value of an entry, given that weights below the first entry may be 0.
     fn above_zero(&self, entry: usize) -> Probability {
         if entry > self.reach {
             return Probability::ONE;

@@ -10,8 +10,8 @@ use crate::numeric::UNIT;
 pub struct CurveSpec {
     /// The constraint that it satisfies.
     pub curve: CurveKind,
-    /// The grid steps from one entry of the table to the next. Unless the curve is continuous, contributions are rounded
-    /// down to multiples of it.
+    /// The grid steps from one entry of the table to the next. Unless the curve is continuous, contributions are
+    /// rounded down to multiples of it.
     pub quantum: u64,
     /// The least weight, in grid steps, at which a release is at least as likely as not. For people.
     pub half: u64,
@@ -49,8 +49,8 @@ pub enum CurveKind {
         /// The largest change, in grid steps.
         norm: u64,
     },
-    /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta). Each pair of probabilities
-    /// may have its own. For the only round of a mechanism.
+    /// As the L2 curve, at any approximations and divergences that convert to (epsilon, delta). Each pair of
+    /// probabilities may have its own. For the only round of a mechanism.
     L2Region {
         /// The order of the divergence.
         alpha: f64,

@@ -27,7 +27,8 @@ pub(super) struct Point {
 /// The largest divergence of order `alpha` beside an approximation, rounded down: `None` if there is none above 0.
 ///
 /// Renyi DP of order alpha and divergence R implies (epsilon, d2)-DP with
-/// d2 = e^((alpha - 1) (R - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1), solved here for R; d2 = (delta - d1) / (1 - d1).
+/// d2 = e^((alpha - 1) (R - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1), solved here for R; d2 = (delta - d1) / (1 -
+/// d1).
 pub(super) fn divergence_beside(approximation: f64, epsilon: f64, delta: f64, alpha: f64) -> Option<f64> {
     let (one, spent) = (Interval::ONE, Interval::point(approximation));
     let converted = ((Interval::point(delta) - spent) / (one - spent)).lo();
@@ -56,8 +57,8 @@ fn approximation_alone(epsilon: f64, delta: f64, alpha: f64) -> Option<f64> {
 /// Points of the budget, from the one without approximation to the one without divergence.
 ///
 /// # Contract
-/// Approximations rise, divergences fall, and each point satisfies D + (1 - D) g(R) <= delta, g(R) the delta to which the
-/// divergence R converts. `None` if nothing does.
+/// Approximations rise, divergences fall, and each point satisfies D + (1 - D) g(R) <= delta, g(R) the delta to which
+/// the divergence R converts. `None` if nothing does.
 pub(super) fn points(alpha: f64, epsilon: f64, delta: f64) -> Option<Vec<Point>> {
     let last = Point { divergence: 0.0, delta: approximation_alone(epsilon, delta, alpha)? };
     let beside = |part: &f64| {
@@ -93,7 +94,8 @@ impl Region {
 
     /// The points worth a trial for a pair, likely ones first. All others are left out.
     ///
-    /// With p = D + (delta - D)^(1/alpha) times a constant, the best is where p / delta = 1 + (alpha - 1) (1 - D / delta).
+    /// With p = D + (delta - D)^(1/alpha) times a constant, the best is where p / delta = 1 + (alpha - 1) (1 - D /
+    /// delta).
     fn candidates(&self, change: usize, below: Probability, above: Probability) -> impl Iterator<Item = &L2> {
         let count = self.points.len();
         let size = above.step_from(below).middle() / self.points[count - 1].delta(change);

@@ -15,13 +15,15 @@ const FRESH_RANGES: usize = 64;
 /// The condition on two probabilities whose weights are a number of quanta apart.
 ///
 /// # Contract
-/// For fixed probabilities the constraint is weaker for larger changes; it is weaker for a larger `below` and for a smaller
-/// `above`, as long as `below` <= `above`; two equal probabilities satisfy it. Proof: `docs/algorithms/release_curves.md`.
+/// For fixed probabilities the constraint is weaker for larger changes; it is weaker for a larger `below` and for a
+/// smaller `above`, as long as `below` <= `above`; two equal probabilities satisfy it. Proof:
+/// `docs/algorithms/release_curves.md`.
 pub(super) trait Constraint {
-    /// Whether `above` as the next entry certainly satisfies the constraint with all entries that are the first to the last
-    /// of these changes before it, in both directions.
+    /// Whether `above` as the next entry certainly satisfies the constraint with all entries that are the first to the
+    /// last of these changes before it, in both directions.
     ///
-    /// The smallest change with the smallest entry, the one that is the last change away, is harder than any of the range.
+    /// The smallest change with the smallest entry, the one that is the last change away, is harder than any of the
+    /// range.
     fn holds(&self, entries: &[Probability], changes: (usize, usize), above: Probability) -> bool;
 
     /// About the largest next entry that satisfies the constraint of one change: a proposal.
@@ -52,8 +54,8 @@ pub(super) trait Constraint {
         false
     }
 
-    /// Whether an entry that repeats the last one certainly satisfies every constraint: that of a change is usually weaker than
-    /// that of a smaller one, which the last entry satisfies.
+    /// Whether an entry equal to the last one certainly satisfies every constraint. Usually the constraint of a change
+    /// is weaker than the constraint of a smaller change, which the last entry satisfies.
     fn repeats(&self, _entries: &[Probability]) -> bool {
         true
     }
@@ -62,8 +64,9 @@ pub(super) trait Constraint {
 /// The entries of the curve up to the last one below 1, or the one with which the constraint lets it end.
 ///
 /// # Contract
-/// The first entry is 0, entries never fall, and any two entries that are at most `span` apart satisfy the constraint of their
-/// distance, if that is one of its changes; so does an entry with 1 or the last one, if that stands for any place beyond the end.
+/// The first entry is 0, entries never fall, and any two entries that are at most `span` apart satisfy the constraint
+/// of their distance, if that is one of its changes; so does an entry with 1 or the last one, if that stands for any
+/// place beyond the end.
 ///
 /// # Errors
 /// [`Error::Calibration`] if the curve does not reach 1 within [`MOST_ENTRIES`].

@@ -41,8 +41,8 @@ impl Curve {
     /// Make the table.
     ///
     /// # Contract
-    /// Probabilities are multiples of 2^-128, never fall with the weight, and each two satisfy the constraint of the curve
-    /// in real numbers and in both directions. An item without weight is never released.
+    /// Probabilities are multiples of 2^-128, never fall with the weight, and each two satisfy the constraint of the
+    /// curve in real numbers and in both directions. An item without weight is never released.
     ///
     /// # Errors
     /// [`Error::Calibration`] if parameters are out of range or the table would be too large.
@@ -74,16 +74,17 @@ impl Curve {
     /// Whether an item of this weight (grid steps) is released.
     ///
     /// # Contract
-    /// For a uniform `word` this is true with the probability of the curve, exactly. The contributions that make up the weight
-    /// are multiples of [`CurveSpec::contribution_quantum`]. Monotone: true for a weight implies true for larger ones.
+    /// For a uniform `word` this is true with the probability of the curve, exactly. The contributions that make up the
+    /// weight are multiples of [`CurveSpec::contribution_quantum`]. Monotone: true for a weight implies true for larger
+    /// ones.
     #[inline]
     #[must_use]
     pub fn releases(&self, weight: u64, word: u128) -> bool {
         self.words_at(weight).is_none_or(|words| word < words)
     }
 
-    /// How many of the 2^128 words release an item of 0, 1, 2, ... quanta; beyond the end all of them do, or with a
-    /// continuous curve as many as in the end.
+    /// The numbers of words, out of 2^128, that release an item of 0, 1, 2, ... quanta. Beyond the end of the list all
+    /// words do; with a continuous curve, the last number holds.
     #[must_use]
     pub fn words(&self) -> &[u128] {
         &self.words

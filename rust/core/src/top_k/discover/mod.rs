@@ -1,7 +1,7 @@
 //! `Discover`: partition selection finds the domain with one part of the budget, a top-k mechanism picks with the rest.
 //!
-//! Theorem: adaptive composition of an (epsilon1, delta)-DP selection and an epsilon2-DP top-k on what it released (after Dick, Joseph
-//! and Raman 2026). Page: `docs/algorithms/discover.md`.
+//! Theorem: adaptive composition of an (epsilon1, delta)-DP selection and an epsilon2-DP top-k on what it released
+//! (after Dick, Joseph and Raman 2026). Page: `docs/algorithms/discover.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Discrete Gaussian noise, drawn exactly: the probability of z is proportional to e^-(g z^2).
 //!
-//! Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020): a draw y of discrete Laplace noise of rate r = 2 g m is kept
-//! with probability e^-(g (|y| - m)^2), whatever m is. m is next to the standard deviation, and a fraction of few
-//! digits, so that r is exact. Proof: `docs/algorithms/published_counts.md`.
+//! Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020): a draw y of discrete Laplace
+//! noise of rate r = 2 g m is kept with probability e^-(g (|y| - m)^2), whatever m is. m is next to the standard
+//! deviation, and a fraction of few digits, so that r is exact. Proof: `docs/algorithms/published_counts.md`.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -44,7 +44,7 @@ pub(crate) fn gaussian(square: f64, bits: &mut impl Bits) -> i128 {
     }
 }
 
-/// What is proposed. Everything here is exact.
+/// The proposal of the rejection sampler. All its arithmetic is exact.
 struct Proposal {
     square: f64,
     /// m = `numerator` 2^-`shift`.

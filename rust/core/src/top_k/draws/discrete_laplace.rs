@@ -17,7 +17,8 @@ pub(crate) fn laplace(rate: f64, bits: &mut impl Bits) -> i128 {
     geometric(rate, bits) - geometric(rate, bits)
 }
 
-/// A number g >= 0 with P[g >= n] = e^-(`rate` n), exactly: the largest n for which a uniform number is below e^-(`rate` n).
+/// A number g >= 0 with P[g >= n] = e^-(`rate` n), exactly: the largest n for which a uniform number is below
+/// e^-(`rate` n).
 fn geometric(rate: f64, bits: &mut impl Bits) -> i128 {
     let mut uniform = Uniform::default();
     let (low, high) = uniform.first_digits(bits);
@@ -78,8 +79,9 @@ impl LevelLaw for Radius {
         levels.min(1 << 100)
     }
 
-    /// (2 l + 1)^d <= (2 first + 1)^d e^(2 d (l - first) / (2 first + 1)), and from 4 d / rate on the exponent is at most
-    /// rate (l - first) / 4; so what is left falls like e^-(3 rate / 4), in cells for e^-(rate / 2) by more than half.
+    /// (2 l + 1)^d <= (2 first + 1)^d e^(2 d (l - first) / (2 first + 1)), and from 4 d / rate on the exponent is at
+    /// most rate (l - first) / 4; so what is left falls like e^-(3 rate / 4), in cells for e^-(rate / 2) by more than
+    /// half.
     fn tail(&self, first: u128) -> (Scaled, u128) {
         (self.size(first) * Scaled::decay(self.rate, first), half_life(self.rate / 2.0))
     }
@@ -93,8 +95,8 @@ pub(in crate::top_k) fn within(radius: u128, bits: &mut impl Bits) -> i128 {
 
 /// The positions of the `k` largest of the noisy counts, descending, with these.
 ///
-/// Each item's noise comes from its own bits, found by its digest or its position. Of equal noisy counts the one with the
-/// smaller digest or position goes first: that order does not depend on the counts.
+/// Each item's noise comes from its own bits, found by its digest or its position. Of equal noisy counts the one with
+/// the smaller digest or position goes first: that order does not depend on the counts.
 pub(in crate::top_k) fn largest_noisy(
     counts: &[i64],
     digests: Option<&[Digest]>,

@@ -1,4 +1,5 @@
-//! An exact draw of a level l = 0, 1, 2, ... with probability proportional to M(l) e^-(rate l), M a non-decreasing integer.
+//! An exact draw of a level l = 0, 1, 2, ... with probability proportional to M(l) e^-(rate l), M a non-decreasing
+//! integer.
 //!
 //! The levels are cut into blocks, each with an integer weight that is certainly not below the mass of a proposal
 //! anywhere in it. A block is drawn by integers, a level in it uniformly (in the last block, which has no end, by
@@ -59,7 +60,7 @@ pub(in crate::top_k) const RATES: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
 const LOOSE: f64 = 4.0;
 /// and while it exceeds the largest block's least mass times this power of two.
 const NEGLIGIBLE: f64 = -20.0;
-/// Integer weights have about so many bits.
+/// The approximate number of bits of integer weights.
 const WEIGHT_BITS: i64 = 60;
 
 /// Levels from `first` to `last`, without an end if there is no `last`.
@@ -158,7 +159,7 @@ fn propose(block: &Block, cell: impl FnOnce() -> u128, coins: &mut Coins) -> (u1
     while coins.half_word() & 1 == 1 {
         index += 1;
     }
-    // So many heads in a row have probability 0 for all that matters.
+    // A run of heads that long has a negligible probability.
     let power = clipped(index + 1);
     (block.first + index * cell + coins.below(cell), Multiple { factor: cell, power })
 }

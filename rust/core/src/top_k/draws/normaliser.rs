@@ -11,8 +11,8 @@ use num_bigint::BigUint;
 use crate::numeric::Enclosure;
 use crate::top_k::draws::loss_levels::LevelLaw;
 
-/// Integers between which the total mass lies, times 2^-`bits`; they differ by at most a 2^-`narrow`-th of it, or by what
-/// so many bits leave open. No outcome has a loss above `last`.
+/// Two integers that enclose the total mass times 2^`bits`. Their distance is at most 2^-`narrow` of the mass, or the
+/// precision of `bits` bits if that is coarser. No outcome has a loss above `last`.
 pub(in crate::top_k) fn mass(law: &impl LevelLaw, last: u128, bits: u64, narrow: u64) -> (BigUint, BigUint) {
     let last = last.max(1);
     let all = Stretch::new(law, bits, (1, law.exact_size(0)), (last, law.exact_size(last)));

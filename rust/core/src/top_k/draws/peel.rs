@@ -27,7 +27,7 @@ impl Picked {
         self.in_order
     }
 
-    /// How many ranks below `end` are left.
+    /// The number of remaining ranks below `end`.
     pub(in crate::top_k) fn left_below(&self, end: u64) -> u64 {
         end - self.sorted.partition_point(|picked| *picked < end) as u64
     }
@@ -40,7 +40,7 @@ impl Picked {
 
 /// The exponential mechanism among the items that are left: probability proportional to e^(`rate` count).
 ///
-/// With best the largest count left, the items at level l or above are those of count at least best - l.
+/// Let best be the largest remaining count. The items at level l or above have a count of at least best - l.
 pub(in crate::top_k) struct Pick<'a> {
     ranking: &'a Ranking<'a>,
     picked: &'a Picked,
@@ -88,7 +88,7 @@ impl LevelLaw for Pick<'_> {
     }
 }
 
-/// How far below the best item picks look.
+/// The number of levels below the best item that picks consider.
 pub(in crate::top_k) fn pick_horizon(items: u64, rate: f64) -> u128 {
     bounded_horizon(libm::log(items as f64), rate)
 }

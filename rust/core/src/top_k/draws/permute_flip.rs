@@ -1,9 +1,10 @@
 //! Permute-and-flip without looking at every item.
 //!
-//! Each item that is left has a coin of bias e^-(rate gap), gap being what its count lacks to the largest one. Permute-and-flip
-//! goes through the items in random order and takes the first whose coin shows heads; so its answer is uniform among
-//! the heads. Two exact ways, chosen by what they cost: the random order, where heads are frequent; or all heads, found by
-//! thinning, where they are rare. Proof: `docs/algorithms/permute_flip_peel.md`.
+//! Each remaining item has a coin of bias e^-(rate gap), where the gap is the distance of its count to the largest
+//! count. Permute-and-flip goes through the items in random order and takes the first whose coin shows heads. So its
+//! answer is uniform among the heads. There are two exact ways, and the cheaper one is chosen: the random order, if
+//! heads are frequent; or all heads, found by thinning, if heads are rare. Proof:
+//! `docs/algorithms/permute_flip_peel.md`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
@@ -98,7 +99,8 @@ impl<'a> Flip<'a> {
         }
     }
 
-    /// The items of an octave that show heads: a coin of bias 2^-power for each, and for those that pass one of the rest.
+    /// The items of an octave that show heads: a coin of bias 2^-power for each, and for those that pass one of the
+    /// rest.
     fn heads(&self, octave: &Octave, coins: &mut Coins) -> Vec<u64> {
         let items = octave.end - octave.first;
         let count = (0..octave.power).fold(items, |left, _| fair_heads(left, coins));
@@ -124,7 +126,7 @@ impl<'a> Flip<'a> {
     }
 }
 
-/// How many of so many fair coins show heads.
+/// Toss `coins` fair coins; returns the number of heads.
 fn fair_heads(coins: u64, source: &mut Coins) -> u64 {
     let words = (0..coins / 128).map(|_| u64::from(source.word().count_ones())).sum::<u64>();
     let rest = coins % 128;

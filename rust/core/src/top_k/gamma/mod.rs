@@ -1,7 +1,7 @@
 //! `Gamma`: noise on every count with probability proportional to e^-(epsilon max |z|), and the k largest noisy counts.
 //!
-//! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the maximum-norm mechanism of Steinke and Ullman 2017, on
-//! integers). The noisy counts come at no further cost. Page: `docs/algorithms/gamma.md`.
+//! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the maximum-norm mechanism of Steinke and
+//! Ullman 2017, on integers). The noisy counts come at no further cost. Page: `docs/algorithms/gamma.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! `GumbelPeel`: k exponential mechanisms, one after the other; the same law as Gumbel noise on every count.
 //!
-//! Theorem: each pick has bounded range epsilon0, so k of them are k epsilon0^2 / 8-zCDP (Durfee and Rogers 2019; Cesar and Rogers
-//! 2021), and also k epsilon0-DP. Page: `docs/algorithms/gumbel_peel.md`.
+//! Theorem: each pick has bounded range epsilon0, so k of them are k epsilon0^2 / 8-zCDP (Durfee and Rogers 2019; Cesar
+//! and Rogers 2021), and also k epsilon0-DP. Page: `docs/algorithms/gumbel_peel.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! `Joint`: the exponential mechanism over sequences of k items.
 //!
-//! Theorem: weights e^-(epsilon loss / 2) with loss = max (c_(i) - count of the i-th item) are epsilon-DP (Gillenwater, Joseph,
-//! Munoz Medina and Ribero, "A joint exponential mechanism for differentially private top-k", ICML 2022, Theorem 3.4).
-//! The draw is exact and ours. Page: `docs/algorithms/joint.md`.
+//! Theorem: weights e^-(epsilon loss / 2) with loss = max (c_(i) - count of the i-th item) are epsilon-DP (Gillenwater,
+//! Joseph, Munoz Medina and Ribero, "A joint exponential mechanism for differentially private top-k", ICML 2022,
+//! Theorem 3.4). The draw is exact and ours. Page: `docs/algorithms/joint.md`.
 
 mod sequences;
 

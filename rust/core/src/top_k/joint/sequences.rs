@@ -2,8 +2,8 @@
 //!
 //! The loss of a sequence is the largest gap c_(i) - (count of its i-th item), c_(i) being the i-th largest count; its
 //! probability is proportional to e^-(rate loss). With H(t) the number of items of count at least t there are
-//! M(l) = prod (H(c_(i) - l) - (i - 1)) sequences of loss at most l. A level drawn with weight M(l) e^-(rate l) and then
-//! a uniform sequence of loss at most that level have this law. Proof: `docs/algorithms/joint.md`.
+//! M(l) = prod (H(c_(i) - l) - (i - 1)) sequences of loss at most l. A level drawn with weight M(l) e^-(rate l) and
+//! then a uniform sequence of loss at most that level have this law. Proof: `docs/algorithms/joint.md`.
 
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ impl<'a> Sequences<'a> {
 
     /// A uniform sequence of loss at most `level`: a shuffle of the ranks that touches only those it draws.
     ///
-    /// The items allowed at position i are the first H(c_(i) - level), and this grows with i. So after i swaps the first
-    /// i places hold what was drawn and the places up to the limit hold the allowed items that are left.
+    /// The items allowed at position i are the first H(c_(i) - level), and this grows with i. So after i swaps the
+    /// first i places hold the drawn items, and the places up to the limit hold the remaining allowed items.
     pub(in crate::top_k) fn uniform(&self, level: u128, coins: &mut Coins) -> Vec<u64> {
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut ranks = Vec::with_capacity(self.ranking.top().len());
@@ -99,7 +99,7 @@ impl LevelLaw for Sequences<'_> {
     }
 }
 
-/// How far below the k-th largest count draws look: there are at most d^k sequences.
+/// The number of levels below the k-th largest count that draws consider: there are at most d^k sequences.
 pub(in crate::top_k) fn joint_horizon(items: u64, k: usize, rate: f64) -> u128 {
     bounded_horizon(libm::log(items as f64) * k as f64, rate)
 }

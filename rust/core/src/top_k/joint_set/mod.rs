@@ -1,8 +1,8 @@
 //! `JointSet`: the exponential mechanism over sets of k items.
 //!
-//! Theorem: weights e^-(epsilon gap / 2) with gap = max(0, largest count left out - smallest count taken in) are epsilon-DP;
-//! this is the canonical mechanism of Shekelyan and Loukides, "Differentially private top-k selection via canonical
-//! Lipschitz mechanism" (2022). The draw is exact and ours. Page: `docs/algorithms/joint_set.md`.
+//! Theorem: weights e^-(epsilon gap / 2) with gap = max(0, largest count left out - smallest count taken in) are
+//! epsilon-DP; this is the canonical mechanism of Shekelyan and Loukides, "Differentially private top-k selection via
+//! canonical Lipschitz mechanism" (2022). The draw is exact and ours. Page: `docs/algorithms/joint_set.md`.
 
 mod sets;
 

@@ -1,10 +1,10 @@
 //! The joint exponential mechanism on sets of k items.
 //!
 //! The gap of a set is the largest count left out less the smallest count taken in, at least 0; its probability is
-//! proportional to e^-(rate gap). A set other than the best one has a first rank h that it leaves out; it holds ranks 0 to
-//! h - 1 and k - h of the later ones. Its gap is at most l iff these all have counts of at least c_(h+1) - l, so
-//! G(l) = 1 + sum over h < k of C(H(c_(h+1) - l) - (h + 1), k - h) sets have a gap of at most l.
-//! Proof: `docs/algorithms/joint_set.md`.
+//! proportional to e^-(rate gap). A set other than the best one has a first rank h that it leaves out; it holds ranks 0
+//! to h - 1 and k - h of the later ones. Its gap is at most l iff these all have counts of at least c_(h+1) - l, so
+//! G(l) = 1 + sum over h < k of C(H(c_(h+1) - l) - (h + 1), k - h) sets have a gap of at most l. Proof:
+//! `docs/algorithms/joint_set.md`.
 
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
@@ -145,7 +145,7 @@ impl LevelLaw for Sets<'_> {
     }
 }
 
-/// How far below the k-th largest count draws look: there are at most d^k / k! sets.
+/// The number of levels below the k-th largest count that draws consider: there are at most d^k / k! sets.
 pub(in crate::top_k) fn set_horizon(items: u64, k: usize, rate: f64) -> u128 {
     let sets = libm::log(items as f64) * k as f64 - libm::lgamma(k as f64 + 1.0);
     bounded_horizon(sets.max(0.0) + 1.0, rate)

@@ -1,8 +1,8 @@
 //! `LaplaceTopK`: discrete Laplace noise on every count, and the k largest noisy counts.
 //!
-//! Two theorems, whichever is better. With users of at most c items the noisy counts have sensitivity c: scale c / epsilon, and the
-//! counts of the answer come at no further cost. Without, scale k / epsilon makes the ordered items alone epsilon-DP (Ding,
-//! Wang, Zhang and Kifer 2019), but not their counts. Page: `docs/algorithms/laplace_top_k.md`.
+//! Two theorems, whichever is better. With users of at most c items the noisy counts have sensitivity c: scale c /
+//! epsilon, and the counts of the answer come at no further cost. Without, scale k / epsilon makes the ordered items
+//! alone epsilon-DP (Ding, Wang, Zhang and Kifer 2019), but not their counts. Page: `docs/algorithms/laplace_top_k.md`.
 
 use serde::{Deserialize, Serialize};
 

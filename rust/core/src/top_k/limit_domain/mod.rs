@@ -1,7 +1,8 @@
 //! `LimitDomain`: exponential mechanisms among the largest counts, and a stop that competes with them.
 //!
-//! Theorem: after Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition"
-//! (2019), with the proof and constants of `docs/algorithms/limit_domain.md`. Nobody has to name the items.
+//! Theorem: after Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get
+//! composition" (2019), with the proof and constants of `docs/algorithms/limit_domain.md`. Nobody has to name the
+//! items.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitDomain {
-    /// How many of the largest counts are looked at; by default ten times k.
+    /// The number of the largest counts that are candidates; by default ten times k.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
 }
@@ -134,8 +135,8 @@ impl Parts {
     }
 }
 
-/// The epsilon that is left for the picks, and the chance that costs `delta` in all: either (1 + e^epsilon) times as much, or, if each pick
-/// also loses this chance in its exponent, once.
+/// The epsilon that is left for the picks, and the chance that costs `delta` in all: either (1 + e^epsilon) times as
+/// much, or, if each pick also loses this chance in its exponent, once.
 fn missed(epsilon: f64, delta: f64, k: u32) -> (f64, f64) {
     let plain = (Interval::point(delta) / (Interval::ONE + Interval::point(epsilon).exp())).lo();
     let picks = f64::from(k);

@@ -1,8 +1,8 @@
 //! `PermuteFlipJoint`: permute-and-flip over sequences of k items.
 //!
-//! Theorem: permute-and-flip with coins e^-(epsilon loss / 2) is epsilon-DP for a loss that one user changes by at most 1
-//! (`McKenna` and Sheldon 2020, Theorem 1); the loss over sequences is that of `Joint`. The draw is exact and ours.
-//! Page: `docs/algorithms/permute_flip_joint.md`.
+//! Theorem: permute-and-flip with coins e^-(epsilon loss / 2) is epsilon-DP for a loss that one user changes by at most
+//! 1 (`McKenna` and Sheldon 2020, Theorem 1); the loss over sequences is the loss of `Joint`. The draw is exact and
+//! ours. Page: `docs/algorithms/permute_flip_joint.md`.
 
 mod sequences;
 

@@ -2,8 +2,8 @@
 //!
 //! Each sequence s has a coin of bias p(s) = e^-(rate loss(s)); the answer is uniform among those that show heads. With
 //! arrivals of each sequence at rate p(s) this is a race: the arrivals together come at rate Z, the sum of all p, each
-//! being a draw of [`super::joint`]; the first arrival of s at time t is taken with probability e^-(t (1 - p(s))), and s is
-//! out if it is not. Proof: `docs/algorithms/permute_flip_joint.md`.
+//! being a draw of [`super::joint`]; the first arrival of s at time t is taken with probability e^-(t (1 - p(s))), and
+//! s is out if it is not. Proof: `docs/algorithms/permute_flip_joint.md`.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! `PermuteFlipPeel`: k times permute-and-flip.
 //!
-//! Theorem: permute-and-flip with coins e^-(epsilon0 gap) is epsilon0-DP where counts change in one direction (`McKenna` and Sheldon
-//! 2020, Theorem 1, with the factor 2 saved by monotonicity), and k of them are k epsilon0-DP.
+//! Theorem: permute-and-flip with coins e^-(epsilon0 gap) is epsilon0-DP where counts change in one direction
+//! (`McKenna` and Sheldon 2020, Theorem 1, with the factor 2 saved by monotonicity), and k of them are k epsilon0-DP.
 //! Page: `docs/algorithms/permute_flip_peel.md`.
 
 use serde::{Deserialize, Serialize};

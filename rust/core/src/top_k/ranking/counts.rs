@@ -13,7 +13,7 @@ pub const MAX_ITEMS: u64 = 1 << 52;
 pub struct Counts<'a> {
     /// The count of each listed item.
     pub counts: &'a [i64],
-    /// What orders items of equal count; by position if there is none.
+    /// The digests that order items of equal count. `None` orders them by position.
     pub digests: Option<&'a [Digest]>,
     /// Further items of the domain that nobody holds. All counts are at least 0 then.
     pub unseen: u64,

@@ -1,7 +1,7 @@
 //! The counts in descending order, as far as they are needed: no sort of all items.
 //!
-//! An item is known by its rank from 0; items of equal count are in an order that depends on the items alone. What
-//! the mechanisms ask is how many items have at least some count.
+//! An item is known by its rank from 0; items of equal count are in an order that depends on the items alone.
+//! Mechanisms query the number of items with at least a given count.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -19,9 +19,9 @@ type Entry = (Reverse<i64>, usize);
 #[derive(Debug)]
 pub(in crate::top_k) struct Ranking<'a> {
     counts: Counts<'a>,
-    /// The largest counts, descending, with those of unseen items.
+    /// The largest counts, descending, including the zeros of unseen items.
     top: Vec<i64>,
-    /// Where they are, but for unseen items.
+    /// The positions of the largest counts, without unseen items.
     top_positions: Vec<usize>,
     /// The smallest listed count.
     least: i64,
@@ -34,16 +34,16 @@ pub(in crate::top_k) struct Ranking<'a> {
 #[derive(Debug)]
 enum Near {
     Dense(Window),
-    /// Those counts sorted, the top ones included, and the least one that is complete.
+    /// The sorted counts, with the largest ones. All counts of at least `floor` are among them.
     Sparse {
         entries: Vec<Entry>,
         floor: i128,
     },
 }
 
-/// Windows up to this length are tabulated if there are not far fewer counts,
+/// The longest window that is tabulated, unless half the counts is more;
 const DENSE: u128 = 1 << 16;
-/// so many times fewer;
+/// shorter if the window has more than this number of values for each count.
 const SHORT: u128 = 8;
 
 impl<'a> Ranking<'a> {
@@ -92,8 +92,8 @@ impl<'a> Ranking<'a> {
 
     /// For each of the largest counts, descending, how many items have a count of at least that less `level`.
     ///
-    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest counts
-    /// serves those above the last of them, and the table nearly all others.
+    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest
+    /// counts serves those above the last of them, and the table nearly all others.
     pub(in crate::top_k) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
         let table = match &self.near {
             Near::Dense(window) if self.counts.unseen == 0 && level <= MAX_COUNT.unsigned_abs().into() => {

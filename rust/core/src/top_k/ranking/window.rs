@@ -3,11 +3,11 @@
 
 use crate::numeric::widths::{codes, index};
 
-/// Segments are at least so long.
+/// The least length of a segment.
 const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };
-/// There are at most so many.
+/// The largest number of segments.
 const SEGMENTS: usize = 1 << 10;
-/// Counts that are compared at once.
+/// The number of counts that are compared at once.
 const BLOCK: usize = 64;
 /// Counts that are sorted out at once.
 const KEPT: usize = 1 << 10;
@@ -18,19 +18,19 @@ pub(in crate::top_k) struct Window {
     ceiling: i64,
     segment: usize,
     columns: usize,
-    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 that of counts equal to
-    /// the ceiling less x, the last one that of all others.
+    /// A row for each segment. Column 0 has the number of counts above the ceiling, column x + 1 the number of
+    /// counts equal to the ceiling less x, and the last column the number of all others.
     table: Vec<u32>,
     /// Item x: how many counts are at least the ceiling less x.
     cumulative: Vec<u64>,
 }
 
 impl Window {
-    /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below. Takes
-    /// at most as much memory as the counts, or that of some more than `depth` numbers.
+    /// The counts from `ceiling` down to `ceiling` - `depth`, or to `least`, the smallest of all, if that is not below.
+    /// Takes no more memory than the counts, or than slightly more than `depth` numbers.
     pub(in crate::top_k) fn new(counts: &[i64], ceiling: i64, least: i64, depth: usize) -> Self {
         let reach = index(ceiling.abs_diff(least));
-        // What is in the last column is known by being left over: the smallest counts, often most of all.
+        // The last column counts the rest, which needs no lookup: the smallest counts, often most of all.
         let tabulated = reach.min(depth + 1);
         let columns = tabulated + 2;
         // Half of the columns at least, so that the table is not larger than the counts.
@@ -61,7 +61,8 @@ impl Window {
         self.below(rank).and_then(|below| self.ceiling.checked_sub_unsigned(below as u64))
     }
 
-    /// Where that count is: equal ones are in order of position. `counts` are those of the table.
+    /// The position of the count of this rank. Equal counts are in order of position. `counts` are the counts of the
+    /// table.
     pub(in crate::top_k) fn position(&self, counts: &[i64], rank: u64) -> Option<usize> {
         let below = self.below(rank)?;
         let before = self.cumulative.get(below.wrapping_sub(1)).copied().unwrap_or_else(|| self.above());
@@ -86,7 +87,8 @@ impl Window {
 
 /// Count the numbers of a segment in its row.
 ///
-/// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without branches.
+/// Adding to one place again and again waits for itself, so the smallest numbers are sorted out first, without
+/// branches.
 fn tabulate(numbers: &[i64], ceiling: i64, row: &mut [u32]) {
     let last = row.len() - 1;
     let bottom = ceiling.saturating_sub_unsigned((last - 1) as u64);

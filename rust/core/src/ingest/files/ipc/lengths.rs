@@ -2,7 +2,8 @@
 //!
 //! The decoder trusts the lengths, and an allocation that fails aborts the process: there is no error and no panic to
 //! catch. So a length that points outside the file is refused here, and a decompressed length must be possible to
-//! allocate. The decoder checks everything else. `docs/decisions/0012-ndjson.md` has the draft of a report to its authors.
+//! allocate. The decoder checks everything else. `docs/decisions/0012-ndjson.md` has the draft of a report to its
+//! authors.
 
 use std::io::{self, Read, Seek, SeekFrom};
 

@@ -1,7 +1,7 @@
 //! Reads a stream from a pipe, message by message.
 //!
-//! A pipe cannot be checked beforehand. So each message is read whole, and its lengths are checked before the decoder sees
-//! them.
+//! A pipe cannot be checked beforehand. So each message is read whole, and its lengths are checked before the decoder
+//! sees them.
 
 use std::io::{self, Cursor, Read};
 

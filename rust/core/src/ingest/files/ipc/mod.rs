@@ -59,8 +59,8 @@ struct ReadState {
 
 /// A file that records whether more bytes are requested than it has.
 ///
-/// A complete stream ends with an end mark, and nothing is read after it. The decoder also accepts the end of the file as
-/// the end of the stream. A file that is cut off between two batches would then pass as complete.
+/// A complete stream ends with an end mark, and nothing is read after it. The decoder also accepts the end of the file
+/// as the end of the stream. A file that is cut off between two batches would then pass as complete.
 struct TrackedReader<R> {
     file: R,
     state: Rc<ReadState>,

@@ -21,8 +21,8 @@ pub(super) enum JsonValue<'a> {
 }
 
 impl JsonValue<'_> {
-    /// The type of a column with this value. Values that no column may hold, objects and lists of several types, have an
-    /// empty struct type.
+    /// The type of a column with this value. Values that no column may hold, objects and lists of several types, have
+    /// an empty struct type.
     pub(super) fn data_type(&self) -> DataType {
         match self {
             Self::Null => DataType::Null,

@@ -1,8 +1,8 @@
 //! INT96 timestamps: a Julian day and the nanoseconds in it. Parquet has deprecated them; Spark writes them by default.
 //!
-//! The decoder converts them to 64-bit counts of a time unit. It silently takes values outside the range modulo 2^64 and
-//! drops fractions of the unit, so different times become equal. Here the time unit fits the usual values, and every value
-//! is checked. A file with a value that is not exactly such a count is refused.
+//! The decoder converts them to 64-bit counts of a time unit. It silently takes values outside the range modulo 2^64
+//! and drops fractions of the unit, so different times become equal. Here the time unit fits the usual values, and
+//! every value is checked. A file with a value that is not exactly such a count is refused.
 //!
 //! The time unit depends on the schema of the file alone. If it depended on values, one unreleased row could change the
 //! type of the release.
