@@ -112,7 +112,9 @@ def test_honest_reports_hold() -> None:
 def test_reports_of_other_formats_are_refused_by_name() -> None:
     for report in (REPORTS[0], REPORTS[-1]):
         first = {name: value for name, value in report.items() if name not in {"format", "task"}}
-        with pytest.raises(dpsel.exceptions.ReportError, match=r"format 1, which only builds before the first release"):
+        with pytest.raises(
+            dpsel.exceptions.ReportError, match=r"format 1, which only builds before the first release"
+        ):
             dpsel.release.Report(json.dumps(first))
         with pytest.raises(dpsel.exceptions.ReportError, match="it is of format 3"):
             dpsel.release.Report(json.dumps(report | {"format": 3}))
