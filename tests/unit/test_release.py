@@ -193,7 +193,7 @@ def test_check_says_whether_a_report_holds(tmp_path):
     assert dpsel.Report.load(path).to_json().strip() == release.report.to_json()
 
 
-@pytest.mark.parametrize(("number", "named"), [("threshold", "threshold"), ("sigma", "noise")])
+@pytest.mark.parametrize(("number", "named"), [("threshold", "threshold"), ("sigma", "noise.sigma")])
 def test_check_fails_on_other_numbers(release, number, named):
     data = json.loads(release.report.to_json())
     stage = data["calibration"]["rounds"][1]
