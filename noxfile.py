@@ -53,7 +53,7 @@ CARGO_ENV = {
 PARALLEL = ("--numprocesses", "auto")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
-RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz")
+RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench")
 
 
 def build(session: nox.Session) -> None:

@@ -83,7 +83,6 @@ def zipf(items: int) -> np.ndarray:
 
 def line(items: int, k: int, args: argparse.Namespace) -> list[str]:
     import dpsel
-    from dpsel import _core
 
     counts = zipf(items)
     programs: list[Callable[[], object]] = []
@@ -104,8 +103,7 @@ def line(items: int, k: int, args: argparse.Namespace) -> list[str]:
     peer = matrix = None
     if items * k <= args.peer_cells:
         rng = np.random.default_rng(1)
-        by_matrix = [lambda: _core.joint_by_matrix(counts, k, args.epsilon, bytes(32))]
-        matrix = statistics.median(seconds_of(by_matrix)[0] for _ in range(3))
+        matrix = statistics.median(seconds_by_matrix(counts, k, args.epsilon, 3))
         peer = statistics.median(
             seconds_of([lambda: joint(counts, k, args.epsilon, rng)])[0] for _ in range(3)
         )
@@ -129,6 +127,15 @@ def seconds_of(programs: tuple[Callable[[], object], ...] | list[Callable[[], ob
         program()
         taken.append(time.perf_counter() - start)
     return taken
+
+
+def seconds_by_matrix(counts: np.ndarray, k: int, epsilon: float, draws: int) -> list[float]:
+    """Times of the published sampler in Rust, by the program of the crate `dpsel-bench`."""
+    program = ["cargo", "run", "--release", "--quiet", "-p", "dpsel-bench", "--bin", "joint_by_matrix", "--"]
+    text = " ".join(map(str, counts.tolist()))
+    command = [*program, str(k), str(epsilon), str(draws)]
+    output = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    return [float(line) for line in output.split()]
 
 
 def memory(items: int, k: int, epsilon: float) -> str:

@@ -3,6 +3,8 @@
 //! Run them with `cargo bench -p dpsel-bench`, one stage with `cargo bench -p dpsel-bench --bench bounding`.
 //! Whole jobs from files, beside other libraries, are compared by `python -m benches.compare`.
 
+pub mod joint_by_matrix;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! A top-k from counts: any vector of integers in Python.
 
-use dpsel_core::{Error, task, top_k};
+use dpsel_core::{Error, task};
 use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};
-use crate::job::{Job, draw_key};
+use crate::job::Job;
 
 /// Positions (none for an item that nobody holds), noisy counts, and the report as JSON.
 type FromCounts = (Vec<Option<usize>>, Vec<Option<i64>>, String);
@@ -24,20 +24,6 @@ pub(crate) fn top_k_counts(py: Python<'_>, counts: &Bound<'_, PyAny>, job: &Job)
             Ok((positions, noisy, report.to_json()?))
         })
     })
-}
-
-/// The sampler of the Joint paper as published, for comparison: no release is made with it.
-#[pyfunction]
-pub(crate) fn joint_by_matrix(
-    py: Python<'_>,
-    counts: &Bound<'_, PyAny>,
-    k: usize,
-    epsilon: f64,
-    test_key: &[u8],
-) -> PyResult<Vec<usize>> {
-    let key = draw_key(Some(test_key))?;
-    let counts = integers(py, counts)?;
-    py.detach(|| guarded(|| top_k::joint_by_matrix(&counts, k, epsilon, &key)))
 }
 
 /// The counts as 64-bit integers, copied so that nobody changes them meanwhile.

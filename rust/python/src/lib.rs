@@ -45,7 +45,7 @@ mod _core {
         calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,
     };
     #[pymodule_export]
-    use super::counts::{joint_by_matrix, top_k_counts};
+    use super::counts::top_k_counts;
     #[pymodule_export]
     use super::exchange::{
         ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::joint_set::{Sets, set_horizon};
-use super::matrix::joint_by_matrix;
 use crate::numeric::SLOW;
 use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::discrete_gaussian::{checked_square_rate, gaussian};
@@ -307,22 +306,6 @@ fn draws_beyond_the_horizon_have_the_same_law() {
             near.0.uniform(level, &mut coins)
         });
     }
-}
-
-/// The published sampler, whose weights are floating-point numbers, has the same law as far as frequencies tell.
-#[test]
-fn the_matrix_has_the_law_of_joint() {
-    for (counts, k) in INSTANCES {
-        let mut number = 0_u32;
-        assert_law(&joint_law(counts, k, 0.5), PEELS, || {
-            let mut bytes = [0; 32];
-            bytes[..4].copy_from_slice(&number.to_le_bytes());
-            number += 1;
-            let items = joint_by_matrix(counts, k, 1.0, &ReleaseKey::insecure_test(bytes)).unwrap();
-            items.into_iter().map(|item| item as u64).collect()
-        });
-    }
-    assert!(joint_by_matrix(&[1 << 62, 0, 0, 0], 2, 1.0, &ReleaseKey::insecure_test([0; 32])).is_err());
 }
 
 /// Golden values of the paper's mechanism: counts (10, 10, 5), k = 2, epsilon = 1.

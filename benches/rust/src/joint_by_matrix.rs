@@ -1,15 +1,14 @@
 //! The sampler of the Joint paper as it is published: all k d differences in order, a logarithm for each.
 //!
-//! Tests compare [`super::joint`] with it: the law is the same up to the rounding of `f64`, and times are measured. No
-//! release is made with it, because it decides by floating-point numbers (law 4).
+//! `benches/top_k.py` measures its time. Its law is that of `Joint` up to the rounding of `f64`. No release is made with
+//! it, because it decides by floating-point numbers.
 
 use std::f64::consts::LN_2;
 
-use crate::numeric::Bits;
-use crate::numeric::widths::index;
-use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::top_k::ranking::{Counts, MAX_COUNT};
-use crate::{Error, Result};
+use dpsel_core::numeric::Bits;
+use dpsel_core::random::{Coins, Purpose, ReleaseKey};
+use dpsel_core::top_k::{Counts, MAX_COUNT};
+use dpsel_core::{Error, Result};
 
 /// Cells as one integer each, in the order of the paper: the difference, then the row from the last one, then the
 /// column. The paper adds (k - row) d + column, scaled below 1, to the difference, which is the same order.
@@ -125,7 +124,7 @@ impl Layout {
     fn draw(self, cells: &[u64], items: usize, epsilon: f64, coins: &mut Coins) -> (u64, Vec<u32>) {
         /// No uniform number of 53 bits has log(-log u) below this.
         const LEAST: f64 = -37.5;
-        let table: Vec<f64> = (0..=items).map(|n| libm::log(n.max(1) as f64)).collect();
+        let table: Vec<f64> = (0..=items).map(|n| (n.max(1) as f64).ln()).collect();
         let (mut seen, mut log_product, mut empty) = (vec![0_usize; self.k], 0.0, self.k);
         let (mut best, mut chosen) = (f64::INFINITY, 0);
         for (index, cell) in cells.iter().enumerate() {
@@ -140,7 +139,7 @@ impl Layout {
                 // The smallest of exponential variables of these rates is a draw with these weights.
                 let uniform = coins.half_word() >> 11;
                 if least_race(uniform) - weight < best {
-                    let race = libm::log(-libm::log((uniform as f64 + 0.5) * 2.0_f64.powi(-53))) - weight;
+                    let race = (-((uniform as f64 + 0.5) * 2.0_f64.powi(-53)).ln()).ln() - weight;
                     (best, chosen) = if race < best { (race, index) } else { (best, chosen) };
                 }
             }
@@ -151,6 +150,11 @@ impl Layout {
         }
         (cells[chosen], up_to)
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "positions in a vector")]
+fn index(position: u64) -> usize {
+    position as usize
 }
 
 /// A bound of log(-log u), u = (`uniform` + 1/2) 2^-53, that needs no logarithm: -log u >= 1 - u.
@@ -178,4 +182,61 @@ fn sequence(seen: &[u32], row: usize, column: usize, coins: &mut Coins) -> Vec<u
         }
     }
     ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const DRAWS: u32 = 20_000;
+
+    fn draw(counts: &[i64], k: usize, number: u32) -> Vec<usize> {
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&number.to_le_bytes());
+        joint_by_matrix(counts, k, 1.0, &ReleaseKey::insecure_test(bytes)).unwrap()
+    }
+
+    /// Theorem 3.4 of the paper: a sequence has the weight e^-(loss / 2), loss = max (`c_(i)` - count of the i-th item).
+    fn law(counts: &[i64], k: usize) -> BTreeMap<Vec<usize>, f64> {
+        let mut sorted = counts.to_vec();
+        sorted.sort_by_key(|count| -count);
+        let mut sequences = vec![vec![]];
+        for _ in 0..k {
+            let longer = |s: &Vec<usize>| {
+                let (s, free) = (s.clone(), |item: &usize| !s.contains(item));
+                (0..counts.len()).filter(free).map(|item| [&s[..], &[item]].concat()).collect::<Vec<_>>()
+            };
+            sequences = sequences.iter().flat_map(longer).collect();
+        }
+        let loss = |s: &[usize]| sorted.iter().zip(s).map(|(best, item)| best - counts[*item]).max().unwrap();
+        let weights: Vec<f64> = sequences.iter().map(|s| (-0.5 * loss(s) as f64).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        sequences.into_iter().zip(weights.into_iter().map(|weight| weight / sum)).collect()
+    }
+
+    #[test]
+    fn has_the_law_of_joint() {
+        for (counts, k) in [(&[10, 10, 5][..], 2), (&[4, 3, 3, 1], 3), (&[2, 9], 1), (&[40, 40, 39, 39], 2)] {
+            let law = law(counts, k);
+            let mut seen: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+            (0..DRAWS).for_each(|number| *seen.entry(draw(counts, k, number)).or_default() += 1);
+            for (sequence, probability) in &law {
+                // Otherwise: the sequence was never drawn.
+                let frequency = f64::from(seen.remove(sequence).unwrap_or(0)) / f64::from(DRAWS);
+                // Six standard deviations and one draw: a false alarm in 10^7 runs. The keys are fixed.
+                let allowed = 6.0 * (probability / f64::from(DRAWS)).sqrt() + 1.0 / f64::from(DRAWS);
+                assert!((frequency - probability).abs() < allowed, "{counts:?} {sequence:?}");
+            }
+            assert!(seen.is_empty(), "sequences that cannot be: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let key = ReleaseKey::insecure_test([0; 32]);
+        assert!(joint_by_matrix(&[1 << 62, 0, 0, 0], 2, 1.0, &key).is_err());
+        assert!(joint_by_matrix(&[1, 2], 3, 1.0, &key).is_err());
+    }
 }
