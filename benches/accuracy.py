@@ -1,169 +1,252 @@
-"""How many items each mechanism releases on real data, beside the best that was published with a valid proof.
+"""How many items are released on real data, beside the best that was published with a valid proof?
 
-    python -m benches.accuracy path/to/folder --short imdb wiki_abstracts --markdown docs/accuracy-tables.md
-    python -m benches.accuracy imdb.parquet --mechanisms Steered "Sips, curves"
+    python -m benches.accuracy path/to/folder --short imdb wiki_abstracts   # measures what is missing
+    python -m benches.accuracy                                             # prints what was measured
+    python -m benches.accuracy --markdown docs/accuracy.md                 # puts the tables into the page
 
-Every Parquet file has the columns `user` and `item`, and perhaps `count`, one row for each user and
-item. A file named after `--short` is taken once more with the first fifteen items of each user only, as
-a set of short texts. All figures are for one guarantee, (1.765, 4.96e-5)-DP. Published mechanisms get it
-the way their papers do, 0.1-zCDP with delta = 1e-5, where they are made for that, and are tuned: each is
-run with several limits and cutoffs, and the best one counts. Ours are run once, with the parameters that
-the line shows. Three fixed keys, median and range.
+The data sets, the guarantees and the file of sizes are those of `benches/releases.py`. All mechanisms get the
+same (epsilon, delta), by the accounting of this package, which is at least as good as that of their papers.
+
+Mechanisms are tuned on the data at no cost: each runs with the limits below, the policies with two cutoffs
+as well, and the best setting counts. On sets of more than three million rows the limit is searched from 100
+in both directions, as long as more is released. `"auto"` is not tuned. It has one limit: the smallest of 10,
+30, 100 and 300 that is at least twice the mean number of items of a user. Sizes are means over the keys.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import statistics
-import sys
-import warnings
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benches import tables
-from benches.parameters import DELTA, RATIO, RHO, ROUNDS
+import dpsel
+from benches import auto, tables
+from benches.releases import DELTAS, FIGURES, UPPER_BOUND, Cell, Data, Figures, datasets, true_order
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-KEYS = [bytes([seed]) * 32 for seed in (1, 2, 3)]
-#: Items of each user in a set of short texts: about a first sentence.
-SHORT = 15
-LIMITS = (50, 100, 300)
+LIMITS = (3, 10, 30, 100, 300, 1000)
+LIMITS_OF_AUTO = (10, 30, 100, 300)
 CUTOFFS = (2.0, 5.0)
+#: The guarantee of the long table.
+MIDDLE = 1.765
+#: How the file names `UnitGreedy` with a table.
+TRUE_ORDER = "UnitGreedy(prior=...)"
+#: Sets that had no part in the development of our mechanisms, by the beginning of their names.
+HELD_OUT = "deps_"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A mechanism with one or several settings, of which the best one counts."""
+    """A mechanism with its settings, and how it was published: with noise, with a curve, or not at all."""
 
     name: str
-    settings: tuple[tuple[Any, Any, int], ...]
-    published: bool = False
-    by_counts: bool = False
+    mechanisms: tuple[Any, ...]
+    published: str = ""
 
 
 def rows() -> list[Row]:
-    """Every mechanism: guarantee, mechanism and limit of each setting."""
-    import dpsel
-
-    equal, paper = dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5), dpsel.ZCDP(rho=RHO, delta=DELTA)
-
-    def tuned(privacy: Any, *mechanisms: Any) -> tuple[tuple[Any, Any, int], ...]:
-        return tuple((privacy, mechanism, limit) for mechanism in mechanisms for limit in LIMITS)
-
-    def ours(mechanism: Any, limit: int) -> tuple[tuple[Any, Any, int], ...]:
-        return ((equal, mechanism, limit),)
-
-    policies = [dpsel.PolicyGaussian(alpha=alpha) for alpha in CUTOFFS]
+    """Every line of the long table."""
+    gaussian = [dpsel.PolicyGaussian(alpha=alpha) for alpha in CUTOFFS]
     laplace = [dpsel.PolicyLaplace(alpha=alpha) for alpha in CUTOFFS]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dpsel.exceptions.DpselWarning)
-        flawed = dpsel.GreedyFrequency(calibration="published")
-    curves = dpsel.Sips(rounds=ROUNDS, ratio=0.2, release="curve")
-    return [
-        Row("DP-SIPS as published", tuned(paper, dpsel.Sips(rounds=ROUNDS, ratio=RATIO)), published=True),
-        Row("Policy Gaussian as published", tuned(paper, *policies), published=True),
-        Row("Policy Laplace as published", tuned(equal, *laplace), published=True),
-        Row("GW as published (no guarantee)", ours(flawed, 10_000), by_counts=True),
-        Row("GreedyFrequency", ours(dpsel.GreedyFrequency(), 10_000), by_counts=True),
-        Row("UnitGreedy", ours(dpsel.UnitGreedy(), 10_000), by_counts=True),
-        Row("CountGaussian", ours(dpsel.CountGaussian(), 100)),
-        Row("WeightedLaplace", ours(dpsel.WeightedLaplace(), 100)),
-        Row("WeightedGaussian", ours(dpsel.WeightedGaussian(), 100)),
-        Row("WeightedGaussian, curve", ours(dpsel.WeightedGaussian(release="curve"), 100)),
-        Row("PolicyGaussian", ours(dpsel.PolicyGaussian(), 100)),
-        Row("PolicyLaplace, curve", ours(dpsel.PolicyLaplace(release="curve"), 100)),
-        Row("PolicyGaussian, curve", ours(dpsel.PolicyGaussian(release="curve"), 100)),
-        Row("Mad", ours(dpsel.Mad(), 100)),
-        Row("Mad2R", ours(dpsel.Mad2R(), 100)),
-        Row("Sips", ours(dpsel.Sips(), 100)),
-        Row("Sips, curves", ours(curves, 100)),
-        Row("Steered, limit 100", ours(dpsel.Steered(), 100)),
-        Row("Steered", ours(dpsel.Steered(), 300)),
-        Row("Steered, 60 rounds", ours(dpsel.Steered(rounds=60), 1000)),
+    curved_gaussian = [dpsel.PolicyGaussian(alpha=alpha, release="curve") for alpha in CUTOFFS]
+    curved_laplace = [dpsel.PolicyLaplace(alpha=alpha, release="curve") for alpha in CUTOFFS]
+    literature = [
+        Row("Weighted Gaussian", (dpsel.WeightedGaussian(),), "noise"),
+        Row("Policy Gaussian", tuple(gaussian), "noise"),
+        Row("Policy Laplace", tuple(laplace), "noise"),
+        Row("DP-SIPS", (dpsel.Sips(),), "noise"),
+        Row("Weighted Gaussian, curve", (dpsel.WeightedGaussian(release="curve"),), "curve"),
+        Row("Policy Gaussian, curve", tuple(curved_gaussian), "curve"),
+        Row("Policy Laplace, curve", tuple(curved_laplace), "curve"),
+        Row("MAD, curve", (dpsel.Mad(),), "curve"),
+        Row("MAD2R, curve", (dpsel.Mad2R(),), "curve"),
+        Row("greedy by frequency, repaired", (dpsel.GreedyFrequency(),), "curve"),
     ]
+    taken = {repr(mechanism) for row in literature for mechanism in row.mechanisms} | {"OneItem()"}
+    new = [Row(repr(each), (each,)) for each in auto.ours() if repr(each) not in taken]
+    return literature + new
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("paths", type=Path, nargs="+", help="Parquet files or folders of them")
+    parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
     parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
-    parser.add_argument("--mechanisms", nargs="+", choices=[row.name for row in rows()], help="only these")
-    parser.add_argument("--markdown", type=Path, help="also write the tables here")
+    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--markdown", type=Path, help="put the tables between the marks of this page")
     args = parser.parse_args()
-    chosen = [row for row in rows() if args.mechanisms is None or row.name in args.mechanisms]
-    text = "\n".join(section(*data, chosen) for data in datasets(args.paths, args.short))
-    if not text:
-        parser.error("no Parquet file there")
+    figures = Figures(args.figures, args.threads)
+    for data in datasets(args.paths, args.short):
+        measure(figures, data, args.epsilons)
+    found = {"ratios": ratios(figures), "cases": comparison(figures), "mechanisms": long_table(figures)}
+    for name, text in found.items():
+        print(f"{name}\n\n{text}")
     if args.markdown:
-        args.markdown.write_text(text)
-    print(text)
+        args.markdown.write_text(filled(args.markdown.read_text("utf-8"), found), "utf-8")
 
 
-def datasets(paths: Iterable[Path], short: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Name and table of each data set."""
-    import polars as pl
-
-    files = [file for path in paths for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
-    for file in files:
-        table = pl.read_parquet(file)
-        yield file.stem, table
-        if file.stem in short:
-            first = pl.int_range(pl.len()).over("user") < SHORT
-            yield f"{file.stem}, first {SHORT} items", table.filter(first)
-
-
-def section(name: str, table: Any, chosen: list[Row]) -> str:
-    """The table of one data set."""
-    import polars as pl
-
-    users = table["user"].n_unique()
-    print(f"{name}: {users:,} users", file=sys.stderr, flush=True)
-    counted = table
-    if "count" in table.columns:
-        counted = table.select(
-            pl.col(column).repeat_by("count").list.explode(keep_nulls=False, empty_as_null=False)
-            for column in ("user", "item")
-        )
-    found = {row: best(counted if row.by_counts else table, row) for row in chosen}
-    peers = [statistics.median(sizes) for row, (sizes, _) in found.items() if row.published]
-    to_beat = max(peers, default=0) or None
-    lines = [line(row, *outcome, to_beat) for row, outcome in found.items()]
-    head = ("mechanism", "setting", "items", "of the best published")
-    return f"### {name} ({users:,} users)\n\n" + tables.markdown(head, lines)
+def measure(figures: Figures, data: Data, epsilons: list[float]) -> None:
+    """Run what is missing on one data set."""
+    for epsilon in epsilons:
+        figures.bound(data, epsilon)
+        figures.measure(data, epsilon, LIMITS[-1], true_order(data, epsilon))
+        limit = enough(len(data.table) / data.users)
+        figures.measure(data, epsilon, limit, auto.chosen(epsilon, limit))
+        for row in rows():
+            for mechanism in row.mechanisms:
+                tune(figures, data, epsilon, mechanism)
 
 
-def best(table: Any, row: Row) -> tuple[list[int], str]:
-    """The sizes of the releases of the best setting, and the setting."""
-    outcomes = [(sizes(table, *setting), describe(*setting)) for setting in row.settings]
-    chosen = max(outcomes, key=lambda outcome: statistics.median(outcome[0]))
-    print(f"  {row.name}: {chosen}", file=sys.stderr, flush=True)
-    return chosen
+def enough(mean: float) -> int:
+    """The limit of "auto" where users have so many items on average."""
+    return next((limit for limit in LIMITS_OF_AUTO if limit >= 2 * mean), LIMITS_OF_AUTO[-1])
 
 
-def sizes(table: Any, privacy: Any, mechanism: Any, limit: int) -> list[int]:
-    import dpsel
+def tune(figures: Figures, data: Data, epsilon: float, mechanism: Any) -> None:
+    """Run a mechanism with every limit, or with those around the best."""
 
-    arguments = {"user": "user", "item": "item", "privacy": privacy, "mechanism": mechanism}
-    return [
-        len(dpsel.select_partitions(table, max_items_per_user=limit, insecure_test_key=key, **arguments))
-        for key in KEYS
+    def size(place: int) -> float:
+        figures.measure(data, epsilon, LIMITS[place], mechanism)
+        return figures.mean(Cell(data.name, epsilon, LIMITS[place], repr(mechanism))) or 0.0
+
+    if mechanism.name == "greedy_frequency":
+        # It needs no limit; users with more items keep those that they prefer.
+        size(len(LIMITS) - 1)
+        return
+    if len(data.table) <= auto.LARGE:
+        for place in range(len(LIMITS)):
+            size(place)
+        return
+    middle = LIMITS.index(100)
+    for step in (1, -1):
+        place = middle
+        while 0 <= place + step < len(LIMITS) and size(place + step) > size(place):
+            place += step
+
+
+def best(figures: Figures, data: str, epsilon: float, row: Row) -> tuple[float, str] | None:
+    """The most items of a row, and the setting."""
+    found = [
+        (size, setting(mechanism, limit))
+        for mechanism, limit in product(row.mechanisms, LIMITS)
+        if (size := figures.mean(Cell(data, epsilon, limit, repr(mechanism)))) is not None
     ]
+    return max(found, default=None)
 
 
-def describe(_privacy: Any, mechanism: Any, limit: int) -> str:
-    alpha = getattr(mechanism, "alpha", None)
+def setting(mechanism: Any, limit: int) -> str:
+    alpha = getattr(mechanism, "alpha", None) if mechanism.name.startswith("policy") else None
     return f"limit {limit:,}" + (f", alpha {alpha:g}" if alpha else "")
 
 
-def line(row: Row, sizes: list[int], setting: str, to_beat: float | None) -> list[str]:
-    median = statistics.median(sizes)
-    share = f"{median / to_beat:.2f}" if to_beat else "-"
-    return [row.name, setting, f"{median:,.0f} ({min(sizes):,} - {max(sizes):,})", share]
+def names(figures: Figures) -> list[str]:
+    """The data sets: those that were held out first."""
+    found = dict.fromkeys(cell.data for cell in figures.found)
+    return sorted(found, key=lambda name: (not name.startswith(HELD_OUT), name))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One data set and guarantee: items and settings of the best, and of "auto"."""
+
+    data: str
+    epsilon: float
+    noise: tuple[float, str]
+    curve: tuple[float, str]
+    own: tuple[float, str]
+    auto: tuple[float, str]
+    bound: float
+    order: float
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        items = self.auto[0]
+        return items / self.noise[0], items / self.curve[0], items / self.own[0], items / self.bound
+
+
+def cases(figures: Figures) -> list[Case]:
+    """What was measured for each data set and guarantee, if nothing is missing."""
+    found = []
+    for data, epsilon in product(names(figures), DELTAS):
+        sizes = {row: one for row in rows() if (one := best(figures, data, epsilon, row))}
+        bound = figures.found.get(Cell(data, epsilon, 0, UPPER_BOUND))
+        if not bound:
+            continue
+        limit = enough(int(bound["rows"]) / int(bound["users"]))
+        taken = figures.mean(Cell(data, epsilon, limit, repr(auto.chosen(epsilon, limit))))
+        order = figures.mean(Cell(data, epsilon, LIMITS[-1], TRUE_ORDER))
+        tops = [top(sizes, groups) for groups in ({"noise"}, {"noise", "curve"}, {"", "noise", "curve"})]
+        if taken and order and all(tops):
+            found.append(Case(data, epsilon, *tops, (taken, f"limit {limit}"), float(bound["items"]), order))
+    return found
+
+
+def comparison(figures: Figures) -> str:
+    """One line for each data set and guarantee."""
+    head = ("data", "ε", "published", "with curves", "best of ours", "auto", "true order", "bound")
+    lines = []
+    for case in cases(figures):
+        shown = [f"{size:,.0f} ({how})" for size, how in (case.noise, case.curve, case.own, case.auto)]
+        lines.append((case.data, f"{case.epsilon:g}", *shown, f"{case.order:,.0f}", f"{case.bound:,.0f}"))
+    return tables.markdown(head, lines)
+
+
+def ratios(figures: Figures) -> str:
+    """The items of "auto" over those of others: median and range over the data sets."""
+    head = (
+        "data sets",
+        "ε",
+        "to published",
+        "to published with curves",
+        "to the best of ours",
+        "to the bound",
+    )
+    lines = []
+    for (name, held_out), epsilon in product((("held out", True), ("development", False)), DELTAS):
+        every = [
+            case.ratios
+            for case in cases(figures)
+            if case.epsilon == epsilon and case.data.startswith(HELD_OUT) == held_out
+        ]
+        if every:
+            lines.append((name, f"{epsilon:g}", *map(spread, zip(*every, strict=True))))
+    return tables.markdown(head, lines)
+
+
+def spread(values: tuple[float, ...]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} - {max(values):.2f})"
+
+
+def long_table(figures: Figures) -> str:
+    """The items of every mechanism with its best limit, at one guarantee."""
+    found = names(figures)
+    lines = []
+    for row in rows():
+        sizes = [best(figures, data, MIDDLE, row) for data in found]
+        lines.append((row.name, *(f"{size[0]:,.0f}" if size else "-" for size in sizes)))
+    return tables.markdown(("mechanism", *found), lines)
+
+
+def filled(page: str, found: dict[str, str]) -> str:
+    """Put each table after the comment that names it, in place of the table that is there."""
+    for name, text in found.items():
+        mark = re.escape(f"<!-- benches.accuracy: {name} -->")
+        page, times = re.subn(rf"({mark}\n\n)(\|.*\n)*", lambda at, text=text: at[1] + text, page)
+        if times != 1:
+            raise SystemExit(f"the page must have the comment of the table {name} once, found {times}")
+    return page
+
+
+def top(found: dict[Row, tuple[float, str]], groups: set[str]) -> tuple[float, str] | None:
+    """The most items of the rows of some groups, and their name and setting."""
+    sizes = [(size, f"{row.name}, {how}") for row, (size, how) in found.items() if row.published in groups]
+    return max(sizes, default=None)
 
 
 if __name__ == "__main__":

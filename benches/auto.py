@@ -1,0 +1,205 @@
+"""How near is "auto" to the best of our mechanisms? Items of the one over items of the other.
+
+    python -m benches.auto path/to/folder --short imdb wiki_abstracts    # measures what is missing
+    python -m benches.auto                                               # prints what was measured
+    python -m benches.auto --details                                     # every data set by itself
+
+For every epsilon and limit: the geometric mean over all data sets, the worst set, what "auto" chooses, and
+what wins there. `"auto"` is not run: its release is that of the mechanism which it chooses.
+
+Below that, two estimates tell how much a better rule could bring. *Best one*: the geometric mean if "auto"
+took the one mechanism that is best for this epsilon and limit on average. *Left out*: the same, if that
+mechanism was chosen on the other families of sets only (`git_paths` and `git_messages` are one family).
+*Look*: if the best mechanism of each set were known, for two per cent of epsilon.
+
+Mechanisms come from the registry. These are not run:
+- release with noise, where there is a curve: the weights are the same, and less is released;
+- `CountLaplace`, `CountGaussian` and `WeightedLaplace`, which have no curve and are far behind on all sets
+  of `docs/accuracy.md`;
+- `GreedyFrequency`, which is within three per cent of `UnitGreedy` there, and counts repeated rows;
+- on sets of more than three million rows: what is behind by a third on every smaller set for the same epsilon
+  and limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import dpsel
+from benches import tables
+from benches.releases import DELTAS, FIGURES, Cell, Data, Figures, datasets
+from dpsel import mechanisms
+from dpsel._request._auto import resolve
+
+LIMITS = (1, 3, 10, 30, 100, 300, 1000)
+SKIPPED = {"count_laplace", "count_gaussian", "weighted_laplace", "greedy_frequency"}
+#: What a mechanism must reach of the best on a smaller set, to be run on a set of so many rows.
+WORTH_A_RUN, LARGE = 0.67, 3_000_000
+#: What is left of the items if two per cent of epsilon pay for a look at the data.
+AFTER_A_LOOK = 0.98
+
+
+def ours() -> list[Any]:
+    """Every mechanism with its variants: a curve if there is one, and each value of a flag."""
+    found = []
+    for name, cls in mechanisms.selection_mechanisms().items():
+        if name in SKIPPED:
+            continue
+        values: dict[str, tuple[Any, ...]] = {}
+        for each in fields(cls):  # type: ignore[arg-type]
+            if each.name == "release":
+                values["release"] = ("curve",)
+            elif isinstance(each.default, bool):
+                values[each.name] = (False, True)
+        found += [cls(**dict(zip(values, chosen, strict=True))) for chosen in product(*values.values())]
+    return found
+
+
+def candidates(limit: int) -> list[Any]:
+    """The mechanisms that take this limit."""
+    return [each for each in ours() if limit == 1 or each.name != "one_item"]
+
+
+def chosen(epsilon: float, limit: int) -> Any:
+    """What "auto" takes."""
+    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=DELTAS[epsilon])
+    return resolve("auto", privacy, limit)[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
+    parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
+    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
+    parser.add_argument("--limits", type=int, nargs="+", default=LIMITS)
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--details", action="store_true", help="also print every data set by itself")
+    args = parser.parse_args()
+    figures = Figures(args.figures, args.threads)
+    for data in datasets(args.paths, args.short):
+        for epsilon, limit in product(args.epsilons, args.limits):
+            measure(figures, data, epsilon, limit)
+    print(summary(figures, args.epsilons, args.limits))
+    if args.details:
+        print(details(figures, args.epsilons, args.limits))
+
+
+def measure(figures: Figures, data: Data, epsilon: float, limit: int) -> None:
+    """Run all candidates on one data set, but those that are not worth it."""
+    seen = scores(figures, epsilon, limit) if len(data.table) > LARGE else {}
+    others = [one for name, one in seen.items() if name != data.name]
+    auto = repr(chosen(epsilon, limit))
+    for mechanism in candidates(limit):
+        name = repr(mechanism)
+        ratios = [one[name] / max(one.values()) for one in others if name in one]
+        if name == auto or not ratios or max(ratios) >= WORTH_A_RUN:
+            figures.measure(data, epsilon, limit, mechanism)
+
+
+def scores(figures: Figures, epsilon: float, limit: int) -> dict[str, dict[str, float]]:
+    """The mean sizes of the candidates by data set and mechanism."""
+    names = dict.fromkeys(repr(each) for each in candidates(limit))
+    found: dict[str, dict[str, float]] = {}
+    for data in dict.fromkeys(cell.data for cell in figures.found):
+        cells = {name: figures.mean(Cell(data, epsilon, limit, name)) for name in names}
+        if sizes := {name: size for name, size in cells.items() if size is not None}:
+            found[data] = sizes
+    return found
+
+
+def summary(figures: Figures, epsilons: list[float], limits: list[int]) -> str:
+    head = ("ε", "limit", "auto takes", "mean", "worst", "on", "wins", "best one", "left out", "look")
+    lines = []
+    for epsilon, limit in product(epsilons, limits):
+        found = {name: one for name, one in scores(figures, epsilon, limit).items() if max(one.values()) > 0}
+        auto = repr(chosen(epsilon, limit))
+        ratios = {name: share(one, auto) for name, one in found.items() if auto in one}
+        if not ratios:
+            continue
+        worst = min(ratios, key=lambda name: ratios[name])
+        wins: dict[str, int] = {}
+        for one in found.values():
+            best = max(one, key=lambda name: one[name])
+            wins[best] = wins.get(best, 0) + 1
+        winners = ", ".join(
+            f"{name} {count}" for name, count in sorted(wins.items(), key=lambda win: -win[1])
+        )
+        least = min(len(found), 2)
+        line = (
+            f"{epsilon:g}",
+            f"{limit:,}",
+            auto,
+            mean(ratios.values()),
+            f"{ratios[worst]:.3f}",
+            worst,
+            winners,
+        )
+        estimates = (best_one(found), left_out(found) if least > 1 else "-", f"{AFTER_A_LOOK:.2f}")
+        lines.append((*line, *estimates))
+    return tables.markdown(head, lines)
+
+
+def mean(ratios: Any) -> str:
+    return f"{statistics.geometric_mean(ratios):.3f}"
+
+
+def share(one: dict[str, float], name: str) -> float:
+    """Items of a mechanism over those of the best; what was not worth a run counts as one third behind."""
+    return max(one.get(name, WORTH_A_RUN * max(one.values())), 0.5) / max(one.values())
+
+
+def average(found: dict[str, dict[str, float]], name: str) -> float:
+    return statistics.geometric_mean(share(one, name) for one in found.values())
+
+
+def best_one(found: dict[str, dict[str, float]]) -> str:
+    """The mechanism that is best on average, and its geometric mean."""
+    best = max(found_names(found), key=lambda name: average(found, name))
+    return f"{best} {average(found, best):.3f}"
+
+
+def left_out(found: dict[str, dict[str, float]]) -> str:
+    """The geometric mean if each family of sets gets what is best on the others."""
+    ratios = []
+    for data, one in found.items():
+        others = {other: sizes for other, sizes in found.items() if family(other) != family(data)}
+        if not others:
+            return "-"
+        best = max(found_names(others), key=lambda name: average(others, name))
+        ratios.append(share(one, best))
+    return mean(ratios)
+
+
+def family(data: str) -> str:
+    return re.split(r"[^a-z]", data)[0]
+
+
+def found_names(found: dict[str, dict[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for one in found.values() for name in one))
+
+
+def details(figures: Figures, epsilons: list[float], limits: list[int]) -> str:
+    lines = []
+    for epsilon, limit in product(epsilons, limits):
+        auto = repr(chosen(epsilon, limit))
+        for data, one in scores(figures, epsilon, limit).items():
+            order = sorted(one, key=lambda name: -one[name])[:4]
+            ratio = f"{share(one, auto):.3f}" if auto in one else "-"
+            lines.append(
+                (f"{epsilon:g}", f"{limit:,}", data, ratio, *(f"{name} {one[name]:,.0f}" for name in order))
+            )
+    head = ("ε", "limit", "data", "auto / best", "first", "second", "third", "fourth")
+    return tables.markdown(head, lines)
+
+
+if __name__ == "__main__":
+    main()
