@@ -8,9 +8,11 @@ The data sets, the guarantees and the file of sizes are those of `benches/releas
 same (epsilon, delta), by the accounting of this package, which is at least as good as that of their papers.
 
 Mechanisms are tuned on the data at no cost: each runs with the limits below, the policies with two cutoffs
-as well, and the best setting counts. On sets of more than three million rows the limit is searched from 100
-in both directions, as long as more is released. `"auto"` is not tuned. It has one limit: the smallest of 10,
-30, 100 and 300 that is at least twice the mean number of items of a user. Sizes are means over the keys.
+as well, and the best setting counts. On sets of a million rows or more the limit is searched from 100 in both
+directions, as long as more is released, and the second cutoff gets the limit of the first.
+
+`"auto"` is not tuned. It has one limit: the smallest of 10, 30, 100 and 300 that is at least twice the mean
+number of items of a user. Sizes are means over the keys.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from benches.releases import DELTAS, FIGURES, UPPER_BOUND, Cell, Data, Figures, 
 
 LIMITS = (3, 10, 30, 100, 300, 1000)
 LIMITS_OF_AUTO = (10, 30, 100, 300)
-CUTOFFS = (2.0, 5.0)
+CUTOFFS = (5.0, 2.0)
+#: On sets of so many rows the limit is searched.
+SEARCHED = 1_000_000
 #: The guarantee of the long table.
 MIDDLE = 1.765
 #: How the file names `UnitGreedy` with a table.
@@ -76,13 +80,14 @@ def main() -> None:
     )
     parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
     parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
+    parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
     parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
     parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--markdown", type=Path, help="put the tables between the marks of this page")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)
-    for data in datasets(args.paths, args.short):
+    for data in datasets(args.paths, args.short, args.most_rows):
         measure(figures, data, args.epsilons)
     found = {"ratios": ratios(figures), "cases": comparison(figures), "mechanisms": long_table(figures)}
     for name, text in found.items():
@@ -99,8 +104,7 @@ def measure(figures: Figures, data: Data, epsilons: list[float]) -> None:
         limit = enough(len(data.table) / data.users)
         figures.measure(data, epsilon, limit, auto.chosen(epsilon, limit))
         for row in rows():
-            for mechanism in row.mechanisms:
-                tune(figures, data, epsilon, mechanism)
+            tune(figures, data, epsilon, row)
 
 
 def enough(mean: float) -> int:
@@ -108,26 +112,33 @@ def enough(mean: float) -> int:
     return next((limit for limit in LIMITS_OF_AUTO if limit >= 2 * mean), LIMITS_OF_AUTO[-1])
 
 
-def tune(figures: Figures, data: Data, epsilon: float, mechanism: Any) -> None:
-    """Run a mechanism with every limit, or with those around the best."""
+def tune(figures: Figures, data: Data, epsilon: float, row: Row) -> None:
+    """Run a row with all its settings, or on large sets with those around the best."""
+    first = row.mechanisms[0]
+    if first.name == "greedy_frequency":
+        # It needs no limit; users with more items keep those that they prefer.
+        figures.measure(data, epsilon, LIMITS[-1], first)
+    elif len(data.table) < SEARCHED:
+        for mechanism, limit in product(row.mechanisms, LIMITS):
+            figures.measure(data, epsilon, limit, mechanism)
+    else:
+        limit = climb(figures, data, epsilon, first)
+        for mechanism in row.mechanisms[1:]:
+            figures.measure(data, epsilon, limit, mechanism)
+
+
+def climb(figures: Figures, data: Data, epsilon: float, mechanism: Any) -> int:
+    """Search the limit in both directions, as long as more is released."""
 
     def size(place: int) -> float:
         figures.measure(data, epsilon, LIMITS[place], mechanism)
         return figures.mean(Cell(data.name, epsilon, LIMITS[place], repr(mechanism))) or 0.0
 
-    if mechanism.name == "greedy_frequency":
-        # It needs no limit; users with more items keep those that they prefer.
-        size(len(LIMITS) - 1)
-        return
-    if len(data.table) <= auto.LARGE:
-        for place in range(len(LIMITS)):
-            size(place)
-        return
-    middle = LIMITS.index(100)
+    best = LIMITS.index(100)
     for step in (1, -1):
-        place = middle
-        while 0 <= place + step < len(LIMITS) and size(place + step) > size(place):
-            place += step
+        while 0 <= best + step < len(LIMITS) and size(best + step) > size(best):
+            best += step
+    return LIMITS[best]
 
 
 def best(figures: Figures, data: str, epsilon: float, row: Row) -> tuple[float, str] | None:

@@ -78,6 +78,7 @@ def main() -> None:
     )
     parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
     parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
+    parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
     parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
     parser.add_argument("--limits", type=int, nargs="+", default=LIMITS)
     parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
@@ -85,7 +86,7 @@ def main() -> None:
     parser.add_argument("--details", action="store_true", help="also print every data set by itself")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)
-    for data in datasets(args.paths, args.short):
+    for data in datasets(args.paths, args.short, args.most_rows):
         for epsilon, limit in product(args.epsilons, args.limits):
             measure(figures, data, epsilon, limit)
     print(summary(figures, args.epsilons, args.limits))

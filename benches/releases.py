@@ -85,17 +85,17 @@ class Data:
         return max(1, min(MOST_KEYS, ROWS_OF_ALL_KEYS // len(self.table)))
 
 
-def datasets(paths: Iterable[Path], short: Iterable[str]) -> Iterator[Data]:
+def datasets(paths: Iterable[Path], short: Iterable[str], most_rows: int | None = None) -> Iterator[Data]:
     """The data sets of files and folders, small ones first, and those of short texts."""
     files = [file for path in paths for file in (path.glob("*.parquet") if path.is_dir() else [path])]
     for file in sorted(files, key=lambda file: file.stat().st_size):
         if file.stem in short:
-            yield read(file, SHORT)
-        yield read(file)
+            yield read(file, SHORT, most_rows)
+        yield read(file, most_rows=most_rows)
 
 
-def read(file: Path, first: int | None = None) -> Data:
-    """Read a Parquet file, or the first items of each user."""
+def read(file: Path, first: int | None = None, most_rows: int | None = None) -> Data:
+    """Read a Parquet file, or the first items of each user; of a set with more rows, one user in so many."""
     arrow = pq.read_table(file)
     items = arrow["item"].combine_chunks().dictionary_encode()
     codes = getattr(items, "indices", None) or items.chunk(0).indices
@@ -104,6 +104,10 @@ def read(file: Path, first: int | None = None) -> Data:
     if first is not None:
         table = table.filter(pl.int_range(pl.len()).over("user") < first)
         name = f"{name}, first {first} items"
+    if most_rows is not None and len(table) > most_rows:
+        users = -(-len(table) // most_rows)
+        table = table.filter(pl.col("user") % users == 0)
+        name = f"{name}, 1 user in {users}"
     return Data(name, table.select("user", "item"), table)
 
 

@@ -91,7 +91,7 @@ def select_partitions(
         mechanism: How to select. ``"auto"`` decides by the parameters alone, and the report says why.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
             a mechanism with noise. But mechanisms without noise have none to return: ``"auto"``, which
-            chooses one of these under :class:`~dpsel.ApproxDP` up to a limit of 19, then takes one
+            chooses one of these under :class:`~dpsel.ApproxDP` for small limits, then takes one
             with noise, which releases fewer items. ``dpsel.plan(with_weights=True)`` shows its threshold.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.

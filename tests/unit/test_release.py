@@ -13,6 +13,9 @@ from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError,
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+LARGE_EPSILON = dpsel.ApproxDP(epsilon=1.1, delta=1e-6)
+#: The guarantees under which `"auto"` may release by a curve.
+CURVES = (PRIVACY, LARGE_EPSILON)
 SECRET = "an unselected secret"
 ROWS = [(user, drink) for user in range(500) for drink in ("tea", "<milk>")] + [(7, SECRET)]
 
@@ -132,11 +135,11 @@ def test_a_chosen_mechanism_has_no_reason():
     ("arguments", "noises"),
     [
         ({"privacy": PRIVACY, "with_weights": True}, {"laplace", "gaussian"}),
-        ({"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, {"gaussian"}),
+        ({"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6), "with_weights": True}, {"gaussian"}),
     ],
-    ids=["weights", "zcdp"],
+    ids=["approx", "zcdp"],
 )
-def test_auto_for_one_item_per_user_has_the_lowest_threshold(arguments, noises):
+def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(arguments, noises):
     release = dpsel.select_partitions(ROWS, max_items_per_user=1, **arguments)
     assert release.report.rounds[0]["noise"] in noises
     assert "one item per user" in release.report["chosen"]
@@ -153,11 +156,16 @@ def test_auto_for_one_item_per_user_has_the_lowest_threshold(arguments, noises):
 @pytest.mark.parametrize(
     ("limit", "arguments", "name"),
     [
-        (1, {}, "one_item"),
+        (1, {}, "sips"),
         (2, {}, "sips"),
-        (19, {}, "sips"),
-        (20, {}, "steered"),
+        (9, {}, "sips"),
+        (10, {}, "steered"),
         (5000, {}, "steered"),
+        (19, {"privacy": LARGE_EPSILON}, "sips"),
+        (20, {"privacy": LARGE_EPSILON}, "steered"),
+        (1, {"with_weights": True}, "count_laplace"),
+        (1, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "sips"),
+        (1, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, "one_item"),
         (9, {"with_weights": True}, "sips"),
         (10, {"with_weights": True}, "steered"),
         (9, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "sips"),
@@ -172,7 +180,7 @@ def test_auto_goes_by_public_parameters(limit, arguments, name):
     mechanism = report["request"]["mechanism"]
     assert mechanism["name"] == name
     assert report["chosen"].startswith("auto: ")
-    with_noise = arguments.get("with_weights") or arguments.get("privacy", PRIVACY) != PRIVACY
+    with_noise = arguments.get("with_weights") or arguments.get("privacy", PRIVACY) not in CURVES
     assert mechanism.get("release", "noise") == ("noise" if with_noise or name != "sips" else "curve")
 
 

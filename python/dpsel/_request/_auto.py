@@ -67,29 +67,51 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
     )
 
 
-#: The least limits at which `Steered` is chosen before `Sips`, if curves are possible and if not, and the
-#: least epsilon for which a curve is computed quickly. Decision note 0008 has the comparisons.
+#: The least limits at which `Steered` is chosen before `Sips`: before curves with a large and with a small
+#: epsilon, and before noise. A curve is computed quickly from the last epsilon on. Decision note 0008 has the
+#: comparisons.
 _STEERED_BEFORE_CURVES: Final = 20
+_STEERED_BEFORE_CURVES_IF_SMALL: Final = 10
 _STEERED_BEFORE_NOISE: Final = 10
+_SMALL_EPSILON: Final = 1.0
 _LEAST_CURVE_EPSILON: Final = 0.1
 
 
 def _choose(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool
 ) -> tuple[SelectionMechanism, str]:
-    plain = isinstance(privacy, ApproxDP) and not with_weights
-    if max_items_per_user == 1:
-        if plain:
-            return OneItem(), "auto: with one item per user this is the best rule there is"
+    if max_items_per_user == 1 and with_weights:
         return _best_for_one_item(privacy)
-    curves = plain and isinstance(privacy, ApproxDP) and privacy.epsilon >= _LEAST_CURVE_EPSILON
-    if max_items_per_user >= (_STEERED_BEFORE_CURVES if curves else _STEERED_BEFORE_NOISE):
+    if max_items_per_user >= _steered_from(privacy, with_weights=with_weights):
         return (
             Steered(),
             "auto: with this limit, weights that are steered to where they are needed release most",
         )
-    reason = "auto: rounds in which a user's next items move up release the most of what can be run here"
-    return Sips(release="curve" if curves else "noise"), reason
+    curve = _has_curve(privacy, with_weights=with_weights)
+    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and not curve:
+        return OneItem(), "auto: with one item per user and this epsilon, the optimal rule for one item"
+    mechanism = Sips(release="curve" if curve else "noise")
+    if max_items_per_user == 1:
+        return mechanism, (
+            "auto: rounds in which a user's next item moves up release the most if users own several items; "
+            "OneItem() does if most own one"
+        )
+    return mechanism, (
+        "auto: rounds in which a user's next items move up release the most of what can be run here"
+    )
+
+
+def _steered_from(privacy: Privacy, *, with_weights: bool) -> int:
+    """The least limit at which `Steered` is chosen."""
+    if not (isinstance(privacy, ApproxDP) and _has_curve(privacy, with_weights=with_weights)):
+        return _STEERED_BEFORE_NOISE
+    small = privacy.epsilon <= _SMALL_EPSILON
+    return _STEERED_BEFORE_CURVES_IF_SMALL if small else _STEERED_BEFORE_CURVES
+
+
+def _has_curve(privacy: Privacy, *, with_weights: bool) -> bool:
+    """Whether a release curve is possible, and quick to compute."""
+    return isinstance(privacy, ApproxDP) and not with_weights and privacy.epsilon >= _LEAST_CURVE_EPSILON
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
