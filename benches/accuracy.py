@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import re
 import statistics
+import sys
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -89,11 +90,13 @@ def main() -> None:
     figures = Figures(args.figures, args.threads)
     for data in datasets(args.paths, args.short, args.most_rows):
         measure(figures, data, args.epsilons)
-    found = {"ratios": ratios(figures), "cases": comparison(figures), "mechanisms": long_table(figures)}
-    for name, text in found.items():
+    if stale := figures.stale([mechanism for row in rows() for mechanism in row.mechanisms]):
+        print(f"measured with another form of the mechanism: {', '.join(stale)}", file=sys.stderr)
+    texts = found(figures)
+    for name, text in texts.items():
         print(f"{name}\n\n{text}")
     if args.markdown:
-        args.markdown.write_text(filled(args.markdown.read_text("utf-8"), found), "utf-8")
+        args.markdown.write_text(filled(args.markdown.read_text("utf-8"), texts), "utf-8")
 
 
 def measure(figures: Figures, data: Data, epsilons: list[float]) -> None:
@@ -240,13 +243,19 @@ def long_table(figures: Figures) -> str:
     lines = []
     for row in rows():
         sizes = [best(figures, data, MIDDLE, row) for data in found]
-        lines.append((row.name, *(f"{size[0]:,.0f}" if size else "-" for size in sizes)))
+        if any(sizes):
+            lines.append((row.name, *(f"{size[0]:,.0f}" if size else "-" for size in sizes)))
     return tables.markdown(("mechanism", *found), lines)
 
 
-def filled(page: str, found: dict[str, str]) -> str:
+def found(figures: Figures) -> dict[str, str]:
+    """Every table of the page, by its name in the page."""
+    return {"ratios": ratios(figures), "cases": comparison(figures), "mechanisms": long_table(figures)}
+
+
+def filled(page: str, texts: dict[str, str]) -> str:
     """Put each table after the comment that names it, in place of the table that is there."""
-    for name, text in found.items():
+    for name, text in texts.items():
         mark = re.escape(f"<!-- benches.accuracy: {name} -->")
         page, times = re.subn(rf"({mark}\n\n)(\|.*\n)*", lambda at, text=text: at[1] + text, page)
         if times != 1:

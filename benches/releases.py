@@ -149,6 +149,17 @@ class Figures:
         if cell not in self.found:
             self._keep(data, cell, "", f"{bound(data, epsilon):.0f}")
 
+    def stale(self, mechanisms: Iterable[Any]) -> list[str]:
+        """The mechanisms that would release other items today than when they were measured."""
+        marks = {repr(each): fingerprint(each) for each in mechanisms}
+        return sorted(
+            {
+                cell.mechanism
+                for cell, row in self.found.items()
+                if marks.get(cell.mechanism, row["fingerprint"]) != row["fingerprint"]
+            }
+        )
+
     def _size(self, data: Data, cell: Cell, mechanism: Any, key: int) -> int:
         release = dpsel.select_partitions(
             data.counted if mechanism.name == "greedy_frequency" else data.table,

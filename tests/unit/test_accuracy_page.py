@@ -1,0 +1,51 @@
+"""The tables of the page on accuracy are those that the program prints from the file of sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benches import accuracy, auto
+from benches.releases import DELTAS, Cell, Figures
+
+import dpsel
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/accuracy.md"
+
+
+@pytest.fixture(scope="module")
+def figures() -> Figures:
+    return Figures()
+
+
+def test_the_tables_are_those_of_the_file(figures):
+    page = PAGE.read_text(encoding="utf-8")
+    assert accuracy.filled(page, accuracy.found(figures)) == page
+
+
+def test_the_file_has_every_guarantee_for_data_that_was_held_out(figures):
+    held_out = [case for case in accuracy.cases(figures) if case.data.startswith(accuracy.HELD_OUT)]
+    assert {case.data for case in held_out} == {"deps_authors", "deps_recipes"}
+    assert {case.epsilon for case in held_out} == set(DELTAS)
+
+
+@pytest.mark.parametrize("epsilon", DELTAS)
+@pytest.mark.parametrize("limit", auto.LIMITS)
+def test_auto_and_its_rivals_were_measured(figures, epsilon, limit):
+    """The choice of "auto", Sips and Steered, on every data set."""
+    rivals = [auto.chosen(epsilon, limit), dpsel.Sips(release="curve"), dpsel.Steered()]
+    names = accuracy.names(figures)
+    assert len(names) >= 9
+    for data in names:
+        for mechanism in rivals:
+            assert figures.sizes(Cell(data, epsilon, limit, repr(mechanism))), (data, mechanism)
+
+
+def test_no_release_exceeds_the_bound(figures):
+    """On average; four standard deviations of a sum of independent decisions are allowed."""
+    for cell in figures.found:
+        if cell.mechanism in ("upper bound", accuracy.TRUE_ORDER) or cell.limit == 0:
+            continue
+        bound = figures.mean(Cell(cell.data, cell.epsilon, 0, "upper bound"))
+        if bound is not None:
+            assert figures.mean(cell) <= bound + 4 * bound**0.5, cell
