@@ -238,8 +238,8 @@ def spread(values: tuple[float, ...]) -> str:
 
 
 def long_table(figures: Figures) -> str:
-    """The items of every mechanism with its best limit, at one guarantee."""
-    found = names(figures)
+    """The items of every mechanism with its best limit, at one guarantee; of sets that were tuned on."""
+    found = [data for data in names(figures) if Cell(data, MIDDLE, 0, UPPER_BOUND) in figures.found]
     lines = []
     for row in rows():
         sizes = [best(figures, data, MIDDLE, row) for data in found]
