@@ -82,22 +82,18 @@ def _choose(
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
         return _best_for_one_item(privacy)
-    if max_items_per_user >= _steered_from(privacy, with_weights=with_weights):
-        return (
-            Steered(),
-            "auto: with this limit, weights that are steered to where they are needed release most",
+    least = _steered_from(privacy, with_weights=with_weights)
+    if max_items_per_user >= least:
+        return Steered(), (
+            f"auto: with a limit of {least} or more, weights that are steered to where they are needed "
+            "typically release the most"
         )
     curve = _has_curve(privacy, with_weights=with_weights)
     if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and not curve:
         return OneItem(), "auto: with one item per user and this epsilon, the optimal rule for one item"
-    mechanism = Sips(release="curve" if curve else "noise")
-    if max_items_per_user == 1:
-        return mechanism, (
-            "auto: rounds in which a user's next item moves up release the most if users own several items; "
-            "OneItem() does if most own one"
-        )
-    return mechanism, (
-        "auto: rounds in which a user's next items move up release the most of what can be run here"
+    return Sips(release="curve" if curve else "noise"), (
+        f"auto: with a limit below {least}, rounds in which a user's next items move up typically release "
+        "the most; not where nearly all users own one item"
     )
 
 
