@@ -6,7 +6,6 @@ import copy
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
@@ -76,6 +75,8 @@ class Report(Mapping[str, Any]):
             FileError: If the file cannot be read.
             ReportError: If it is not a report.
         """
+        from pathlib import Path
+
         try:
             text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError as error:
