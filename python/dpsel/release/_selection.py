@@ -70,7 +70,7 @@ class Release(Generic[ItemsT]):
         self._table = ItemTable(core)
         self._returns, self._restored = returns, restored
         self._items: Any = None
-        self.report = Report(core.report_json)
+        self.report = Report.of_core(core.report_json)
 
     @property
     def items(self) -> ItemsT:
