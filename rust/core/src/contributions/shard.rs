@@ -65,9 +65,9 @@ impl<R> Shard<R> {
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
-    /// Three short loops first read the memory and do nothing else. No branch depends on the values, and few instructions
-    /// stand between the reads, so the processor overlaps many of them. The following loops find everything in the
-    /// cache. The second of them reads the bucket after a full home, which [`Group::add`] will need.
+    /// Three short loops first read the memory and do nothing else. No branch depends on the values, and few
+    /// instructions stand between the reads, so the processor overlaps many of them. The following loops find everything
+    /// in the cache. The second short loop reads the bucket after a full home, which [`Group::add`] will need.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
