@@ -175,6 +175,7 @@ ROOMS = [
     "_protocols",
     "_core",
     "_arguments",
+    "_lazy",
     "_tables",
     "_plot",
     "_core_calls",

@@ -14,68 +14,102 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpsel import exceptions as exceptions
-from dpsel import mechanisms as mechanisms
-from dpsel import release as release
 from dpsel._core_calls import __version__ as __version__
-from dpsel.accounting import ZCDP as ZCDP
-from dpsel.accounting import ApproxDP as ApproxDP
-from dpsel.accounting import Cost as Cost
-from dpsel.accounting import PureDP as PureDP
-from dpsel.auditing import AuditReport as AuditReport
-from dpsel.auditing import audit as audit
-from dpsel.auditing import audit_callable as audit_callable
-from dpsel.budget import Budget as Budget
-from dpsel.comparison import Comparison as Comparison
-from dpsel.comparison import compare as compare
-from dpsel.exceptions import DpselError as DpselError
-from dpsel.exceptions import WeakGuaranteeWarning as WeakGuaranteeWarning
-from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
-from dpsel.planning import Plan as Plan
-from dpsel.planning import TopKPlan as TopKPlan
-from dpsel.planning import plan as plan
-from dpsel.planning import plan_top_k as plan_top_k
-from dpsel.release import Release as Release
-from dpsel.release import Report as Report
-from dpsel.release import TopKRelease as TopKRelease
-from dpsel.release import check as check
-from dpsel.selection import select_partitions as select_partitions
-from dpsel.top_k import select_top_k as select_top_k
-from dpsel.top_k import top_k_from_counts as top_k_from_counts
 
-if not TYPE_CHECKING:
-    # Type checkers follow the lines above; a list that is computed would hide the mechanisms from them.
-    __all__ = [
-        "ZCDP",
-        "ApproxDP",
-        "AuditReport",
-        "Budget",
-        "Comparison",
-        "Cost",
-        "DpselError",
-        "Plan",
-        "PureDP",
-        "Release",
-        "Report",
-        "TopKPlan",
-        "TopKRelease",
-        "WeakGuaranteeWarning",
-        "__version__",
-        "audit",
-        "audit_callable",
-        "check",
-        "compare",
-        "exceptions",
-        "mechanisms",
-        "plan",
-        "plan_top_k",
-        "release",
-        "select_partitions",
-        "select_top_k",
-        "top_k_from_counts",
-    ]
-    __all__ += mechanisms.__all__
+if TYPE_CHECKING:
+    # `_PLACES` below says the same to the interpreter, which loads these when they are first asked for.
+    from dpsel import exceptions as exceptions
+    from dpsel import mechanisms as mechanisms
+    from dpsel import release as release
+    from dpsel.accounting import ZCDP as ZCDP
+    from dpsel.accounting import ApproxDP as ApproxDP
+    from dpsel.accounting import Cost as Cost
+    from dpsel.accounting import PureDP as PureDP
+    from dpsel.auditing import AuditReport as AuditReport
+    from dpsel.auditing import audit as audit
+    from dpsel.auditing import audit_callable as audit_callable
+    from dpsel.budget import Budget as Budget
+    from dpsel.comparison import Comparison as Comparison
+    from dpsel.comparison import compare as compare
+    from dpsel.exceptions import DpselError as DpselError
+    from dpsel.exceptions import WeakGuaranteeWarning as WeakGuaranteeWarning
+    from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
+    from dpsel.planning import Plan as Plan
+    from dpsel.planning import TopKPlan as TopKPlan
+    from dpsel.planning import plan as plan
+    from dpsel.planning import plan_top_k as plan_top_k
+    from dpsel.release import Release as Release
+    from dpsel.release import Report as Report
+    from dpsel.release import TopKRelease as TopKRelease
+    from dpsel.release import check as check
+    from dpsel.selection import select_partitions as select_partitions
+    from dpsel.top_k import select_top_k as select_top_k
+    from dpsel.top_k import top_k_from_counts as top_k_from_counts
+else:
+    # Type checkers follow the lines above; names that are loaded on demand would be hidden from them.
+    from importlib import import_module as _import_module
+
+    _PLACES = {
+        "ZCDP": "accounting",
+        "ApproxDP": "accounting",
+        "AuditReport": "auditing",
+        "Budget": "budget",
+        "Comparison": "comparison",
+        "Cost": "accounting",
+        "DpselError": "exceptions",
+        "Plan": "planning",
+        "PureDP": "accounting",
+        "Release": "release",
+        "Report": "release",
+        "TopKPlan": "planning",
+        "TopKRelease": "release",
+        "WeakGuaranteeWarning": "exceptions",
+        "audit": "auditing",
+        "audit_callable": "auditing",
+        "check": "release",
+        "compare": "comparison",
+        "plan": "planning",
+        "plan_top_k": "planning",
+        "select_partitions": "selection",
+        "select_top_k": "top_k",
+        "top_k_from_counts": "top_k",
+    }
+    #: Submodules that are public, and those that have always been there without an import of their own.
+    _SUBMODULES = ("exceptions", "mechanisms", "release")
+    _LOADED_BEFORE = (
+        "accounting",
+        "auditing",
+        "budget",
+        "comparison",
+        "item_table",
+        "planning",
+        "selection",
+        "top_k",
+        "typing",
+    )
+
+    def __getattr__(name: str) -> object:
+        """Load a name when it is first asked for; then it is an ordinary attribute."""
+        if name in _SUBMODULES or name in _LOADED_BEFORE:
+            return _import_module(f"dpsel.{name}")
+        if name in _PLACES:
+            value = getattr(_import_module(f"dpsel.{_PLACES[name]}"), name)
+        elif name == "__all__":
+            value = ["__version__", *_PLACES, *_SUBMODULES, *_mechanisms()]
+        elif not name.startswith("_") and name in _mechanisms():
+            value = getattr(_import_module("dpsel.mechanisms"), name)
+        else:
+            import sys
+
+            module = sys.modules["dpsel"]
+            raise AttributeError(f"module 'dpsel' has no attribute {name!r}", name=name, obj=module)
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
         """Show what is public, and not the files that it comes from."""
-        return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__"])
+        return sorted([*__getattr__("__all__"), "__doc__", "__file__", "__name__", "__path__"])
+
+    def _mechanisms() -> list[str]:
+        """The names that every mechanism has here, in the order of registration."""
+        return _import_module("dpsel.mechanisms").__all__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from typing import Any
 
@@ -71,6 +70,8 @@ def text_table(head: list[str], body: list[list[str]]) -> str:
 
 def html_table(head: list[str], body: list[list[str]]) -> str:
     """Return a table for a notebook."""
+    import html
+
     cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body]
     header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
     return f"<table><tr>{header}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._ingest import _objects
-from dpsel._ingest._queries import batches_of
 from dpsel._restored import ENUM, Restored
 from dpsel.exceptions import DpselError, SchemaError
 
@@ -115,6 +114,9 @@ def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Resto
         raise SchemaError(
             "this version of polars cannot stream a LazyFrame; pass data.collect(), or update polars"
         )
+    # Most programs have no query, and the file needs threads and queues.
+    from dpsel._ingest._queries import batches_of
+
     # The empty frame first: a query without rows yields no batch, and then the types would be unknown.
     return chain([schema.to_frame()], batches_of(lazy)), restored, list(schema.names())
 

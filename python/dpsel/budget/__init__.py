@@ -9,6 +9,14 @@ Examples:
     1.5
 """
 
-from dpsel.budget._budget import Budget, Spent
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpsel.budget._budget import Budget, Spent
+else:
+    # Every call uses `_payment`, and few programs have a budget.
+    from dpsel._lazy import loader
+
+    __getattr__ = loader(__name__, dict.fromkeys(("Budget", "Spent"), "dpsel.budget._budget"))
 
 __all__ = ["Budget", "Spent"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpsel.exceptions import WeakGuaranteeWarning
@@ -23,7 +23,7 @@ LARGEST_EPSILON: Final = 20.0
 LARGEST_DELTA: Final = 1e-3
 LARGEST_RHO: Final = 5.0
 
-_PACKAGE: Final = str(Path(__file__).parents[1])
+_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes longer to import
 _silent: ContextVar[bool] = ContextVar("_silent", default=False)
 
 

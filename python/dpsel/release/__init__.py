@@ -10,10 +10,20 @@ Examples:
     ['milk', 'tea']
 """
 
+from typing import TYPE_CHECKING
+
 from dpsel.item_table import ItemTable
-from dpsel.release._check import CheckResult, check
 from dpsel.release._report import Report
 from dpsel.release._selection import EXTENSIONS, Release
-from dpsel.release._top_k import TopKRelease
+
+if TYPE_CHECKING:
+    from dpsel.release._check import CheckResult, check
+    from dpsel.release._top_k import TopKRelease
+else:
+    # A selection needs none of them.
+    from dpsel._lazy import loader
+
+    _PLACES = dict.fromkeys(("CheckResult", "check"), "dpsel.release._check")
+    __getattr__ = loader(__name__, _PLACES | {"TopKRelease": "dpsel.release._top_k"})
 
 __all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "TopKRelease", "check"]

@@ -6,7 +6,6 @@ import copy
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
@@ -55,7 +54,7 @@ class Report(Mapping[str, Any]):
         True
     """
 
-    __slots__ = ("_data", "_text")
+    __slots__ = ("_parsed", "_text")
 
     def __init__(self, text: str) -> None:
         """Parse the JSON."""
@@ -66,7 +65,22 @@ class Report(Mapping[str, Any]):
         except UnicodeEncodeError:
             raise ReportError("not a dpsel report: it is no Unicode text") from None
         self._text = text
-        self._data: dict[str, Any] = data
+        self._parsed: dict[str, Any] | None = data
+
+    @classmethod
+    def of_core(cls, text: str) -> Report:
+        """Wrap a text that the core has just written: it needs no check."""
+        report = cls.__new__(cls)
+        report._text, report._parsed = text, None  # noqa: SLF001 - its own
+        return report
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        """The fields. They are parsed when first asked for: many calls want only the items."""
+        if self._parsed is None:
+            data: dict[str, Any] = json.loads(self._text)
+            self._parsed = data
+        return self._parsed
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Report:
@@ -76,6 +90,8 @@ class Report(Mapping[str, Any]):
             FileError: If the file cannot be read.
             ReportError: If it is not a report.
         """
+        from pathlib import Path
+
         try:
             text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError as error:

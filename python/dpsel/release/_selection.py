@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel.item_table import ItemTable
@@ -71,7 +70,7 @@ class Release(Generic[ItemsT]):
         self._table = ItemTable(core)
         self._returns, self._restored = returns, restored
         self._items: Any = None
-        self.report = Report(core.report_json)
+        self.report = Report.of_core(core.report_json)
 
     @property
     def items(self) -> ItemsT:
@@ -162,6 +161,8 @@ class Release(Generic[ItemsT]):
 
     def _repr_html_(self) -> str:
         """Show the first items and the three lines in a notebook."""
+        import html
+
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.columns)
         rows = [row if isinstance(row, tuple) else (row,) for row in self._table.to_pylist()[:_SHOWN_ITEMS]]
         body = "".join(

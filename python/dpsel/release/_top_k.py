@@ -56,7 +56,7 @@ class TopKRelease(Generic[ItemsT]):
         """Wrap the answer: a table of rows, or lists of counts."""
         self._restored = restored
         self._items, self._counts, self._table, self._returns = items, counts, table, returns
-        self.report = Report(report)
+        self.report = Report.of_core(report)
 
     @classmethod
     def from_core(cls, core: CoreRelease, returns: str, restored: Restored | None = None) -> TopKRelease:

@@ -12,7 +12,7 @@ use crate::runtime::memory::{Element, Growing, Room};
 use crate::{Error, Result};
 
 /// Keys looked up together, so that their cache misses overlap.
-const AHEAD: usize = 64;
+const AHEAD: usize = 256;
 /// Marks a key that was not found in its home bucket. Every local code is smaller.
 const NOT_SEEN: u32 = u32::MAX;
 /// Slots of a bucket: eight tags and eight local codes fill one cache line.
@@ -65,9 +65,9 @@ impl<R> Shard<R> {
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
-    /// Two short loops first read the memory and do nothing else. No branch depends on the values, and few instructions
-    /// stand between the reads, so the processor overlaps many of them. The following loops find everything in the
-    /// cache.
+    /// Three short loops first read the memory and do nothing else. No branch depends on the values, and few
+    /// instructions stand between the reads, so the processor overlaps many of them. The following loops find everything
+    /// in the cache. The second short loop reads the bucket after a full home, which [`Group::add`] will need.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
@@ -79,9 +79,13 @@ impl<R> Shard<R> {
             *h = home(tag(*key), buckets.len());
         }
         black_box(homes[..keys.len()].iter().fold(0, |mixed, h| mixed ^ buckets[*h].tags[0]));
-        for ((f, key), h) in found.iter_mut().zip(keys).zip(&homes) {
-            *f = buckets[*h].candidate(tag(*key)).wrapping_sub(1).min(last as u32);
+        for ((f, key), h) in found.iter_mut().zip(keys).zip(&mut homes) {
+            let bucket = &buckets[*h];
+            *f = bucket.candidate(tag(*key)).wrapping_sub(1).min(last as u32);
+            *h += usize::from(bucket.locals[SLOTS - 1] != 0);
         }
+        let end = buckets.len() - 1;
+        black_box(homes[..keys.len()].iter().fold(0, |mixed, h| mixed ^ buckets[(*h).min(end)].tags[0]));
         black_box(found[..keys.len()].iter().fold(0, |mixed, f| mixed ^ digests[*f as usize]));
         for (f, key) in found.iter_mut().zip(keys) {
             *f |= u32::from(digests[*f as usize] != key.0).wrapping_neg();

@@ -56,40 +56,45 @@ fn split(json: &str) -> Result<(Value, Option<String>)> {
 /// BLAKE3 of the fields in a canonical text: sorted by name, numbers in one form. It does not depend on the JSON
 /// writer.
 fn fingerprint(report: &Value) -> String {
+    let mut text = String::new();
+    canonical(report, &mut text);
     let mut hasher = blake3::Hasher::new_derive_key("dpsel.v1.report.fingerprint");
-    canonical(report, &mut hasher);
-    hasher.finalize().to_hex().to_string()
+    hasher.update(text.as_bytes()).finalize().to_hex().to_string()
 }
 
-/// Feed one value: a letter for its kind, its length, its content.
-fn canonical(value: &Value, hasher: &mut blake3::Hasher) {
-    let mut text = |kind: &str, text: &str| {
-        hasher.update(format!("{kind}{}:", text.len()).as_bytes());
-        hasher.update(text.as_bytes());
-    };
+/// Add one value to a text: a letter for its kind, its length, its content.
+fn canonical(value: &Value, out: &mut String) {
     match value {
-        Value::Null => text("n", ""),
-        Value::Bool(flag) => text("b", if *flag { "1" } else { "0" }),
-        Value::Number(number) => text("d", &canonical_number(number)),
-        Value::String(string) => text("s", string),
+        Value::Null => piece(out, "n", ""),
+        Value::Bool(flag) => piece(out, "b", if *flag { "1" } else { "0" }),
+        Value::Number(number) => piece(out, "d", &canonical_number(number)),
+        Value::String(string) => piece(out, "s", string),
         Value::Array(values) => {
-            text("a", &values.len().to_string());
+            piece(out, "a", &values.len().to_string());
             for each in values {
-                canonical(each, hasher);
+                canonical(each, out);
             }
         }
         Value::Object(fields) => {
             let mut names: Vec<&String> = fields.keys().collect();
             names.sort_unstable();
-            text("o", &names.len().to_string());
+            piece(out, "o", &names.len().to_string());
             for name in names {
-                hasher.update(format!("{}:{name}", name.len()).as_bytes());
+                piece(out, "", name);
                 if let Some(field) = fields.get(name) {
-                    canonical(field, hasher);
+                    canonical(field, out);
                 }
             }
         }
     }
+}
+
+/// Add a letter, the length of a content, and the content.
+fn piece(out: &mut String, kind: &str, content: &str) {
+    out.push_str(kind);
+    out.push_str(&content.len().to_string());
+    out.push(':');
+    out.push_str(content);
 }
 
 /// A number in one form, with a point or without: its digits if it is whole, otherwise the bits of its `f64`.

@@ -127,13 +127,22 @@ impl<C: Code> Coder<C> {
         self.all_rows(column.rows());
         self.look_up(|row| column.block(kind, row), codes);
         self.digests.clear();
-        if self.blocks[..self.unknown].contains(&Block::LONG) {
-            let values = self.rows[..self.unknown].iter().map(|row| column.get(*row as usize));
-            self.digester.bytes(kind, values, &mut self.batch, &mut self.digests);
-        } else {
-            self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
-        }
+        self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
+        self.digest_long(kind, column);
         self.intern_unknown(BytePayload(column), sink, codes)
+    }
+
+    /// Replace the digests of keys that need more than one block, which are meaningless so far.
+    fn digest_long(&mut self, kind: KeyKind, column: &impl ByteColumn) {
+        let unknown = self.rows.iter().zip(&self.blocks).take(self.unknown).enumerate();
+        let long = unknown.filter(|(_, (_, block))| **block == Block::LONG);
+        let (places, rows): (Vec<usize>, Vec<u32>) = long.map(|(place, (row, _))| (place, *row)).unzip();
+        let values = rows.iter().map(|row| column.get(*row as usize));
+        let mut digests = Vec::with_capacity(rows.len());
+        self.digester.bytes(kind, values, &mut self.batch, &mut digests);
+        for (place, digest) in places.into_iter().zip(digests) {
+            self.digests[place] = digest;
+        }
     }
 
     /// Prepare for a batch of `rows` rows.
