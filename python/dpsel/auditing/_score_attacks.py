@@ -1,0 +1,193 @@
+"""Attacks on mechanisms whose rounds add up to a score: they look at the published scores too.
+
+Every attack runs releases as they ship, on disjoint copies of small tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel.accounting import ApproxDP
+from dpsel.auditing._bounds import JointCounts
+from dpsel.auditing._events import Samples, choose
+from dpsel.auditing._neighbours import Neighbours
+from dpsel.auditing._scored import gaussian_epsilon, scored
+from dpsel.auditing._search import Claim, Shown
+from dpsel.budget._strength import without_charge
+from dpsel.selection import select_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpsel.accounting import Privacy
+    from dpsel.auditing._scored import Scored
+    from dpsel.mechanisms import SelectionMechanism
+
+__all__ = ["Attack", "ScoreSampler", "attacks", "on_one_item", "on_users"]
+
+#: A claim with a delta that samples can see. Where the limit is large, little of delta is for items of nobody
+#: else, so scores of shared items need nearly all of it.
+LOOSE: Final = ApproxDP(epsilon=1.0, delta=0.1)
+LOOSE_BOUND: Final = 1000
+#: Little noise, so that few samples show how far a user moves one item; and users who are capped.
+CLEAR: Final = ApproxDP(epsilon=7.0, delta=0.1)
+CLEAR_BOUND: Final = 100
+
+_ROWS_PER_CALL: Final = 400_000
+#: Small tables have at most so many times the copies of the neighbours.
+_MOST_COPIES: Final = 30
+#: Scores are compared in steps of this many standard deviations.
+_STEP: Final = 1 / 16
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Pairs of tables, what is claimed about them, and the rows to spend on each of them.
+
+    ``rounds`` are those of the releases; ``parts`` says which part of all rows a pair of tables gets.
+    """
+
+    mechanism: SelectionMechanism
+    privacy: Privacy
+    bound: int
+    claim: Claim
+    tables: tuple[tuple[Neighbours, float], ...]
+    rounds: Scored
+
+    def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> Shown:
+        """Return the largest lower bounds, too large with a chance of ``alpha`` at most.
+
+        Tests pass the keys of all calls.
+        """
+        sampler = ScoreSampler(self.mechanism, self.privacy, self.bound, self.rounds, keys)
+        each = alpha / (2 * len(self.tables))
+        shown = [self._test(sampler, tables, int(part * rows), each) for tables, part in self.tables]
+        first = max(shown, key=lambda found: (found.refutes(self.claim), found.delta, found.epsilon))
+        return replace(first, epsilon=max(found.epsilon for found in shown))
+
+    def _test(self, sampler: ScoreSampler, tables: Neighbours, rows: int, alpha: float) -> Shown:
+        """Choose events on a quarter of the rows, and count them on the others."""
+        epsilon, delta = self.claim.epsilon, self.claim.delta
+        first = sampler.draw(tables, rows // 4)
+        for_delta, for_epsilon = choose(first, first, epsilon, delta)
+        fresh = sampler.draw(tables, rows - rows // 4)
+        return Shown(
+            tables,
+            epsilon=JointCounts(*astuple(for_epsilon.count(fresh))).least_epsilon(delta, alpha),
+            delta=JointCounts(*astuple(for_delta.count(fresh))).least_delta(epsilon, alpha),
+            samples=fresh.with_user.total(),
+        )
+
+
+def attacks(mechanism: SelectionMechanism, privacy: ApproxDP | None, bound: int | None) -> Iterator[Attack]:
+    """Return the attack on the whole claim, and the one on the most that a user may add to one item."""
+    yield on_users(mechanism, privacy or LOOSE, bound or LOOSE_BOUND)
+    if attack := on_one_item(mechanism, privacy or CLEAR, bound or CLEAR_BOUND):
+        yield attack
+
+
+def on_users(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Attack:
+    """Return the attack on the claim itself."""
+    rounds = scored(mechanism, privacy, bound)
+    claim = Claim(privacy.epsilon, privacy.delta)
+    return Attack(mechanism, privacy, bound, claim, _of_users(rounds, bound), rounds)
+
+
+def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Attack | None:
+    """Return the attack on the most that a user of ``bound`` items adds to the score of one of them.
+
+    The claim is that of a normal number that moves by the cap. ``None`` if the cap is a user's whole weight.
+    """
+    rounds = scored(mechanism, privacy, bound)
+    cap = rounds.cap(bound)
+    if cap >= rounds.cap(1):
+        return None
+    claim = Claim(gaussian_epsilon(cap / rounds.sigma, privacy.delta), privacy.delta)
+    return Attack(mechanism, privacy, bound, claim, ((_of_one_item(rounds, bound), 1.0),), rounds)
+
+
+def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...]:
+    """Return tables in which a user moves shared scores, or has items of nobody else."""
+    level, several = rounds.level, tuple(range(min(4, bound)))
+    found = [
+        (Neighbours(f"the score of an item of {level} others", ((level, (0,)),), (0,)), 0.68),
+        (Neighbours(f"{bound} items of nobody else", (), tuple(range(bound))), 0.25),
+    ]
+    if bound > 1:
+        others = tuple((level, (item,)) for item in several)
+        found.append((Neighbours(f"scores of {len(several)} items of {level} others", others, several), 0.07))
+    return tuple(found)
+
+
+def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
+    """Return tables in which a user of many items spends as much as it may on one.
+
+    All other items of the user are in such demand that they need no weight. They are the same in all copies:
+    what is claimed holds whatever happens to them, so given their noise the copies are independent.
+    """
+    fewest = max(1, math.ceil(rounds.threshold / rounds.cap(1)) - 2)
+    name = f"the score of an item of {fewest} others, and a user of {bound} items"
+    return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSampler:
+    """Releases with scores on disjoint copies of a gadget; the cost is in rows.
+
+    The outcome of a copy is the sum of the scores of the added user's shared items, in steps; it is infinite
+    if an item of nobody else comes out. An item that does not come out counts as if it had the threshold.
+    """
+
+    mechanism: SelectionMechanism
+    privacy: Privacy
+    max_items_per_user: int
+    rounds: Scored
+    keys: Iterator[bytes] | None = None
+
+    def draw(self, tables: Neighbours, cost: int) -> Samples:
+        """Return outcomes of as many copies as fit into ``cost`` rows, counted for either table alone."""
+        copies = max(1, cost // (tables.size + tables.common))
+        without = tables.size - len(tables.added)
+        more = min(_MOST_COPIES * copies, cost // without if without else 0)
+        return Samples(
+            self._outcomes(tables, max(copies, more), with_user=False),
+            self._outcomes(tables, copies, with_user=True),
+        )
+
+    def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[float]:
+        size = (tables.size + tables.common) if with_user else tables.size - len(tables.added)
+        # The empty table needs no copies.
+        at_once = min(copies, _ROWS_PER_CALL // max(1, size))
+        users = tables.users(at_once, with_user=with_user)
+        found: Counter[float] = Counter()
+        while copies > 0:
+            number = min(at_once, copies)
+            part = users if number == at_once else tables.users(number, with_user=with_user)
+            found.update(self._call(tables, part, number))
+            copies -= number
+        return found
+
+    def _call(self, tables: Neighbours, users: list[Any], copies: int) -> list[float]:
+        with without_charge():
+            items = select_partitions(
+                users,
+                privacy=self.privacy,
+                max_items_per_user=self.max_items_per_user,
+                mechanism=self.mechanism,
+                with_weights=True,
+                insecure_test_key=next(self.keys) if self.keys else None,
+            ).items
+        width, threshold = tables.width, self.rounds.threshold
+        shared = {item for _, held in tables.groups for item in held}
+        looked_at, above = shared & set(tables.added), [0.0] * copies
+        for item, score in items:
+            copy, place = divmod(item, width)
+            if copy < copies and place in looked_at:
+                above[copy] += score - threshold
+            elif copy < copies and place not in shared:
+                above[copy] = math.inf
+        step = _STEP * self.rounds.sigma
+        return [each if each == math.inf else round(each / step) * step for each in above]
