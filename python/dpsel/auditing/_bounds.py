@@ -94,10 +94,10 @@ class Counts:
 class JointCounts(Counts):
     """Counts whose two probabilities are bounded together, which is sharper if neither is near 0.
 
-    Let n be a number of runs, f a frequency, and p its probability. By Chernoff's bound, the probability that
-    f > p and n kl(f, p) >= x is e^-x at most. The same holds for f < p. If two independent numbers have such
-    tails, their sum is x or more with probability (1 + x) e^-x at most. Here one number is of the likely side,
-    and 0 unless f > p. The other is of the rare side, and 0 unless f < p. A pair of probabilities is ruled out
+    Let n be a number of runs, f a frequency, and p its probability. By Chernoff's bound, the probability
+    that f > p and n kl(f, p) >= x is e^-x at most. The same holds for f < p. If two independent numbers have
+    such tails, their sum is x or more with probability (1 + x) e^-x at most. Here one number is of the
+    likely side, and 0 unless f > p. The other is of the rare side, and 0 unless f < p. A pair is ruled out
     if (1 + x) e^-x is ``alpha`` or less.
     """
 
