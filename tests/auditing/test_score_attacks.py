@@ -63,7 +63,7 @@ def test_a_claim_that_is_too_good_by_a_factor_falls(on_users) -> None:
 
 def test_a_user_moves_one_item_by_its_cap_and_no_more(on_one_item) -> None:
     rounds = scored(dpsel.Steered(), attacks.CLEAR, attacks.CLEAR_BOUND)
-    cap, delta = rounds.cap(attacks.CLEAR_BOUND), attacks.CLEAR.delta
+    cap, delta = rounds.size(attacks.CLEAR_BOUND).cap, attacks.CLEAR.delta
     claimed, smaller = (gaussian_epsilon(cap / factor / rounds.sigma, delta) for factor in (1, FACTOR))
     assert 0.8 * claimed <= on_one_item.epsilon <= claimed
     assert on_one_item.epsilon > smaller
@@ -80,10 +80,10 @@ def test_users_of_one_item_need_no_more_than_the_claim(epsilon, delta, bound) ->
 def test_abandoning_makes_the_item_of_a_lone_user_a_little_less_likely(epsilon, delta, bound) -> None:
     privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
     rounds = scored(dpsel.Steered(), privacy, bound)
-    unwatched = stats.norm.sf((rounds.threshold - rounds.cap(1)) / rounds.sigma)
+    unwatched = stats.norm.sf((rounds.threshold - rounds.size(1).cap) / rounds.sigma)
     assert 0.99 * unwatched < released_alone(rounds) < unwatched * (1 + 1e-9)
     once = scored(dpsel.Steered(rounds=1), privacy, bound)
-    unwatched = stats.norm.sf((once.threshold - once.cap(1)) / once.sigma)
+    unwatched = stats.norm.sf((once.threshold - once.size(1).cap) / once.sigma)
     assert released_alone(once) == pytest.approx(unwatched, rel=1e-9)
 
 
@@ -95,12 +95,19 @@ def test_the_item_of_a_lone_user_comes_out_as_computed() -> None:
     generator = np.random.default_rng(1)
     paths, alive = np.zeros(1_000_000), np.ones(1_000_000, dtype=bool)
     for step in rounds.steps:
-        noise = generator.normal(rounds.cap(1), step.sigma, len(paths))
-        paths += step.share * noise
+        paths += generator.normal(step.share * rounds.size(1).cap, step.sigma, len(paths))
         if step is not rounds.steps[-1]:
             alive &= paths >= step.least
     found = int((alive & (paths >= rounds.threshold)).sum())
     assert stats.binomtest(found, len(paths), released_alone(rounds)).pvalue > 1e-6
+
+
+def test_a_check_of_the_noise_holds_back_what_needs_no_weight() -> None:
+    rounds = scored(dpsel.Steered(rounds=1), dpsel.ApproxDP(epsilon=6.0, delta=0.3), 1)
+    reached = stats.norm.sf((rounds.threshold - rounds.size(1).cap) / rounds.sigma)
+    turned_away = stats.norm.sf(rounds.threshold / rounds.sigma)
+    checked = released_alone(replace(rounds, is_checked=True))
+    assert checked == pytest.approx(reached - turned_away, rel=1e-9)
 
 
 def test_common_items_are_held_by_the_added_users_alone() -> None:

@@ -45,9 +45,9 @@ _STEP: Final = 1 / 16
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Pairs of tables, what is claimed about them, and the rows to spend on each of them.
+    """Pairs of neighbouring tables, and what is claimed about them.
 
-    ``rounds`` are those of the releases; ``parts`` says which part of all rows a pair of tables gets.
+    ``tables`` come with the part of all rows that they get; ``rounds`` are those of the releases.
     """
 
     mechanism: SelectionMechanism
@@ -102,10 +102,10 @@ def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) ->
     The claim is that of a normal number that moves by the cap. ``None`` if the cap is a user's whole weight.
     """
     rounds = scored(mechanism, privacy, bound)
-    cap = rounds.cap(bound)
-    if cap >= rounds.cap(1):
+    size = rounds.size(bound)
+    if size.cap >= size.norm:
         return None
-    claim = Claim(gaussian_epsilon(cap / rounds.sigma, privacy.delta), privacy.delta)
+    claim = Claim(gaussian_epsilon(size.cap / rounds.sigma, privacy.delta), privacy.delta)
     return Attack(mechanism, privacy, bound, claim, ((_of_one_item(rounds, bound), 1.0),), rounds)
 
 
@@ -128,7 +128,7 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     All other items of the user are in such demand that they need no weight. They are the same in all copies:
     what is claimed holds whatever happens to them, so given their noise the copies are independent.
     """
-    fewest = max(1, math.ceil(rounds.threshold / rounds.cap(1)) - 2)
+    fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
     name = f"the score of an item of {fewest} others, and a user of {bound} items"
     return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
 

@@ -32,11 +32,20 @@ def is_scored(mechanism: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round: its share of the score, the noise before that, and the least score of items that stay."""
+    """One round: its share of a user's weight, its part of the noise, and the least score of items that stay."""
 
     share: float
     sigma: float
     least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The norm of all weights of a user of at most so many items, and the most that one item gets of them."""
+
+    items: int
+    norm: float
+    cap: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +54,23 @@ class Scored:
 
     steps: tuple[Step, ...]
     threshold: float
-    #: The most that a user of at most so many items adds to the score of one, by number of items.
-    caps: tuple[tuple[int, float], ...]
+    sizes: tuple[Size, ...]
+    #: Whether an item is held back if its noise alone reaches the threshold.
+    is_checked: bool
 
     @property
     def sigma(self) -> float:
         """The standard deviation of all noise in a score."""
-        return math.sqrt(math.fsum((step.share * step.sigma) ** 2 for step in self.steps))
+        return math.sqrt(math.fsum(step.sigma**2 for step in self.steps))
 
-    def cap(self, items: int) -> float:
-        """The most that a user of so many items adds to the score of one."""
-        return next(weight for size, weight in self.caps if size >= items)
+    def size(self, items: int) -> Size:
+        """Return what a user of so many items may give."""
+        return next(size for size in self.sizes if size.items >= items)
 
     @property
     def level(self) -> int:
         """How many users an item may have so that one more lifts its expected score to the threshold."""
-        return max(1, math.ceil(self.threshold / self.cap(1)) - 1)
+        return max(1, math.ceil(self.threshold / self.size(1).cap) - 1)
 
 
 def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scored:
@@ -68,11 +78,12 @@ def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scor
     rounds = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     last = rounds[-1]["publish"]
     steps = tuple(
-        Step(each["share"] / _SHARES, each["noise"]["sigma"], each["futility_bound"] / _UNIT)
+        Step(share, share * each["noise"]["sigma"], each["futility_bound"] / _UNIT)
         for each in rounds
+        for share in [each["share"] / _SHARES]
     )
-    caps = tuple((each["items"], each["weight"] / _UNIT) for each in last["caps"])
-    return Scored(steps, last["threshold"] / _UNIT, caps)
+    sizes = tuple(Size(each["items"], 1.0, each["weight"] / _UNIT) for each in last["caps"])
+    return Scored(steps, last["threshold"] / _UNIT, sizes, is_checked=False)
 
 
 def worst_of_scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed:
@@ -82,13 +93,14 @@ def worst_of_scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int
     If nobody else has it, the item comes out with a probability that counts as delta alone.
     """
     rounds = scored(mechanism, privacy, bound)
-    alone, mu = released_alone(rounds), rounds.cap(1) / rounds.sigma
-    shared = gaussian_delta(privacy.epsilon, mu)
-    tables = "1 item of many others" if shared >= alone else "1 items of nobody else"
-    epsilon = (
-        math.inf if alone > privacy.delta + TOLERANCE else gaussian_epsilon(mu, privacy.delta + TOLERANCE)
-    )
-    return Needed(tables, epsilon, max(shared, alone))
+    alone, mu = released_alone(rounds), rounds.size(1).cap / rounds.sigma
+    # Scores that are not published because of their noise.
+    hidden = _tail(rounds.threshold / rounds.sigma) if rounds.is_checked else 0.0
+    shared = gaussian_delta(privacy.epsilon, mu) - hidden
+    if alone > privacy.delta + TOLERANCE:
+        return Needed("1 item of nobody else", math.inf, max(shared, alone))
+    tables = "1 item of many others" if shared >= alone else "1 item of nobody else"
+    return Needed(tables, gaussian_epsilon(mu, privacy.delta + hidden + TOLERANCE), max(shared, alone))
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -108,24 +120,27 @@ def _tail(x: float) -> float:
 def released_alone(rounds: Scored) -> float:
     """Return the probability that the one item of a lone user is released.
 
-    The user gives it the same weight in every round. The law of the score of an item that is still in play is
-    kept at evenly spaced points, from the least score on: the trapezoidal rule.
+    In every round the user gives it the round's share of its weight. The law of the score of an item that is
+    still in play is kept at evenly spaced points, from the least score on: the trapezoidal rule.
     """
-    weight = rounds.cap(1)
+    weight = rounds.size(1).cap
     points, law, mean, spread = [0.0], [1.0], 0.0, 0.0
     for step in rounds.steps[:-1]:
-        drift, sigma = step.share * weight, step.share * step.sigma
-        mean, spread = mean + drift, math.hypot(spread, sigma)
+        drift = step.share * weight
+        mean, spread = mean + drift, math.hypot(spread, step.sigma)
         low = max(step.least, mean - _REACH * spread)
-        width = sigma / _NODES
+        width = step.sigma / _NODES
         grid = [low + i * width for i in range(max(1, math.ceil((mean + _REACH * spread - low) / width)))]
-        law = _moved(points, law, grid, drift, sigma, is_cut=low == step.least)
+        law = _moved(points, law, grid, drift, step.sigma, is_cut=low == step.least)
         points = grid
     last = rounds.steps[-1]
-    sigma, drift = last.share * last.sigma, last.share * weight
-    return math.fsum(
-        mass * _tail((rounds.threshold - x - drift) / sigma) for x, mass in zip(points, law, strict=True)
-    )
+    missing = rounds.threshold - last.share * weight
+
+    def released(score: float) -> float:
+        turned_away = _tail((missing + weight - score) / last.sigma) if rounds.is_checked else 0.0
+        return _tail((missing - score) / last.sigma) - turned_away
+
+    return math.fsum(mass * released(score) for score, mass in zip(points, law, strict=True))
 
 
 def _moved(
