@@ -32,7 +32,7 @@ def is_scored(mechanism: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round: its share of a user's weight, its part of the noise, and the least score of items that stay."""
+    """One round: its share of a user's weight, its part of the noise, and the score that items need to stay."""
 
     share: float
     sigma: float
