@@ -32,7 +32,7 @@ def is_scored(mechanism: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round: its share of a user's weight, its part of the noise, and the score that items need to stay."""
+    """One round: its share of a user's weight, its part of the noise, and the least score in play."""
 
     share: float
     sigma: float
