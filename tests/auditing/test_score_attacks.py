@@ -44,6 +44,12 @@ def on_users() -> Shown:
 
 
 @pytest.fixture(scope="module")
+def on_lone_users() -> Shown:
+    attack = attacks.on_users(dpsel.Steered(), attacks.ALONE, attacks.ALONE_BOUND)
+    return attack.run(1_000_000, ALPHA, keys())
+
+
+@pytest.fixture(scope="module")
 def on_one_item() -> Shown:
     attack = attacks.on_one_item(dpsel.Steered(), attacks.CLEAR, attacks.CLEAR_BOUND)
     assert attack is not None
@@ -54,6 +60,13 @@ def test_the_default_stands_and_needs_most_of_what_it_claims(on_users) -> None:
     assert not on_users.refutes(Claim(attacks.LOOSE.epsilon, attacks.LOOSE.delta))
     assert on_users.epsilon >= 0.8 * attacks.LOOSE.epsilon
     assert on_users.delta >= 0.6 * attacks.LOOSE.delta
+
+
+def test_items_of_nobody_else_come_out_as_often_as_computed(on_lone_users) -> None:
+    computed = released_alone(scored(dpsel.Steered(), attacks.ALONE, attacks.ALONE_BOUND))
+    assert not on_lone_users.refutes(Claim(attacks.ALONE.epsilon, attacks.ALONE.delta))
+    assert 0.7 * computed <= on_lone_users.delta <= computed
+    assert computed > 0.4 * attacks.ALONE.delta
 
 
 def test_a_claim_that_is_too_good_by_a_factor_falls(on_users) -> None:
@@ -125,6 +138,7 @@ def test_common_items_are_held_by_the_added_users_alone() -> None:
 def test_there_is_no_attack_on_a_cap_that_is_all_of_the_weight() -> None:
     assert attacks.on_one_item(dpsel.Steered(), attacks.CLEAR, 10) is None
     assert len(list(attacks.attacks(dpsel.Steered(), None, 10))) == 1
+    assert len(list(attacks.attacks(dpsel.Steered(), None, None))) == 3
 
 
 @given(

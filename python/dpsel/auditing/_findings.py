@@ -68,7 +68,7 @@ class AuditReport:
     """All findings of an audit; prints as a table.
 
     Args:
-        findings: One to four for each mechanism: a law that was computed, and samples.
+        findings: One or more for each mechanism: a law that was computed, and samples.
         false_alarm: An upper bound of the chance that a sampled bound of this report is too large.
 
     Examples:

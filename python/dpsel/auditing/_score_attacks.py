@@ -32,6 +32,9 @@ __all__ = ["Attack", "ScoreSampler", "attacks", "on_one_item", "on_users"]
 #: else, so scores of shared items need nearly all of it.
 LOOSE: Final = ApproxDP(epsilon=1.0, delta=0.1)
 LOOSE_BOUND: Final = 1000
+#: A claim of which items of nobody else need half, if users have one item. Then samples are cheapest.
+ALONE: Final = ApproxDP(epsilon=1.0, delta=0.02)
+ALONE_BOUND: Final = 1
 #: Little noise, so that few samples show how far a user moves one item; and users who are capped.
 CLEAR: Final = ApproxDP(epsilon=7.0, delta=0.1)
 CLEAR_BOUND: Final = 100
@@ -83,8 +86,10 @@ class Attack:
 
 
 def attacks(mechanism: SelectionMechanism, privacy: ApproxDP | None, bound: int | None) -> Iterator[Attack]:
-    """Return the attack on the whole claim, and the one on the most that a user may add to one item."""
+    """Return attacks on the whole claim, and on the most that a user may add to the score of one item."""
     yield on_users(mechanism, privacy or LOOSE, bound or LOOSE_BOUND)
+    if bound is None:
+        yield on_users(mechanism, privacy or ALONE, ALONE_BOUND)
     if attack := on_one_item(mechanism, privacy or CLEAR, bound or CLEAR_BOUND):
         yield attack
 
@@ -111,15 +116,18 @@ def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) ->
 
 def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...]:
     """Return tables in which a user moves shared scores, or has items of nobody else."""
-    level, several = rounds.level, tuple(range(min(4, bound)))
-    found = [
-        (Neighbours(f"the score of an item of {level} others", ((level, (0,)),), (0,)), 0.68),
-        (Neighbours(f"{bound} items of nobody else", (), tuple(range(bound))), 0.25),
-    ]
-    if bound > 1:
-        others = tuple((level, (item,)) for item in several)
-        found.append((Neighbours(f"scores of {len(several)} items of {level} others", others, several), 0.07))
-    return tuple(found)
+    level = rounds.level
+    items = "an item" if bound == 1 else f"{bound} items"
+    alone = Neighbours(f"{items} of nobody else", (), tuple(range(bound)))
+    if bound == 1:
+        return ((_shared(level, 1), 0.1), (alone, 0.1))
+    return ((_shared(level, 1), 0.78), (_shared(level, min(4, bound)), 0.07), (alone, 0.15))
+
+
+def _shared(level: int, number: int) -> Neighbours:
+    items = tuple(range(number))
+    of_whom = "score of an item" if number == 1 else f"scores of {number} items"
+    return Neighbours(f"the {of_whom} of {level} others", tuple((level, (item,)) for item in items), items)
 
 
 def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
@@ -151,7 +159,8 @@ class ScoreSampler:
         """Return outcomes of as many copies as fit into ``cost`` rows, counted for either table alone."""
         copies = max(1, cost // (tables.size + tables.common))
         without = tables.size - len(tables.added)
-        more = min(_MOST_COPIES * copies, cost // without if without else 0)
+        # Any number of copies of the empty table are an empty table.
+        more = min(_MOST_COPIES * copies, cost // without if without else _MOST_COPIES * copies)
         return Samples(
             self._outcomes(tables, max(copies, more), with_user=False),
             self._outcomes(tables, copies, with_user=True),
@@ -159,7 +168,6 @@ class ScoreSampler:
 
     def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[float]:
         size = (tables.size + tables.common) if with_user else tables.size - len(tables.added)
-        # The empty table needs no copies.
         at_once = min(copies, _ROWS_PER_CALL // max(1, size))
         users = tables.users(at_once, with_user=with_user)
         found: Counter[float] = Counter()
