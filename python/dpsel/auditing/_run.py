@@ -38,7 +38,7 @@ _EFFORTS: Final = {
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
-        "scores": Effort(screen=0, climbs=0, test=10_000_000, tested=0),
+        "scores": Effort(screen=0, climbs=60, test=10_000_000, tested=0),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
         "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
         "calls": Effort(screen=12_000, climbs=60, test=150_000, tested=4),
@@ -128,6 +128,9 @@ def _audit_selection(
     alpha /= 1 + len(attacked)
     for attack in attacked:
         yield _sampled(case.name, attack.claim, attack.run(kinds["scores"].test, alpha))
+    if attacked and not kinds["scores"].climbs:
+        # Few samples without scores would show less.
+        return
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
     tables = crafted(limit, _levels(case, loose, limit))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)

@@ -116,12 +116,14 @@ def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) ->
 
 def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...]:
     """Return tables in which a user moves shared scores, or has items of nobody else."""
-    level = rounds.level
     items = "an item" if bound == 1 else f"{bound} items"
-    alone = Neighbours(f"{items} of nobody else", (), tuple(range(bound)))
+    shared, alone = _shared(rounds.level, 1), Neighbours(f"{items} of nobody else", (), tuple(range(bound)))
+    repeated = Neighbours("an item of nobody else in 9 rows", (), (0,) * 9)
+    too_many = Neighbours("more items of nobody else than the limit", (), tuple(range(4 * bound)))
     if bound == 1:
-        return ((_shared(level, 1), 0.1), (alone, 0.1))
-    return ((_shared(level, 1), 0.78), (_shared(level, min(4, bound)), 0.07), (alone, 0.15))
+        return ((shared, 0.08), (alone, 0.12), (repeated, 0.03), (too_many, 0.03))
+    several = _shared(rounds.level, min(4, bound))
+    return ((shared, 0.76), (several, 0.07), (alone, 0.12), (repeated, 0.02), (too_many, 0.02))
 
 
 def _shared(level: int, number: int) -> Neighbours:
@@ -137,7 +139,7 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     what is claimed holds whatever happens to them, so given their noise the copies are independent.
     """
     fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
-    name = f"the score of an item of {fewest} others, and a user of {bound} items"
+    name = f"the score of an item of {fewest} other{'s' * (fewest > 1)}, and a user of {bound} items"
     return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
 
 
