@@ -11,6 +11,7 @@ from dpsel._arguments import as_number, at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
+from dpsel.auditing._discovered import worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding
 from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
@@ -164,6 +165,11 @@ def _audit_top_k(
     claim = _claim(loose)
     if case.mechanism.name == "discover":
         limit = bound or _cases.LOOSE_BOUND
+        law = worst_of_discovery(case.mechanism, loose, K, limit)
+        wrong = law.delta > claim.delta * (1 + 1e-9) + TOLERANCE
+        yield Finding(
+            case.name, "exact", law.tables, claim.epsilon, claim.delta, law.epsilon, law.delta, wrong
+        )
         tables = crafted(limit, [12, 30])
         sampler: Sampler = DiscoverSampler(case.mechanism, loose, K, limit)
         yield _sampled(case.name, claim, _draws(sampler, tables, claim, kinds["discover"], alpha))
