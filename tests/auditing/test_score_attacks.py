@@ -65,8 +65,8 @@ def test_the_default_stands_and_needs_most_of_what_it_claims(on_users) -> None:
 def test_items_of_nobody_else_come_out_as_often_as_computed(on_lone_users) -> None:
     computed = released_alone(scored(dpsel.Steered(), attacks.ALONE, attacks.ALONE_BOUND))
     assert not on_lone_users.refutes(Claim(attacks.ALONE.epsilon, attacks.ALONE.delta))
-    assert 0.7 * computed <= on_lone_users.delta <= computed
-    assert computed > 0.4 * attacks.ALONE.delta
+    assert 0.9 * computed <= on_lone_users.delta <= computed
+    assert computed > 0.7 * attacks.ALONE.delta
 
 
 def test_a_claim_that_is_too_good_by_a_factor_falls(on_users) -> None:

@@ -32,8 +32,8 @@ __all__ = ["Attack", "ScoreSampler", "attacks", "on_one_item", "on_users"]
 #: else, so scores of shared items need nearly all of it.
 LOOSE: Final = ApproxDP(epsilon=1.0, delta=0.1)
 LOOSE_BOUND: Final = 1000
-#: A claim of which items of nobody else need half, if users have one item. Then samples are cheapest.
-ALONE: Final = ApproxDP(epsilon=1.0, delta=0.02)
+#: A claim whose delta is mostly for items of nobody else, if users have one item. Then samples are cheapest.
+ALONE: Final = ApproxDP(epsilon=4.0, delta=0.1)
 ALONE_BOUND: Final = 1
 #: Little noise, so that few samples show how far a user moves one item; and users who are capped.
 CLEAR: Final = ApproxDP(epsilon=7.0, delta=0.1)
