@@ -136,9 +136,9 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     """Return tables in which a user of many items spends as much as it may on one.
 
     All other items of the user are in such demand that they need no weight. They are the same in all copies,
-    so copies can influence each other through them. But whatever happens there, the user moves the score by the
-    cap at most if the claim holds. So the numbers of events are no further apart than those of independent
-    copies of a score that is moved by the cap, for which the bounds hold.
+    so copies can influence each other through them. But whatever happens there, the user moves the score by
+    the cap at most if the claim holds. So the numbers of events are no further apart than those of
+    independent copies of a score that is moved by the cap, for which the bounds hold.
     """
     fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
     name = f"the score of an item of {fewest} other{'s' * (fewest > 1)}, and a user of {bound} items"
