@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from scipy import stats
 
 import dpsel
 from dpsel._request import top_k_request
 from dpsel.auditing import _cases
+from dpsel.auditing._discovered import law_of_discovery, worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, worst_of_selection
+from dpsel.auditing._neighbours import Neighbours
+from dpsel.auditing._sampling import DiscoverSampler
 from dpsel.auditing._top_k import worst_of_top_k
+from false_alarm import ALPHA
 
 CASES = [case for case in _cases.every_case() if not case.control]
 SELECTIONS = [case for case in CASES if not case.is_top_k and case.name != "steered"]
@@ -64,3 +71,30 @@ def test_discover_divides_its_epsilon(share) -> None:
     assert scales == pytest.approx([round_["scale"] for round_ in alone], rel=1e-12)
     # Joint at epsilon has the rate epsilon / 2.
     assert 2 * found["rate"] <= epsilon * (1 - share) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize(("epsilon", "delta", "bound"), BUDGETS)
+def test_discover_needs_no_more_than_it_claims(ordered, epsilon, delta, bound) -> None:
+    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    needed = worst_of_discovery(dpsel.Discover(ordered=ordered), privacy, 2, bound)
+    assert 0.2 * epsilon < needed.epsilon <= epsilon
+    assert 0 < needed.delta <= delta
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("ordered", [True, False])
+def test_discover_picks_as_computed(ordered) -> None:
+    mechanism, privacy = dpsel.Discover(ordered=ordered), dpsel.ApproxDP(epsilon=4.0, delta=0.1)
+    counts, draws = [3, 5, 5], 1000
+    groups = tuple((users, (item,)) for item, users in enumerate(counts))
+    sampler = DiscoverSampler(mechanism, privacy, 2, 3)
+    found = sampler.draw(Neighbours("", groups, ()), draws).without
+    law = law_of_discovery(mechanism, privacy, 2, 3)(counts)
+    # Sets come back in any order.
+    seen = Counter({o if ordered else tuple(sorted(o)): 0 for o in law})
+    for outcome, number in found.items():
+        seen[outcome if ordered else tuple(sorted(outcome))] += number
+    assert seen.keys() == law.keys()
+    for outcome, chance in law.items():
+        assert stats.binomtest(seen[outcome], draws, min(chance, 1.0)).pvalue > ALPHA

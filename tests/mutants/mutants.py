@@ -24,6 +24,7 @@ NOISE = "tests/statistical/test_noise.py"
 TOP_K = "tests/conformance/test_top_k_laws.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
+ATTACKS = "tests/auditing/test_score_attacks.py"
 BUDGET = "tests/unit/test_budget.py"
 PAIRS = "tests/unit/test_pairs.py"
 COST = "tests/unit/test_cost.py"
@@ -552,6 +553,42 @@ MUTANTS = [
         "zcdp_sigma(mul_down(rho, share))",
         "zcdp_sigma(mul_down(rho, share.max(1.0)))",
         (STEERED, "cargo:steered"),
+    ),
+    Mutant(
+        "scored rounds with too little noise by a factor of 1.3",
+        CORE + "rounds/decision.rs",
+        "                let noisy = noise.noisy_weight(weight, word);\n",
+        "                let whole = weight.cast_signed();\n"
+        "                let noisy = whole + (noise.noisy_weight(weight, word) - whole) / 13 * 10;\n",
+        (ATTACKS,),
+    ),
+    Mutant(
+        "scores that reach a threshold too low by a factor of 1.3",
+        CORE + "rounds/decision.rs",
+        "if score >= threshold.steps() =>",
+        "if score >= threshold.steps() / 13 * 10 =>",
+        (ATTACKS,),
+    ),
+    Mutant(
+        "users who exceed their cap by a factor of 1.3",
+        CORE + "weighting/reweighted.rs",
+        ">> SCALE_BITS).min(cap)",
+        ">> SCALE_BITS).min(cap + cap / 10 * 3)",
+        (ATTACKS,),
+    ),
+    Mutant(
+        "scores that count every share 1.3 times",
+        CORE + "rounds/decision.rs",
+        "(i128::from(noisy) * i128::from(scoring.share)) >>",
+        "(i128::from(noisy) * i128::from(scoring.share) / 10 * 13) >>",
+        (ATTACKS,),
+    ),
+    Mutant(
+        "noise for shares too large by a factor of 1.3",
+        CORE + "mechanisms/steered/mod.rs",
+        "mul_down(mu, sqrt_down(share))",
+        "mul_down(mu, sqrt_down(1.3 * share))",
+        (ATTACKS,),
     ),
     Mutant(
         "abandoned items come back",

@@ -40,7 +40,8 @@ def audit(
     """Try to refute the guarantee of mechanisms that ship with dpsel.
 
     Laws that can be computed are computed, from the thresholds, curves and rates that releases use. All
-    mechanisms are sampled on the worst tables of a family and of a search. No data of yours is involved.
+    mechanisms are sampled on the worst tables of a family and of a search; where scores are published,
+    attacks look at them, too. No data of yours is involved.
 
     Args:
         *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control

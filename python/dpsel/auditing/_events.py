@@ -1,7 +1,7 @@
 """Events that tell two neighbouring tables apart, chosen on samples that are not tested afterwards.
 
-An outcome of a selection is an ``int`` whose bits are the released items of a gadget; other outcomes are
-compared as wholes.
+An outcome of a selection is an ``int`` whose bits are the released items of a gadget, or a ``float`` that the
+added user makes larger; other outcomes are compared as wholes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BITS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Outcomes without and with the user who makes the difference, equally many of both."""
+    """Outcomes without and with the user who makes the difference."""
 
     without: Outcomes
     with_user: Outcomes
@@ -93,10 +93,17 @@ def choose(fitted: Samples, weighed: Samples, epsilon: float, delta: float) -> t
 
 def _scores(samples: Samples, *, added: bool) -> list[_Score]:
     likely, rare = samples.sides(added=added)
+    if all(isinstance(outcome, float) for outcome in likely | rare):
+        return [_by_size(1 if added else -1)]
     found = [_by_frequency(likely, rare)]
     if all(isinstance(outcome, int) for outcome in likely | rare):
         found += [_by_items(likely, rare), _by_new_items(rare)]
     return found
+
+
+def _by_size(sign: int) -> _Score:
+    """Score numbers by themselves."""
+    return lambda outcome: sign * outcome if isinstance(outcome, float) else -math.inf
 
 
 def _by_frequency(likely: Outcomes, rare: Outcomes) -> _Score:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dpsel import _core_calls
 from dpsel._request import selection_request
-from dpsel.mechanisms import GreedyFrequency, UnitGreedy
+from dpsel.mechanisms import GreedyFrequency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,9 @@ def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: 
     request = selection_request(privacy, bound, mechanism).json
     sizes = _sizes(bound) if mechanism.additive else [1]
     family = [table for size in sizes for table in _tables_of_size(request, size)]
-    # A user of a greedy mechanism gives all of its weight to one of its items.
-    if not mechanism.additive and not isinstance(mechanism, GreedyFrequency | UnitGreedy):
+    # Some users give all of their weight to one of their items.
+    spreads = mechanism.sensitivity != "one_item" and not isinstance(mechanism, GreedyFrequency)
+    if not mechanism.additive and spreads:
         family += [_novel(request, size) for size in _sizes(bound)]
     name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
     least = 0.0

@@ -29,7 +29,7 @@ class Finding:
         epsilon: A lower bound of the epsilon that the claimed delta needs.
         delta: A lower bound of the delta that the claimed epsilon needs.
         refuted: Whether the bounds exceed the claim.
-        samples: Outcomes that the bounds rest on, of either table; 0 if exact.
+        samples: Outcomes that the bounds rest on, of the table that has fewer; 0 if exact.
         control: Whether it is known to be wrong, and there to show that the audit sees it.
 
     Examples:
@@ -68,7 +68,7 @@ class AuditReport:
     """All findings of an audit; prints as a table.
 
     Args:
-        findings: One or two for each mechanism: a law that was computed, and samples.
+        findings: One or more for each mechanism: a law that was computed, and samples.
         false_alarm: An upper bound of the chance that a sampled bound of this report is too large.
 
     Examples:

@@ -23,6 +23,8 @@ class Neighbours:
     added: Items
     #: Whether the added user comes before all others in the table, for functions that go by this.
     first: bool = True
+    #: How many more items the added user has that all copies share. No other user has them.
+    common: int = 0
 
     @property
     def width(self) -> int:
@@ -31,7 +33,7 @@ class Neighbours:
 
     @property
     def size(self) -> int:
-        """Number of rows with the added user."""
+        """Number of rows with the added user, but for items that copies share."""
         return sum(users * len(items) for users, items in self.groups) + len(self.added)
 
     def rows(self, *, with_user: bool) -> list[tuple[int, int]]:
@@ -42,12 +44,14 @@ class Neighbours:
         """Return the users of ``copies`` disjoint copies with their rows, one copy after the other."""
         base = [items for number, items in self.groups for _ in range(number)]
         added = [self.added] if with_user else []
+        place, after = 0 if self.first else len(base), copies * self.width
+        common = list(range(after, after + self.common)) if with_user else []
         # The others keep their numbers when the added user is not there.
         start = int(self.first and not with_user)
         one = list(enumerate([*added, *base] if self.first else [*base, *added], start=start))
         step, width = len(base) + 1, self.width
         return [
-            (copy * step + user, [copy * width + item for item in items])
+            (copy * step + user, [copy * width + item for item in items] + (common if user == place else []))
             for copy in range(copies)
             for user, items in one
         ]

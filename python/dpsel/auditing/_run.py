@@ -11,10 +11,13 @@ from dpsel._arguments import as_number, at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
+from dpsel.auditing._discovered import worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding
 from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
 from dpsel.auditing._sampling import CallableSampler, DiscoverSampler, SelectSampler, TopKSampler
+from dpsel.auditing._score_attacks import attacks
+from dpsel.auditing._scored import is_scored, worst_of_scored
 from dpsel.auditing._search import Claim, Effort, Shown, falsify
 from dpsel.auditing._top_k import K, worst_of_top_k
 from dpsel.exceptions import InvalidParameterError
@@ -25,16 +28,18 @@ if TYPE_CHECKING:
     from dpsel.auditing._cases import Case
     from dpsel.auditing._sampling import Sampler
 
-#: The effort: rows of a selection, draws of a top-k, outcomes of anything else.
+#: The effort: rows of a selection, of a selection with scores, draws of a top-k, outcomes of anything else.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
+        "scores": Effort(screen=0, climbs=0, test=1_000_000, tested=0),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
         "calls": Effort(screen=1_500, climbs=4, test=40_000, tested=2),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
+        "scores": Effort(screen=0, climbs=60, test=10_000_000, tested=0),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
         "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
         "calls": Effort(screen=12_000, climbs=60, test=150_000, tested=4),
@@ -105,7 +110,8 @@ def _audit_selection(
     usual, loose = _cases.budgets(case, privacy)
     single = case.mechanism.name == "one_item"
     limits = [1, 1] if single else [_cases.USUAL_BOUND, _cases.LOOSE_BOUND] if bound is None else [bound] * 2
-    computed = None if case.is_published else worst_of_selection(case.mechanism, usual, limits[0])
+    law = worst_of_scored if is_scored(case.mechanism) else worst_of_selection
+    computed = None if case.is_published else law(case.mechanism, usual, limits[0])
     if computed:
         claim = _claim(usual)
         wrong = computed.delta > claim.delta * (1 + 1e-9) + TOLERANCE
@@ -119,6 +125,13 @@ def _audit_selection(
             computed.delta,
             wrong,
         )
+    attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
+    alpha /= 1 + len(attacked)
+    for attack in attacked:
+        yield _sampled(case.name, attack.claim, attack.run(kinds["scores"].test, alpha))
+    if attacked and not kinds["scores"].climbs:
+        # Few samples without scores would show less.
+        return
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
     tables = crafted(limit, _levels(case, loose, limit))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
@@ -152,6 +165,11 @@ def _audit_top_k(
     claim = _claim(loose)
     if case.mechanism.name == "discover":
         limit = bound or _cases.LOOSE_BOUND
+        law = worst_of_discovery(case.mechanism, loose, K, limit)
+        wrong = law.delta > claim.delta * (1 + 1e-9) + TOLERANCE
+        yield Finding(
+            case.name, "exact", law.tables, claim.epsilon, claim.delta, law.epsilon, law.delta, wrong
+        )
         tables = crafted(limit, [12, 30])
         sampler: Sampler = DiscoverSampler(case.mechanism, loose, K, limit)
         yield _sampled(case.name, claim, _draws(sampler, tables, claim, kinds["discover"], alpha))

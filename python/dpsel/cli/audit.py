@@ -30,7 +30,8 @@ How to read the table: it has the claimed epsilon and delta, and beside each the
 showed to be needed. Exact laws are computed from the thresholds, curves and rates that releases use. Samples
 give lower bounds; the probability that any of them in a report is wrong is one in a million. An audit can
 refute a claim, but not prove it. Without MECHANISM everything that ships is audited, and as a control a
-published calibration that is known to be wrong.
+published calibration that is known to be wrong. `steered` has more lines, for attacks on the scores that
+it publishes: on its claim, and on the most that a user may add to the score of one item.
 
 A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
 'sips(rounds=5)'. `dpsel mechanisms` lists them.

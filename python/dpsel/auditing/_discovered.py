@@ -1,0 +1,92 @@
+"""The law of a top-k that first finds its items, for users of one item each."""
+
+from __future__ import annotations
+
+import math
+from itertools import compress, product
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel._request import top_k_request
+from dpsel.auditing._exact import Needed, divergence, epsilon_for
+from dpsel.auditing._laws import LAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel.accounting import ApproxDP
+    from dpsel.auditing._laws import Law
+    from dpsel.mechanisms import TopKMechanism
+
+__all__ = ["law_of_discovery", "worst_of_discovery"]
+
+_UNIT: Final = 1 << 30
+_CHANCES: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98)
+
+
+def worst_of_discovery(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> Needed:
+    """Return the epsilon and delta of the worst tables of a family.
+
+    A user of one item is added to n others of this item. There are no more items, or two that have about as
+    many users.
+    """
+    law = law_of_discovery(mechanism, privacy, k, bound)
+    rounds = _rounds(mechanism, privacy, k, bound)["discovery"]["rounds"]
+    levels = sorted({max(0, _users_for(rounds, chance) + step) for chance in _CHANCES for step in (-1, 0)})
+    tables = [[0], *([n] for n in levels), *([n, m, m] for n in levels for m in (n - 1, n, n + 1) if m > 0)]
+    pairs = [(counts, law(counts), law([counts[0] + 1, *counts[1:]])) for counts in tables]
+
+    def needed(pair: tuple[list[int], Law, Law], epsilon: float) -> float:
+        _, before, after = pair
+        return max(divergence(before, after, epsilon), divergence(after, before, epsilon))
+
+    worst = max(pairs, key=lambda pair: needed(pair, privacy.epsilon))
+    least = max(epsilon_for(lambda eps, pair=pair: needed(pair, eps), privacy.delta) for pair in pairs)  # type: ignore[misc]
+    return Needed(f"counts {worst[0]}", least, needed(worst, privacy.epsilon))
+
+
+def law_of_discovery(
+    mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int
+) -> Callable[[list[int]], Law]:
+    """Return the law of the places that are picked, as a function of the numbers of users.
+
+    The selection finds items independently of each other, and of what is picked of them.
+    """
+    calibration = _rounds(mechanism, privacy, k, bound)
+    picks = LAWS["joint" if mechanism.ordered else "joint_set"]
+
+    def law(counts: list[int]) -> Law:
+        found: Law = {}
+        chances = [_found(calibration["discovery"]["rounds"], count) for count in counts]
+        for mask in product((False, True), repeat=len(counts)):
+            chance = math.prod(p if one else 1 - p for p, one in zip(chances, mask, strict=True))
+            places = list(compress(range(len(counts)), mask))
+            here = [counts[place] for place in places]
+            picked = picks(here, min(k, len(here)), calibration, 0) if here else {(): 1.0}
+            for outcome, part in picked.items():
+                named = tuple(places[position] for position in outcome)
+                found[named] = found.get(named, 0.0) + chance * part
+        return found
+
+    return law
+
+
+def _rounds(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> dict[str, Any]:
+    return top_k_request(k, privacy, mechanism, bound=bound).calibrate()
+
+
+def _found(rounds: list[dict[str, Any]], users: int) -> float:
+    """Return the probability that the selection finds an item of so many users of one item."""
+    if users == 0:
+        return 0.0
+    missed = (
+        math.erfc((users - each["threshold"] / _UNIT) / each["noise"]["sigma"] / math.sqrt(2)) / 2
+        for each in rounds
+    )
+    return 1 - math.prod(missed)
+
+
+def _users_for(rounds: list[dict[str, Any]], chance: float) -> int:
+    users = 1
+    while _found(rounds, users) < chance:
+        users += 1
+    return users
