@@ -3,21 +3,43 @@
 use std::ops::Range;
 
 use super::decision::{Decider, Outcome};
-use super::histogram::Histogram;
 use super::item_states::{ItemStates, StatesPart};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::random::{Digest, Words};
 use crate::runtime::{Control, parallel};
+use crate::weighting::{ReweightedHistogram, WeightHistogram};
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
 const BLOCK: usize = 4 * Vocabulary::STRIDE;
 
+/// The weights of all items in a round.
+pub(super) trait Weights: Sync {
+    /// Copy the weights of a range of codes to `weights`.
+    fn read(&self, codes: Range<usize>, weights: &mut [u64]);
+}
+
+impl Weights for WeightHistogram {
+    fn read(&self, codes: Range<usize>, weights: &mut [u64]) {
+        copy(self.weights(codes), weights);
+    }
+}
+
+impl Weights for ReweightedHistogram {
+    fn read(&self, codes: Range<usize>, weights: &mut [u64]) {
+        copy(self.weights(codes), weights);
+    }
+}
+
+fn copy(found: impl Iterator<Item = u64>, weights: &mut [u64]) {
+    weights.iter_mut().zip(found).for_each(|(weight, found)| *weight = found);
+}
+
 /// A round whose items are weighed.
-pub(super) struct Weighed<'a> {
+pub(super) struct Weighed<'a, W> {
     pub(super) decider: Decider,
     /// The noise of the round.
     pub(super) words: Words,
-    pub(super) histogram: &'a Histogram,
+    pub(super) histogram: &'a W,
     pub(super) vocabulary: &'a Vocabulary,
 }
 
@@ -40,7 +62,7 @@ impl Decided {
     }
 }
 
-impl Weighed<'_> {
+impl<W: Weights> Weighed<'_, W> {
     /// Decide every item and bring its state up to date.
     pub(super) fn decide(&self, states: &mut ItemStates, control: &Control) -> Decided {
         let codes = self.vocabulary.code_bound();
@@ -77,7 +99,13 @@ struct Block {
 
 impl Block {
     /// Fill the columns with the items of some codes, the first of which is at the place `first`.
-    fn gather(&mut self, round: &Weighed<'_>, codes: Range<usize>, first: usize, states: &StatesPart<'_>) {
+    fn gather(
+        &mut self,
+        round: &Weighed<'_, impl Weights>,
+        codes: Range<usize>,
+        first: usize,
+        states: &StatesPart<'_>,
+    ) {
         let mut weights = [0; BLOCK];
         round.histogram.read(codes.clone(), &mut weights[..codes.len()]);
         self.places.clear();
@@ -99,7 +127,13 @@ impl Block {
     }
 
     /// Decide the items, whose codes are `start` and their place.
-    fn decide(&self, round: &Weighed<'_>, start: usize, states: &mut StatesPart<'_>, found: &mut Decided) {
+    fn decide(
+        &self,
+        round: &Weighed<'_, impl Weights>,
+        start: usize,
+        states: &mut StatesPart<'_>,
+        found: &mut Decided,
+    ) {
         for ((&place, &weight), &word) in self.places.iter().zip(&self.weights).zip(&self.words) {
             let item = ItemCode::from_index(start + place);
             match round.decider.decide(states.get(place), weight, word) {
