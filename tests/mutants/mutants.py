@@ -571,7 +571,8 @@ MUTANTS = [
         "the noise of a round is missing from the sum that is checked",
         CORE + "rounds/decision.rs",
         "ItemState { noise: state.noise.saturating_add(noise), exposure, ..state }",
-        "ItemState { noise: if exposure > 1 << 20 { state.noise.saturating_add(noise) } else { 0 }, exposure, ..state }",
+        "ItemState { noise: if state.exposure > 0 { state.noise.saturating_add(noise) } else { 0 }, "
+        "exposure, ..state }",
         (REFERENCE,),
     ),
     Mutant(

@@ -51,6 +51,17 @@ impl KeptRows {
     }
 }
 
+impl KeptRows {
+    /// Show every row, one user after the other.
+    pub(crate) fn for_each_item(&mut self, mut show: impl FnMut(&mut u32)) {
+        let items = self.items.as_mut_slice();
+        for (users, first_row) in &self.parts {
+            let rows: usize = self.lens[users.clone()].iter().map(|len| *len as usize).sum();
+            items[*first_row..][..rows].iter_mut().for_each(&mut show);
+        }
+    }
+}
+
 /// `count` consecutive ranges of users of about equal total size.
 pub(super) fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
     let mut first = 0;

@@ -20,10 +20,12 @@ mod scored;
 mod scoring;
 mod screening;
 mod select;
+mod selected;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
-pub use select::{Selected, select_rounds};
+pub use select::select_rounds;
+pub use selected::Selected;

@@ -5,15 +5,15 @@ use super::decision::Decider;
 use super::item_states::ItemStates;
 use super::items::Weighed;
 use super::scoring::{Publish, Scoring};
-use super::select::Selected;
+use super::selected::Selected;
 use crate::bounding::BoundedContributions;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
 use crate::weighting::ReweightedHistogram;
 use crate::{Error, Result};
 
-/// Bytes for each item code: its weight, noise, exposure and importance.
-const BYTES: usize = 8 + 8 + 4 + 2;
+/// Bytes for each item code: its code or slot, weight, noise, exposure and importance.
+const BYTES: usize = 4 + 8 + 8 + 4 + 2;
 /// Bytes for each row: what the user gave to the item.
 const ROW_BYTES: usize = 2;
 
@@ -34,9 +34,9 @@ pub(super) fn score_rounds(
     let codes = contributions.vocabulary().code_bound();
     let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users();
     control.charge_memory(bytes as u64, "weighing the items")?;
-    let mut states = ItemStates::new(calibration, codes);
     let (rows, vocabulary) = contributions.into_kept_rows(control);
     let mut histogram = ReweightedHistogram::new(rows, codes, publish.budgets());
+    let mut states = ItemStates::new(calibration, histogram.slots());
     let mut released = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {
         let importances = states.importances().ok_or(Error::Internal("scored rounds need importances"))?;

@@ -5,30 +5,15 @@ use super::decision::Decider;
 use super::item_states::ItemStates;
 use super::items::Weighed;
 use super::scored::score_rounds;
+use super::selected::Selected;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{ItemCode, Vocabulary};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
 use crate::weighting::{WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
 const BYTES: usize = 8 + 2;
-
-/// The items that the rounds released.
-#[derive(Debug)]
-pub struct Selected {
-    /// Each released item with its noisy weight in grid steps (0 where weights were not asked for).
-    pub(crate) items: Vec<(ItemCode, i64)>,
-    pub(super) vocabulary: Vocabulary,
-}
-
-impl Selected {
-    /// The keys of the items.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
-    }
-}
 
 /// Run the rounds.
 ///

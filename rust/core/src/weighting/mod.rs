@@ -10,6 +10,7 @@ mod policy_l1;
 mod policy_l2;
 mod reweighted;
 mod round;
+mod slots;
 mod spread;
 #[cfg(test)]
 mod tests;

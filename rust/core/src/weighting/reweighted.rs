@@ -9,20 +9,28 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use super::slots::Slots;
 use super::spread::{Budgets, Drift, RoundBudget};
 use crate::Result;
 use crate::bounding::KeptRows;
+use crate::contributions::ItemCode;
 use crate::numeric::widths::codes;
 use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
 
 /// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
-/// The rows of all users, and for each item code the sum of all weights so far, in grid steps.
+/// Slots below this are summed by each thread for itself: they have the most frequent items, which threads would
+/// otherwise change at the same time.
+const PRIVATE_SLOTS: usize = 1 << 16;
+
+/// The rows of all users, and for each slot the sum of all weights of its item so far, in grid steps.
 #[derive(Debug)]
 pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
+    slots: Slots,
     rows: KeptRows,
     /// One for each row, if some user has a cap that binds.
     drifts: Vec<Drift>,
@@ -33,22 +41,34 @@ pub struct ReweightedHistogram {
 
 impl ReweightedHistogram {
     /// All weights zero.
-    pub(crate) fn new(rows: KeptRows, codes: usize, budgets: Budgets) -> Self {
+    pub(crate) fn new(mut rows: KeptRows, codes: usize, budgets: Budgets) -> Self {
+        let slots = Slots::assign(&mut rows, codes);
         // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
         let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
         let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
         let binds = budget_of.iter().any(|place| budgets.binds((*place).into()));
         let drifts = vec![0; if binds { rows.items.as_slice().len() } else { 0 }];
-        let sums = (0..codes).map(|_| AtomicU64::new(0)).collect();
-        Self { sums, rows, drifts, budget_of, budgets }
+        let sums = (0..slots.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { sums, slots, rows, drifts, budget_of, budgets }
     }
 
-    /// The sums of the weights of some codes over all rounds so far.
-    pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
-        self.sums[codes].iter().map(|sum| sum.load(Ordering::Relaxed))
+    /// Number of slots: one for each item that a user keeps.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Add the weights of a round of this share under these importances, one for each code.
+    /// The item of a slot.
+    #[inline]
+    pub(crate) fn item(&self, slot: usize) -> ItemCode {
+        self.slots.item(slot)
+    }
+
+    /// The sums of the weights of some slots over all rounds so far.
+    pub(crate) fn weights(&self, slots: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+        self.sums[slots].iter().map(|sum| sum.load(Ordering::Relaxed))
+    }
+
+    /// Add the weights of a round of this share under these importances, one for each slot.
     ///
     /// The sums are of integers, so neither the order of users nor the number of threads matters.
     ///
@@ -58,7 +78,10 @@ impl ReweightedHistogram {
         let budgets = self.budgets.in_round(share);
         let tally = control.tally(WEIGHING, self.rows.lens.len());
         let threads = parallel::threads_for(self.rows.items.as_slice().len(), control);
-        let round = WeighedRound { sums: &self.sums, importances, budgets, alone: threads == 1 };
+        let alone = if threads == 1 { 0 } else { self.slots.shared() };
+        let private = self.slots.shared().min(PRIVATE_SLOTS);
+        let round =
+            WeighedRound { sums: &self.sums, importances, budgets, private, alone, pool: Mutex::default() };
         let (mut items, mut drifts) = (self.rows.items.as_mut_slice(), self.drifts.as_mut_slice());
         let (mut lens, mut first_row) = (self.rows.lens.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(self.rows.parts.len());
@@ -72,7 +95,8 @@ impl ReweightedHistogram {
             parts.push(Rows { lens: part_lens, budget_of, items: part_items, drifts: part_drifts });
             (items, drifts, lens, first_row) = (rest_items, rest_drifts, rest_lens, end_row);
         }
-        parallel::map(threads, parts, |rows| rows.weigh(&round, tally));
+        parallel::map(threads, parts, |rows| round.weigh(rows, tally));
+        round.merge();
         control.check()
     }
 }
@@ -82,18 +106,45 @@ struct WeighedRound<'a> {
     sums: &'a [AtomicU64],
     importances: &'a [u16],
     budgets: Vec<RoundBudget>,
-    alone: bool,
+    /// Each thread has sums of its own for the slots below this.
+    private: usize,
+    /// No two threads add to one of the slots from here on.
+    alone: usize,
+    /// The sums of threads that work on no part now.
+    pool: Mutex<Vec<Vec<u64>>>,
 }
 
 impl WeighedRound<'_> {
+    /// Weigh the rows of a part.
+    fn weigh(&self, rows: Rows<'_>, tally: Tally<'_>) {
+        // Nothing panics while it holds the lock.
+        let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // Otherwise: more threads work now than before.
+        let mut private = taken.unwrap_or_else(|| vec![0; self.private]);
+        rows.weigh(self, &mut private, tally);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
+    }
+
     #[inline]
-    fn add(&self, item: u32, weight: u64) {
-        let sum = &self.sums[item as usize];
-        if self.alone {
+    fn add(&self, private: &mut [u64], slot: u32, weight: u64) {
+        let slot = slot as usize;
+        if let Some(sum) = private.get_mut(slot) {
+            *sum += weight;
+        } else if slot >= self.alone {
             // A plain addition is several times as fast as an atomic one.
+            let sum = &self.sums[slot];
             sum.store(sum.load(Ordering::Relaxed) + weight, Ordering::Relaxed);
         } else {
-            sum.fetch_add(weight, Ordering::Relaxed);
+            self.sums[slot].fetch_add(weight, Ordering::Relaxed);
+        }
+    }
+
+    /// Add the sums of all threads.
+    fn merge(self) {
+        for private in self.pool.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            for (sum, more) in self.sums.iter().zip(private) {
+                sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -108,7 +159,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// Drop rows of abandoned items, and add the weights of the others.
-    fn weigh(self, round: &WeighedRound<'_>, tally: Tally<'_>) {
+    fn weigh(self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
         let (mut read, mut write) = (0, 0);
         let mut kept = Vec::new();
         for (number, (len, place)) in (1..).zip(self.lens.iter_mut().zip(self.budget_of)) {
@@ -138,11 +189,11 @@ impl Rows<'_> {
             if moves_drifts {
                 let drifts = &mut self.drifts[first..write];
                 for ((item, importance), drift) in items.iter().zip(&kept).zip(drifts) {
-                    round.add(*item, spread.weight(*importance, drift));
+                    round.add(private, *item, spread.weight(*importance, drift));
                 }
             } else {
                 for (item, importance) in items.iter().zip(&kept) {
-                    round.add(*item, spread.uncapped(*importance));
+                    round.add(private, *item, spread.uncapped(*importance));
                 }
             }
             if number % TALLIED == 0 {

@@ -214,7 +214,7 @@ mod tests {
             let size = publish.sizes.iter().find(|size| size.items >= items).unwrap();
             publish.threshold.steps() as f64 / size.norm as f64
         };
-        for (items, units) in [(1, 10.86), (1024, 11.4)] {
+        for (items, units) in [(1, 10.86), (1024, 11.34)] {
             assert!((needed(items) - units).abs() < 0.05, "{items}: {}", needed(items));
         }
     }
