@@ -521,8 +521,8 @@ MUTANTS = [
     Mutant(
         "users of scored rounds keep more items than the limit",
         CORE + "bounding/kept_rows.rs",
-        "lens.iter_mut().for_each(|len| *len = (*len).min(bound));",
-        "lens.iter_mut().for_each(|len| *len = (*len).min(bound.saturating_add(1)));",
+        "*len = (*len).min(bound);",
+        "*len = (*len).min(bound.saturating_add(1));",
         (STEERED, REFERENCE),
     ),
     Mutant(

@@ -28,7 +28,9 @@ impl KeptRows {
         bound: u32,
         control: &Control,
     ) -> Self {
-        lens.iter_mut().for_each(|len| *len = (*len).min(bound));
+        for len in &mut lens {
+            *len = (*len).min(bound);
+        }
         let rows = items.as_slice();
         let threads = parallel::threads_for(rows.len(), control);
         let users = ranges(lens.iter().copied(), parallel::parts_for(threads));

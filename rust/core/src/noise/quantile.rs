@@ -67,8 +67,8 @@ impl Quantiles {
         let place = (tail << (octave + 2)) >> (u64::BITS - NODE_BITS);
         let node = self.nodes.get((octave as usize) << NODE_BITS | place as usize)?;
         let r = (node.tail - tail as f64 * WORD) * node.inverse_density;
-        let [a, b, c, d] = node.coefficients;
-        let z = node.z + (r + r * r * (a + r * (b + r * (c + r * d))));
+        let beyond = node.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * r + coefficient);
+        let z = node.z + (r + r * r * beyond);
         let scale = sigma * UNIT as f64;
         let (steps, error) = (scale * z, scale * self.error);
         let floor = (steps - error).floor();

@@ -92,7 +92,7 @@ impl Steer {
 impl Stage for Steer {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut ready = Vec::new();
-        for (partition, source, contents, packed) in partitioned_messages(&batch)? {
+        for (partition, source, (contents, packed)) in partitioned_messages(&batch)? {
             if self.order.is_next(partition)? {
                 ready.extend(self.end_partition()?);
             }

@@ -102,7 +102,9 @@ impl Reweight {
             let Some(budget) = budgets.get(self.round.budgets.place(items.len())) else { continue };
             let spread = budget.spread(items.iter().map(|item| u64::from(importance(item)).pow(2)).sum());
             if !budget.binds() {
-                items.iter().for_each(|item| weights[*item as usize] += spread.uncapped(importance(item)));
+                for item in &items {
+                    weights[*item as usize] += spread.uncapped(importance(item));
+                }
                 continue;
             }
             items.sort_unstable_by_key(|item| digests[*item as usize]);

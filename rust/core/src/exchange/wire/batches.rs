@@ -60,7 +60,7 @@ impl Contents {
     }
 
     /// The contents of a packed value, and the value without its last byte.
-    fn of(packed: &[u8]) -> Result<(Self, &[u8])> {
+    fn of(packed: &[u8]) -> Result<Marked<'_>> {
         match packed.split_last() {
             Some((0, rest)) => Ok((Self::Items, rest)),
             Some((1, rest)) => Ok((Self::Drifts, rest)),
@@ -89,7 +89,9 @@ impl PartitionBuffers {
     /// All values with their last byte.
     fn marked(self, contents: Contents) -> Vec<(i32, Vec<u8>)> {
         let mut rows: Vec<(i32, Vec<u8>)> = self.buffers.into_iter().collect();
-        rows.iter_mut().for_each(|(_, packed)| packed.push(contents.byte()));
+        for (_, packed) in &mut rows {
+            packed.push(contents.byte());
+        }
         rows
     }
 
@@ -167,13 +169,14 @@ pub(crate) fn partitioned_values(batch: &RecordBatch) -> Result<impl Iterator<It
     Ok(integers(batch, PARTITION)?.iter().copied().zip(bytes(batch, PACKED)?))
 }
 
-/// The partitions, sources, contents and packed values of a batch of messages.
-pub(crate) fn partitioned_messages(batch: &RecordBatch) -> Result<Vec<(i32, i32, Contents, &[u8])>> {
+/// A packed value of a scored round without its last byte.
+pub(crate) type Marked<'a> = (Contents, &'a [u8]);
+
+/// The partitions, sources and packed values of a batch of messages.
+pub(crate) fn partitioned_messages(batch: &RecordBatch) -> Result<Vec<(i32, i32, Marked<'_>)>> {
     let partitions = integers(batch, PARTITION)?.iter().zip(integers(batch, SOURCE)?);
-    let message = |((partition, source), packed): ((&i32, &i32), _)| {
-        let (contents, packed) = Contents::of(packed)?;
-        Ok((*partition, *source, contents, packed))
-    };
+    let message =
+        |((partition, source), packed): ((&i32, &i32), _)| Ok((*partition, *source, Contents::of(packed)?));
     partitions.zip(bytes(batch, PACKED)?).map(message).collect()
 }
 
@@ -183,7 +186,7 @@ pub(super) fn packed_values(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
 }
 
 /// The packed states of a batch with their contents; `None` for a batch of contributions.
-pub(crate) fn partitioned_states(batch: &RecordBatch) -> Result<Option<Vec<(Contents, &[u8])>>> {
+pub(crate) fn partitioned_states(batch: &RecordBatch) -> Result<Option<Vec<Marked<'_>>>> {
     let values = batch.column_by_name(STATES).map(|_| bytes(batch, STATES)).transpose()?;
     values.map(|values| values.into_iter().map(Contents::of).collect()).transpose()
 }

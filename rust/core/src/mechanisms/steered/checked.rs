@@ -51,18 +51,15 @@ pub(super) fn publication(
         }
     });
     let checked = checked.ok_or_else(|| none(epsilon, delta))??;
-    let sized = |items: u32| {
-        if items == reference {
-            Ok(UserSize { items, norm: UNIT, cap: cap(items, UNIT) })
-        } else {
-            checked.size(items, tau)
-        }
+    let size = |items: u32| {
+        let of_reference = UserSize { items, norm: UNIT, cap: cap(items, UNIT) };
+        if items == reference { Ok(of_reference) } else { checked.size(items, tau) }
     };
-    let mut sizes = sizes(bound);
-    sizes.push(reference);
-    sizes.sort_unstable();
-    sizes.dedup();
-    let sizes = sizes.into_iter().map(sized).collect::<Result<_>>()?;
+    let mut numbers = sizes(bound);
+    numbers.push(reference);
+    numbers.sort_unstable();
+    numbers.dedup();
+    let sizes = numbers.into_iter().map(size).collect::<Result<_>>()?;
     let publish = Publish {
         threshold: Threshold::from_steps(checked.threshold),
         score_noise: checked.noise.of_score(),
