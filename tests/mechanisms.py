@@ -20,7 +20,7 @@ class Seen(Enum):
 
     #: In each item's noisy weight, in the round that releases it.
     NOISY = auto()
-    #: In each item's cumulative score: every round adds its share of the weight, rounded down.
+    #: In each item's cumulative score: every round adds a weight, rounded down.
     SCORE = auto()
     #: In the decisions alone: an item is released iff its word of the key is below the curve's entry.
     DECISIONS = auto()

@@ -29,10 +29,12 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Past:
-    """The outcomes of earlier rounds: items that they removed, and importances of the others."""
+    """The outcomes of earlier rounds: items that they removed, importances of the others, and drifts."""
 
     removed: frozenset = frozenset()
     importances: dict | None = None
+    #: For each user, what it gave to its items in scored rounds.
+    drifts: dict | None = None
 
 
 def rounds_of(release) -> list[dict]:
@@ -73,12 +75,14 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
     sets = {user: items - past.removed for user, items in reference.sets_of(rows).items()}
     bounded = reference.bound(sets, bound, key)
     if "share" in rounds[number]:
-        caps = scored_round(rounds[-1]).caps
-        held = {user: items for user, items in bounded.items() if items}
         importances = {
-            item: (past.importances or {}).get(item, steered.FULL) for kept in held.values() for item in kept
+            item: (past.importances or {}).get(item, steered.FULL)
+            for kept in bounded.values()
+            for item in kept
         }
-        return steered.histogram(held, {u: steered.cap_of(len(held[u]), caps) for u in held}, importances)
+        drifts = {user: dict(each) for user, each in (past.drifts or {}).items()}
+        sizes, share = scored_round(rounds[-1]).sizes, rounds[number]["share"]
+        return steered.histogram(bounded, sizes, share, importances, drifts)
     if isinstance(weighting, str):
         return reference.histogram(bounded, lambda k: WEIGHTS[weighting](k) // quantum * quantum)
     ((name, parameters),) = weighting.items()
@@ -92,11 +96,9 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
     rounds, tables = shipped(mechanism, privacy, bound)
     sets = reference.sets_of(rows)
     if "share" in rounds[0]:
-        scored, importances = [scored_round(each) for each in rounds], []
-        found = steered.select(
-            reference.bound(sets, bound, key), scored, key, importances_of_rounds=importances
-        )
-        return found, [Past(importances=each) for each in importances]
+        scored, pasts = [scored_round(each) for each in rounds], []
+        found = steered.select(reference.bound(sets, bound, key), scored, key, pasts=pasts)
+        return found, [Past(importances=each.importances, drifts=each.drifts) for each in pasts]
     items = set().union(*sets.values())
     released, pasts, past = {}, [], Past()
     for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):

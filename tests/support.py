@@ -10,7 +10,7 @@ import pyarrow as pa
 import dpsel
 from dpsel.testing import TEST_KEY, weight_units
 from reference.mechanisms import Round
-from reference.steered import ScoredRound
+from reference.steered import ScoredRound, UserSize
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -57,10 +57,11 @@ def report_of(release) -> dict:
 
 def scored_round(round_: dict) -> ScoredRound:
     """A scored round, from a calibration."""
-    publish = round_.get("publish") or {"threshold": None, "caps": []}
-    caps = tuple((cap["items"], cap["weight"]) for cap in publish["caps"])
+    publish = round_.get("publish") or {"threshold": None, "noise_check": "absent", "sizes": []}
+    sizes = tuple(UserSize(**size) for size in publish["sizes"])
+    is_checked = {"below_threshold": True, "absent": False}[publish["noise_check"]]
     steering = (round_["share"], round_["futility_bound"], round_["expected_path"], round_["target"])
-    return ScoredRound(round_["noise"]["sigma"], *steering, publish["threshold"], caps)
+    return ScoredRound(round_["noise"]["sigma"], *steering, publish["threshold"], is_checked, sizes)
 
 
 def rounds_of(release) -> list[Round | ScoredRound]:

@@ -52,6 +52,12 @@ def by_threshold(kind: str, scale, threshold: int) -> Callable[[int], mpmath.mpf
     return lambda weight: TAILS[kind](threshold - weight, scale)
 
 
+def by_interval(scale, threshold: int, rounds: int) -> Callable[[int], mpmath.mpf]:
+    """That the noise lies within the weight below the threshold; each round rounds it down."""
+    tail = TAILS["gaussian"]
+    return lambda weight: tail(threshold - weight, scale) - tail(threshold + rounds, scale)
+
+
 def publications(
     case, rounds: list, units_lower: Callable[[float, int], int] | None = None
 ) -> list[Publication]:
@@ -63,8 +69,11 @@ def publications(
     if case.seen is Seen.SCORE:
         # One for all rounds: the score, with the noise of all of them.
         scale, last = spread(rounds), rounds[-1]
-        chance = by_threshold("gaussian", scale, lowered(scale, last.threshold))
-        return [Publication(chance, lambda t: steered.cap_of(t, last.caps), 1.0)]
+        threshold = lowered(scale, last.threshold)
+        chance = by_threshold("gaussian", scale, threshold)
+        if last.is_checked:
+            chance = by_interval(scale, threshold, len(rounds))
+        return [Publication(chance, lambda t: steered.size_of(t, last.sizes).cap, 1.0)]
     definition = reference.DEFINITIONS[case.name]
     return [
         Publication(
@@ -78,11 +87,16 @@ def publications(
 
 def spread(rounds: list[steered.ScoredRound]):
     """The standard deviation of the noise in a score."""
-    return mpmath.sqrt(sum((mpmath.mpf(r.share) / steered.SHARES * mpmath.mpf(r.scale)) ** 2 for r in rounds))
+    return mpmath.sqrt(sum(mpmath.mpf(r.scale) ** 2 for r in rounds))
 
 
 def norm(case, round_, bound: int):
-    """The norm that noise is scaled by: as declared, or what a policy's report says to cover its rounding."""
+    """The norm that noise is scaled by: as declared, or what a policy's report says to cover its rounding.
+
+    In a scored round it is the round's share of a unit.
+    """
+    if isinstance(round_, steered.ScoredRound):
+        return mpmath.mpf(round_.share) / steered.SHARES
     policy = isinstance(round_, reference.Round) and isinstance(round_.weighting, dict)
     if policy and "policy_l2" in round_.weighting:
         return mpmath.mpf(round_.weighting["policy_l2"]["norm"]) / UNIT
@@ -226,6 +240,24 @@ def policy_delta(round_: reference.Round, bound: int, epsilon: float):
     return worst
 
 
+def scored_delta(rounds: list[steered.ScoredRound], epsilon: float):
+    """The largest delta of users of every size: their norm in all rounds, and their interval of noise."""
+    last, scale = rounds[-1], spread(rounds)
+    unit_mu = mpmath.sqrt(
+        sum((mpmath.mpf(r.share) / steered.SHARES / mpmath.mpf(r.scale)) ** 2 for r in rounds)
+    )
+    chance = by_interval(scale, last.threshold, len(rounds))
+    deltas = [
+        -mpmath.expm1(size.items * mpmath.log1p(-chance(size.cap)))
+        + formulas.hockey_stick(epsilon, unit_mu * size.norm / UNIT)
+        for size in last.sizes
+    ]
+    assert last.is_checked
+    # Small users have a part of delta of their own, as close to it as the search gets.
+    assert min(deltas) > 0.99 * max(deltas)
+    return max(deltas)
+
+
 def total_delta(case, rounds: list, bound: int, epsilon: float):
     """The exact delta of all rounds together, by the statement that the mechanism rests on."""
     novel = [each.novel_release(bound) for each in publications(case, rounds)]
@@ -233,7 +265,9 @@ def total_delta(case, rounds: list, bound: int, epsilon: float):
     if definition and definition.noise == "laplace":
         # The noise alone is epsilon-DP.
         return novel[0]
-    if case.seen is Seen.SCORE or len(rounds) > 1:
+    if case.seen is Seen.SCORE:
+        return scored_delta(rounds, epsilon)
+    if len(rounds) > 1:
         return gaussian_shift(rounds, 1 - mpmath.fprod(1 - each for each in novel), epsilon)
     (round_,) = rounds
     if definition.policy:

@@ -32,14 +32,25 @@ def calibration(privacy, bound: int, rounds: int = 7) -> dict:
 
 @given(tables=neighbours(), bound=max_items, key=keys, data=st.data())
 def test_neighbours_differ_by_one_unit_of_norm_whatever_the_importances(tables, bound, key, data) -> None:
+    """Round after round of any importances: the norm of each round, and the cap over all of them."""
     kept = [reference.bound(reference.sets_of(rows), bound, key) for rows in tables]
     items = sorted({item for sets in kept for held in sets.values() for item in held}, key=str)
-    importances = {item: data.draw(st.integers(0, steered.FULL)) for item in items}
-    cap = data.draw(st.integers(1, UNIT))
-    before, after = (steered.histogram(sets, dict.fromkeys(sets, cap), importances) for sets in kept)
-    changes = [after.get(item, 0) - before.get(item, 0) for item in items]
-    assert all(0 <= change <= cap for change in changes)
-    assert sum(change**2 for change in changes) <= UNIT**2
+    norm = data.draw(st.integers(1, 2 * UNIT))
+    sizes = (steered.UserSize(bound, norm, data.draw(st.integers(0, norm))),)
+    shares = data.draw(st.lists(st.integers(1, steered.SHARES // 4), min_size=1, max_size=4))
+    drifts: list[dict] = [{}, {}]
+    moved = dict.fromkeys(items, 0)
+    for share in shares:
+        importances = {item: data.draw(st.integers(0, steered.FULL)) for item in items}
+        before, after = (
+            steered.histogram(sets, sizes, share, importances, given)
+            for sets, given in zip(kept, drifts, strict=True)
+        )
+        changes = {item: after.get(item, 0) - before.get(item, 0) for item in items}
+        assert min(changes.values(), default=0) >= 0
+        assert sum(change**2 for change in changes.values()) * steered.SHARES**2 <= (norm * share) ** 2
+        moved = {item: moved[item] + changes[item] for item in items}
+    assert max(moved.values(), default=0) <= sizes[0].cap
 
 
 @pytest.mark.parametrize("privacy", PRIVACY, ids=str)
@@ -48,24 +59,30 @@ def test_novel_items_and_noise_stay_within_the_budget(privacy, bound) -> None:
     rounds = calibration(privacy, bound)["rounds"]
     publish = rounds[-1]["publish"]
     assert sum(r["share"] for r in rounds) == steered.SHARES
-    spread = mpmath.sqrt(
-        sum((mpmath.mpf(r["share"]) / steered.SHARES * mpmath.mpf(r["noise"]["sigma"])) ** 2 for r in rounds)
-    )
+    spread = mpmath.sqrt(sum(mpmath.mpf(r["noise"]["sigma"]) ** 2 for r in rounds))
     assert spread <= mpmath.mpf(publish["score_noise"]["sigma"])
-    squares = sum(1 / mpmath.mpf(r["noise"]["sigma"]) ** 2 for r in rounds)
-    sizes = [cap["items"] for cap in publish["caps"]]
+    moved = [mpmath.mpf(r["share"]) / steered.SHARES / mpmath.mpf(r["noise"]["sigma"]) for r in rounds]
+    unit_mu = mpmath.sqrt(sum(each**2 for each in moved))
+    sizes = [size["items"] for size in publish["sizes"]]
     assert sizes == sorted(sizes)
     assert sizes[-1] == bound
-    novel = mpmath.mpf(0)
-    for cap in publish["caps"]:
-        tail = formulas.normal_tail(mpmath.mpf(publish["threshold"] - cap["weight"]) / UNIT / spread)
-        novel = max(novel, -mpmath.expm1(cap["items"] * mpmath.log1p(-tail)))
-    if privacy.kind == "zcdp":
-        assert novel <= privacy.delta
-        assert squares / 2 <= mpmath.mpf(privacy.rho)
-    else:
-        gauss = formulas.hockey_stick(privacy.epsilon, mpmath.sqrt(squares))
-        assert novel + (1 - novel) * gauss <= mpmath.mpf(privacy.delta)
+    for size in publish["sizes"]:
+        assert 0 <= size["cap"] <= min(size["norm"], publish["threshold"])
+
+        def tail(steps):
+            return formulas.normal_tail(mpmath.mpf(steps) / UNIT / spread)
+
+        q = tail(publish["threshold"] - size["cap"])
+        mu = unit_mu * size["norm"] / UNIT
+        if privacy.kind == "zcdp":
+            assert publish["noise_check"] == "absent"
+            assert -mpmath.expm1(size["items"] * mpmath.log1p(-q)) <= privacy.delta
+            assert mu**2 / 2 <= mpmath.mpf(privacy.rho)
+        else:
+            assert publish["noise_check"] == "below_threshold"
+            q -= tail(publish["threshold"] + len(rounds))
+            novel = -mpmath.expm1(size["items"] * mpmath.log1p(-q))
+            assert novel + formulas.hockey_stick(privacy.epsilon, mu) <= mpmath.mpf(privacy.delta)
 
 
 def test_an_item_of_one_user_is_released_only_by_its_noise() -> None:

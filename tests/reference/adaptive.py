@@ -47,7 +47,7 @@ def adaptive(bounded, parameters: dict, _key: bytes, importances: dict | None = 
     firm, loose, put = defaultdict(int), defaultdict(int), defaultdict(Fraction)
     givers = []
     for items in bounded.values():
-        weights = steered.user_weights(items, importances, UNIT)
+        weights = steered.user_weights(items, importances)
         full = [item for item in weights if importances[item] == steered.FULL]
         returning = full if 1 <= len(full) <= most else []
         if returning:

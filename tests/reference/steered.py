@@ -15,8 +15,17 @@ ONE = 1 << 16
 
 
 @dataclass(frozen=True)
+class UserSize:
+    """What a user of at most `items` items gives: a norm over all rounds, and a cap for each item."""
+
+    items: int
+    norm: int
+    cap: int
+
+
+@dataclass(frozen=True)
 class ScoredRound:
-    """One round from a report; the last one has a threshold, and caps as pairs (items, weight)."""
+    """One round from a report; the last one has a threshold and sizes."""
 
     scale: float
     share: int
@@ -24,27 +33,49 @@ class ScoredRound:
     expected_path: int
     target: int
     threshold: int | None = None
-    caps: tuple[tuple[int, int], ...] = ()
+    #: Whether a released item's noise has to be below the threshold.
+    is_checked: bool = False
+    sizes: tuple[UserSize, ...] = ()
 
 
-def cap_of(items: int, caps: tuple[tuple[int, int], ...]) -> int:
-    """The most that a user of `items` items gives to one."""
-    return next(weight for size, weight in caps if size >= items)
+def size_of(items: int, sizes: tuple[UserSize, ...]) -> UserSize:
+    """The norm and the cap of a user of `items` items."""
+    return next(size for size in sizes if size.items >= items)
 
 
-def user_weights(items, importances: dict, cap: int) -> dict:
-    """The weights of one user on its items that are not abandoned."""
+def user_weights(items, importances: dict, norm: int = UNIT) -> dict:
+    """The weights of one user on its items that are not abandoned, without a cap."""
     alive = {item: importances[item] for item in items if importances[item] > 0}
     squares = sum(importance * importance for importance in alive.values())
-    scale = isqrt(UNIT**2 * 2**20 // squares) if squares else 0
-    return {item: min(importance * scale >> 10, cap) for item, importance in alive.items()}
+    scale = isqrt(norm**2 * 2**20 // squares) if squares else 0
+    return {item: importance * scale >> 10 for item, importance in alive.items()}
 
 
-def histogram(kept: dict, caps: dict, importances: dict) -> dict:
-    """The sums of one round's weights."""
+def step_of(cap: int) -> int:
+    """Drifts are counted in powers of two of which the cap has at most 2^15."""
+    return 2 ** max(cap.bit_length() - 15, 0)
+
+
+def capped_weights(items, importances: dict, size: UserSize, share: int, drifts: dict) -> dict:
+    """The weights of one user in a round; `drifts` has what it gave to each item, in steps, and grows."""
+    weights = user_weights(items, importances, size.norm * share // SHARES)
+    if size.cap >= size.norm:
+        return weights
+    step = step_of(size.cap)
+    for item, weight in weights.items():
+        weights[item] = min(weight, max(size.cap - drifts.get(item, 0) * step, 0))
+        drifts[item] = drifts.get(item, 0) + -(-weights[item] // step)
+    return weights
+
+
+def histogram(kept: dict, sizes: tuple[UserSize, ...], share: int, importances: dict, drifts: dict) -> dict:
+    """The sums of one round's weights; `drifts` has a dictionary for each user, and grows."""
     sums: dict = defaultdict(int)
     for user, items in kept.items():
-        for item, weight in user_weights(items, importances, caps[user]).items():
+        if not items:
+            continue
+        size, given = size_of(len(items), sizes), drifts.setdefault(user, {})
+        for item, weight in capped_weights(items, importances, size, share, given).items():
             sums[item] += weight
     return sums
 
@@ -61,35 +92,50 @@ def importance_of(score: int, exposure: int, left: int, round_: ScoredRound) -> 
     return min(max(min(prospect**2 * FULL // ONE**2, isqrt(remaining**3) * FULL // isqrt(ONE**3)), 1), FULL)
 
 
+@dataclass(frozen=True)
+class Before:
+    """What a round starts from: the importance of each item, and for each user its drifts."""
+
+    importances: dict
+    drifts: dict
+
+
 def select(
     kept: dict,
     rounds: list[ScoredRound],
     key: bytes,
     seen: list[dict] | None = None,
-    importances_of_rounds: list[dict] | None = None,
+    pasts: list[Before] | None = None,
 ):
-    """The released items with their scores; histograms and importances of every round go into the lists."""
-    table = rounds[-1].caps
-    caps = {user: cap_of(len(items), table) for user, items in kept.items() if items}
+    """The released items with their scores; histograms and pasts of every round go into the lists."""
+    sizes = rounds[-1].sizes
     held = {item for items in kept.values() for item in items}
     importances = dict.fromkeys(held, FULL)
-    scores, exposure = dict.fromkeys(held, 0), dict.fromkeys(held, 0)
+    drifts: dict = {}
+    given, noises, exposure = dict.fromkeys(held, 0), dict.fromkeys(held, 0), dict.fromkeys(held, 0)
     left = SHARES
     for number, round_ in enumerate(rounds):
-        sums = histogram({user: items for user, items in kept.items() if items}, caps, importances)
+        if pasts is not None:
+            pasts.append(Before(dict(importances), {user: dict(each) for user, each in drifts.items()}))
+        sums = histogram(kept, sizes, round_.share, importances, drifts)
         if seen is not None:
             seen.append(dict(sums))
-        if importances_of_rounds is not None:
-            importances_of_rounds.append(dict(importances))
         left -= round_.share
         for item in held:
             if importances[item] == 0:
                 continue
             word = prf.noise_word(key, number, item[1])
-            noisy = sums[item] + noise("gaussian", round_.scale, word)
-            scores[item] += noisy * round_.share // SHARES
+            given[item] += sums[item]
+            noises[item] += noise("gaussian", round_.scale, word)
             exposure[item] += round_.share * importances[item]
             if round_.threshold is None:
-                importances[item] = importance_of(scores[item], exposure[item], left, round_)
-    threshold = rounds[-1].threshold
-    return {item[1]: scores[item] for item in held if importances[item] and scores[item] >= threshold}
+                score = given[item] + noises[item]
+                importances[item] = importance_of(score, exposure[item], left, round_)
+    last = rounds[-1]
+    return {
+        item[1]: given[item] + noises[item]
+        for item in held
+        if importances[item]
+        and given[item] + noises[item] >= last.threshold
+        and not (last.is_checked and noises[item] >= last.threshold)
+    }

@@ -78,12 +78,14 @@ def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scor
     rounds = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     last = rounds[-1]["publish"]
     steps = tuple(
-        Step(share, share * each["noise"]["sigma"], each["futility_bound"] / _UNIT)
+        Step(share, each["noise"]["sigma"], each["futility_bound"] / _UNIT)
         for each in rounds
         for share in [each["share"] / _SHARES]
     )
-    sizes = tuple(Size(each["items"], 1.0, each["weight"] / _UNIT) for each in last["caps"])
-    return Scored(steps, last["threshold"] / _UNIT, sizes, is_checked=False)
+    sizes = tuple(Size(each["items"], each["norm"] / _UNIT, each["cap"] / _UNIT) for each in last["sizes"])
+    return Scored(
+        steps, last["threshold"] / _UNIT, sizes, is_checked=last["noise_check"] == "below_threshold"
+    )
 
 
 def worst_of_scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed:

@@ -63,9 +63,10 @@ class Steered(SelectionMechanism):
 
     Items that are unlikely to reach the threshold are abandoned, and frequent items get no more weight than
     they need. That weight goes to the items in between. Only the last round publishes. More rounds release
-    more for the same budget and take longer. Users keep the same ``max_items_per_user`` items in all rounds,
-    so choose a generous limit: a few hundred cost little. Ours; the proof is in
-    ``docs/algorithms/steered.md``. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    more for the same budget and take longer. Users keep the same ``max_items_per_user`` items in all rounds.
+    Under :class:`~dpsel.ApproxDP` every size of user has a norm and a cap of its own, so a large limit costs
+    smaller users nothing. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
+    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1.

@@ -77,7 +77,7 @@ def plan(
         ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
         ...     print(row["mechanism"], row["users_for_95"])
         Sips(rounds=3, ratio=0.2, release='curve') 128
-        Steered(rounds=30) 132
+        Steered(rounds=30) 131
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::item_set::ItemSet;
+use super::kept_rows::{KeptRows, ranges};
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
@@ -83,11 +84,10 @@ impl BoundedContributions {
         &self.contributions.items.as_slice()[start..start + len as usize]
     }
 
-    /// Drop every user's reserve: no other item will ever move up.
-    pub(crate) fn forget_reserve(&mut self) {
-        for len in &mut self.contributions.lens {
-            *len = (*len).min(self.bound);
-        }
+    /// The kept items of all users, without their reserves: no other item will ever move up.
+    pub(crate) fn into_kept_rows(self, control: &Control) -> (KeptRows, Vocabulary) {
+        let Contributions { starts, lens, items, vocabulary, .. } = self.contributions;
+        (KeptRows::new(&starts, lens, items, self.bound, control), vocabulary)
     }
 
     /// Number of users.
@@ -169,13 +169,6 @@ impl BoundedContributions {
             part.each_user(tally, |user| job(user, &mut order));
         });
     }
-}
-
-/// `count` consecutive ranges of users of about equal total size.
-fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
-    let mut first = 0;
-    let ends = parallel::balanced_ends(sizes, count).into_iter();
-    ends.map(|end| std::mem::replace(&mut first, end)..end).collect()
 }
 
 /// A range of users and their part of the arrays, worked on by one thread.

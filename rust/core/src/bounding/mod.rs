@@ -3,8 +3,10 @@
 
 mod bounded;
 mod item_set;
+mod kept_rows;
 #[cfg(test)]
 mod tests;
 
 pub use bounded::BoundedContributions;
 pub(crate) use item_set::ItemSet;
+pub(crate) use kept_rows::KeptRows;

@@ -14,6 +14,7 @@ pub const MOST_USERS: u64 = 1 << 32;
 /// Where users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
 pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
+    let scored = calibration.scoring().map(|(_, publish)| publish.equal_weight(items_per_user));
     let missed = calibration.rounds.iter().map(|round| {
         let given = match round.weighting {
             // A user gives its unit to one of its items, each in its turn.
@@ -27,6 +28,8 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
                 users.saturating_mul(weighting.weight_in_quanta(items_per_user, round.rule.quantum()))
             }
         };
+        // Scored rounds decide by the weight of all rounds.
+        let given = scored.map_or(given, |weight| users.saturating_mul(weight));
         let weight = i128::from(given.min(round.weighting.cutoff()));
         1.0 - round.rule.keep_probability(weight)
     });

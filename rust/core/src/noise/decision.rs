@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::law::Law;
+use super::quantile::Quantiles;
 use super::table::Table;
 use super::{Noise, Threshold};
 
@@ -21,6 +22,8 @@ pub struct NoisyThreshold {
     table: OnceLock<Table>,
     /// Decisions made without the table.
     decided: AtomicU32,
+    /// Noise drawn without a table, up to [`WITHOUT_TABLE`].
+    drawn: AtomicU32,
 }
 
 /// Decisions before the table is made.
@@ -31,7 +34,14 @@ impl NoisyThreshold {
     #[must_use]
     pub fn new(noise: Noise, threshold: Threshold) -> Self {
         let law = Law::new(noise);
-        Self { noise, threshold, law, table: OnceLock::new(), decided: AtomicU32::new(0) }
+        Self {
+            noise,
+            threshold,
+            law,
+            table: OnceLock::new(),
+            decided: AtomicU32::new(0),
+            drawn: AtomicU32::new(0),
+        }
     }
 
     /// Whether an item of this weight (grid steps) is released.
@@ -58,6 +68,11 @@ impl NoisyThreshold {
     /// `i64::MIN`.
     #[must_use]
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
+        if let Some(noise) = self.quick_noise(word)
+            && let Ok(noisy) = i64::try_from(i128::from(weight) + i128::from(noise))
+        {
+            return noisy;
+        }
         let weight = i128::from(weight);
         let (first, last) = (i128::from(i64::MIN) - weight, i128::from(i64::MAX) - weight);
         // Otherwise: without a law or a sum in range the item reaches no threshold.
@@ -65,6 +80,18 @@ impl NoisyThreshold {
             .and_then(|law| law.noise(word, first, last))
             .and_then(|noise| i64::try_from(weight + noise).ok())
             .unwrap_or(i64::MIN)
+    }
+
+    /// The noise of this word, if a table decides it.
+    #[inline]
+    fn quick_noise(&self, word: u128) -> Option<i64> {
+        let Noise::Gaussian { sigma } = self.noise else { return None };
+        if self.drawn.load(Ordering::Relaxed) < WITHOUT_TABLE {
+            self.drawn.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        // Without a law the scale is not positive and finite.
+        self.law.and_then(|_| Quantiles::get().noise(sigma, word))
     }
 
     #[cold]

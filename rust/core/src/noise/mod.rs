@@ -12,6 +12,7 @@ mod decision;
 mod exact;
 mod kind;
 mod law;
+mod quantile;
 mod table;
 mod tail;
 mod threshold;

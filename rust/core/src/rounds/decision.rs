@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use super::calibration::{Calibration, Round};
 use super::rule::Rule;
-use super::scoring::{Publish, SHARES, Scoring};
+use super::scoring::Scoring;
 use super::screening::Screening;
 use crate::noise::{NoisyThreshold, Threshold};
+use crate::numeric::widths::clipped;
 use crate::threshold::Noisy;
 use crate::threshold::curve::Curve;
-use crate::weighting::FULL_IMPORTANCE;
+use crate::weighting::{FULL_IMPORTANCE, SHARES};
 use crate::{Error, Result};
 
 /// The state of one item after the earlier rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemState {
-    /// The cumulative score: the sum of the shares of its noisy weights, in grid steps.
-    pub(crate) score: i64,
+    /// The sum of the noise of all scored rounds, in grid steps. With the weight of these rounds it is the cumulative
+    /// score.
+    pub(crate) noise: i64,
     /// The sum of share times importance over the scored rounds.
     pub(crate) exposure: u32,
     /// The relative share of a user's weight that the item gets; 0 once the item is abandoned.
@@ -26,7 +28,7 @@ pub(crate) struct ItemState {
 impl Default for ItemState {
     /// Before the first round.
     fn default() -> Self {
-        Self { score: 0, exposure: 0, importance: FULL_IMPORTANCE }
+        Self { noise: 0, exposure: 0, importance: FULL_IMPORTANCE }
     }
 }
 
@@ -129,6 +131,8 @@ impl Decider {
 
     /// Decide an item from its state, its weight in grid steps and its pseudorandom word for the round's noise.
     ///
+    /// In scored rounds the weight is the sum over all rounds so far.
+    ///
     /// # Contract
     /// The same arguments give the same outcome on every machine. An item that does not [take part](Self::takes_part)
     /// keeps its state and is not released.
@@ -149,21 +153,22 @@ impl Decider {
                 kept_or_abandoned(ItemState { importance, ..state })
             }
             Kind::Scoring { scoring, noise, left } => {
-                let noisy = noise.noisy_weight(weight, word);
-                self.decide_score(scoring, add_to_score(scoring, state, noisy), *left)
+                self.decide_score(scoring, after(scoring, state, noise.noisy_weight(0, word)), weight, *left)
             }
         }
     }
 
-    /// Decide an item of a scored round from its new score.
-    fn decide_score(&self, scoring: &Scoring, state: ItemState, left: u32) -> Outcome {
-        let ItemState { score, exposure, .. } = state;
+    /// Decide an item of a scored round from its new state and the weight of all rounds.
+    fn decide_score(&self, scoring: &Scoring, state: ItemState, weight: u64, left: u32) -> Outcome {
+        let ItemState { noise, exposure, .. } = state;
+        // Otherwise: calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
+        let score = noise.saturating_add(clipped(weight));
         match &scoring.publish {
             None => {
                 let importance = scoring.importance(score, exposure, left);
                 kept_or_abandoned(ItemState { importance, ..state })
             }
-            Some(Publish { threshold, .. }) if score >= threshold.steps() => {
+            Some(publish) if publish.releases(score, noise) => {
                 Outcome::Released(if self.with_weights { score } else { 0 })
             }
             Some(_) => Outcome::Abandoned,
@@ -189,14 +194,10 @@ fn kept_or_abandoned(state: ItemState) -> Outcome {
     if state.importance > 0 { Outcome::Kept(state) } else { Outcome::Abandoned }
 }
 
-/// Add the round's share of a noisy weight to the score.
-fn add_to_score(scoring: &Scoring, state: ItemState, noisy: i64) -> ItemState {
-    let more = (i128::from(noisy) * i128::from(scoring.share)) >> SHARES.ilog2();
-    // Otherwise: share > SHARES, which no calibration has. The score becomes the smallest one: the item is abandoned.
-    // Sums do not saturate either, because calibration keeps noise and weights far below 2^63.
-    let score = state.score.saturating_add(i64::try_from(more).unwrap_or(i64::MIN));
+/// The state of an item after this noise of a round.
+fn after(scoring: &Scoring, state: ItemState, noise: i64) -> ItemState {
     let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
-    ItemState { score, exposure, ..state }
+    ItemState { noise: state.noise.saturating_add(noise), exposure, ..state }
 }
 
 /// Round a noisy weight down to the threshold plus a multiple of `step`.

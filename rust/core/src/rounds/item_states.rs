@@ -7,7 +7,7 @@ use super::decision::ItemState;
 /// first round.
 #[derive(Debug)]
 pub(super) struct ItemStates {
-    scores: Vec<i64>,
+    noises: Vec<i64>,
     exposures: Vec<u32>,
     importances: Option<Vec<u16>>,
 }
@@ -15,7 +15,7 @@ pub(super) struct ItemStates {
 /// The states of a range of codes.
 #[derive(Debug)]
 pub(super) struct StatesPart<'a> {
-    scores: &'a mut [i64],
+    noises: &'a mut [i64],
     exposures: &'a mut [u32],
     importances: &'a mut [u16],
 }
@@ -23,12 +23,12 @@ pub(super) struct StatesPart<'a> {
 impl ItemStates {
     /// The states before the first round.
     pub(super) fn new(calibration: &Calibration, codes: usize) -> Self {
-        let ItemState { score, exposure, importance } = ItemState::default();
+        let ItemState { noise, exposure, importance } = ItemState::default();
         let scored = calibration.scoring().is_some();
         let screened = calibration.rounds.iter().any(|round| round.rule.screening().is_some());
         let counted = if scored { codes } else { 0 };
         Self {
-            scores: vec![score; counted],
+            noises: vec![noise; counted],
             exposures: vec![exposure; counted],
             importances: (scored || screened).then(|| vec![importance; codes]),
         }
@@ -41,11 +41,11 @@ impl ItemStates {
 
     /// The states of consecutive ranges of `step` codes. The last ranges may be empty.
     pub(super) fn parts(&mut self, step: usize) -> impl Iterator<Item = StatesPart<'_>> {
-        let (scores, exposures) = (chunks(&mut self.scores, step), chunks(&mut self.exposures, step));
+        let (noises, exposures) = (chunks(&mut self.noises, step), chunks(&mut self.exposures, step));
         // Otherwise: no column.
         let importances = self.importances.as_deref_mut().unwrap_or_default();
-        let columns = scores.zip(exposures).zip(chunks(importances, step));
-        columns.map(|((scores, exposures), importances)| StatesPart { scores, exposures, importances })
+        let columns = noises.zip(exposures).zip(chunks(importances, step));
+        columns.map(|((noises, exposures), importances)| StatesPart { noises, exposures, importances })
     }
 }
 
@@ -58,9 +58,9 @@ impl StatesPart<'_> {
     /// The state of the item at a place of the range.
     #[inline]
     pub(super) fn get(&self, at: usize) -> ItemState {
-        let ItemState { score, exposure, importance } = ItemState::default();
+        let ItemState { noise, exposure, importance } = ItemState::default();
         ItemState {
-            score: self.scores.get(at).map_or(score, |score| *score),
+            noise: self.noises.get(at).map_or(noise, |noise| *noise),
             exposure: self.exposures.get(at).map_or(exposure, |exposure| *exposure),
             importance: self.importances.get(at).map_or(importance, |importance| *importance),
         }
@@ -69,7 +69,7 @@ impl StatesPart<'_> {
     /// Set the state of the item at a place of the range, in the columns that exist.
     #[inline]
     pub(super) fn set(&mut self, at: usize, state: ItemState) {
-        self.scores.get_mut(at).into_iter().for_each(|score| *score = state.score);
+        self.noises.get_mut(at).into_iter().for_each(|noise| *noise = state.noise);
         self.exposures.get_mut(at).into_iter().for_each(|exposure| *exposure = state.exposure);
         self.set_importance(at, state.importance);
     }

@@ -6,22 +6,26 @@
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (`Steered`).
 //!
+//! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them.
+//!
 //! [`Decider`] decides one item in any of them, here and in the exchange.
 
 mod calibration;
 mod decision;
-mod histogram;
 mod importance;
 mod item_states;
 mod items;
 mod rule;
+mod scored;
 mod scoring;
 mod screening;
 mod select;
+mod selected;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
 pub use rule::Rule;
-pub use scoring::{Cap, Publish, SHARES, Scoring};
+pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
-pub use select::{Selected, select_rounds};
+pub use select::select_rounds;
+pub use selected::Selected;

@@ -1,22 +1,25 @@
 //! Scored rounds: noisy weights of several rounds add up to a cumulative score for each item.
+//!
+//! A score is the sum of all weights that users gave to the item and of all noise, in integers without rounding. The
+//! share of a round is in the norm of its weights and in its noise.
 
 use serde::{Deserialize, Serialize};
 
 use super::importance::{by_prospect, by_remaining, smaller_of};
 use crate::noise::{Noise, Threshold};
-use crate::numeric::UNIT;
+use crate::numeric::Interval;
+use crate::numeric::widths::clipped;
 use crate::threshold::calibration::noise_tail;
+use crate::weighting::{Budget, Budgets};
 
-/// The shares of all rounds add up to this.
-pub const SHARES: u32 = 1 << 20;
-
-/// A round that adds its share of each item's noisy weight to the item's cumulative score.
+/// A round that adds each item's noisy weight to the item's cumulative score.
 ///
 /// All fields but `noise` and `publish` only steer: they decide how users spread their weight in the next round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring {
-    /// The share of the noisy weight that is added to the score, in parts of [`SHARES`].
+    /// The norm of a user's weights in this round is this share of its norm, in parts of
+    /// [`SHARES`](crate::weighting::SHARES).
     pub share: u32,
     /// The noise added to each item's weight.
     pub noise: Noise,
@@ -32,11 +35,10 @@ pub struct Scoring {
     pub publish: Option<Publish>,
 }
 
-/// An item is released iff score >= threshold.
+/// An item is released iff score >= threshold and the noise check holds.
 ///
 /// # Contract
-/// A user of at most `items` items never gives one of them more than `weight`. With these weights some item that only
-/// this user holds is released with a probability within the delta of the calibration.
+/// With the norms and caps of `sizes`, what a user can change is within the guarantee of the calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Publish {
@@ -44,24 +46,73 @@ pub struct Publish {
     pub threshold: Threshold,
     /// The law of the sum of all noise in a score, with a standard deviation rounded up.
     pub score_noise: Noise,
-    /// Rising in `items`, falling in `weight`; the last is for `max_items_per_user`.
-    pub caps: Vec<Cap>,
+    /// The second condition of a release.
+    pub noise_check: NoiseCheck,
+    /// Rising in `items`; the last is for `max_items_per_user`.
+    pub sizes: Vec<UserSize>,
 }
 
-/// The most weight that a user may give to one item.
+/// A condition on the noise of a released item's score.
+///
+/// With it the release of an item depends on one user only where the noise lies between the threshold and the threshold
+/// less the user's cap, whether or not others hold the item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cap {
-    /// The cap is for users of at most this number of items.
+#[serde(rename_all = "snake_case")]
+pub enum NoiseCheck {
+    /// The sum of all noise in the score is below the threshold.
+    BelowThreshold,
+    /// There is no such condition.
+    Absent,
+}
+
+/// What a user of some number of items may give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserSize {
+    /// For users of at most this number of items.
     pub items: u32,
-    /// In grid steps.
-    pub weight: u64,
+    /// The L2 norm of the weights of a round is at most the round's share of this, in grid steps.
+    pub norm: u64,
+    /// One item gets at most this over all rounds, in grid steps.
+    pub cap: u64,
 }
 
 impl Publish {
-    /// The cap of a user of `items` items; 0 beyond the table.
-    pub(crate) fn cap(&self, items: usize) -> u64 {
-        let at = self.caps.partition_point(|cap| (cap.items as usize) < items);
-        self.caps.get(at).map_or(0, |cap| cap.weight.min(UNIT))
+    /// The budgets of users by their number of items.
+    pub(crate) fn budgets(&self) -> Budgets {
+        let budget = |size: &UserSize| (size.items, Budget::new(size.norm, size.cap));
+        Budgets::new(self.sizes.iter().map(budget).collect())
+    }
+
+    /// What a user of `items` items gives to each of them over all rounds if all have the same importance; 0 beyond the
+    /// table.
+    pub(crate) fn equal_weight(&self, items: u32) -> u64 {
+        let at = self.sizes.partition_point(|size| size.items < items);
+        self.sizes.get(at).map_or(0, |size| {
+            let norm = u128::from(size.norm);
+            size.cap.min(clipped((norm * norm / u128::from(items.max(1))).isqrt()))
+        })
+    }
+
+    /// Whether an item of this score is released, `noise` being the sum of all noise in the score.
+    pub(super) fn releases(&self, score: i64, noise: i64) -> bool {
+        let threshold = self.threshold.steps();
+        let is_checked = match self.noise_check {
+            NoiseCheck::BelowThreshold => noise < threshold,
+            NoiseCheck::Absent => true,
+        };
+        score >= threshold && is_checked
+    }
+
+    /// The probability that an item of this weight over all rounds is released, in plain arithmetic.
+    fn keep_probability(&self, weight: i128) -> f64 {
+        let threshold = i128::from(self.threshold.steps());
+        let reached = noise_tail(self.score_noise, threshold - weight);
+        let turned_away = match self.noise_check {
+            NoiseCheck::BelowThreshold => noise_tail(self.score_noise, threshold),
+            NoiseCheck::Absent => Interval::ZERO,
+        };
+        (reached - turned_away).middle().max(0.0)
     }
 }
 
@@ -79,11 +130,9 @@ impl Scoring {
         )
     }
 
-    /// The probability that an item of this weight in every round is released, in plain arithmetic.
+    /// The probability that an item of this weight over all rounds is released, in plain arithmetic.
     pub(super) fn keep_probability(&self, weight: i128) -> f64 {
-        self.publish.as_ref().map_or(0.0, |publish| {
-            noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - weight).middle()
-        })
+        self.publish.as_ref().map_or(0.0, |publish| publish.keep_probability(weight))
     }
 }
 
@@ -92,7 +141,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::weighting::FULL_IMPORTANCE;
+    use crate::numeric::UNIT;
+    use crate::weighting::{FULL_IMPORTANCE, SHARES};
 
     const ONE: i64 = UNIT.cast_signed();
 
@@ -129,12 +179,33 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_user_has_the_cap_of_the_next_larger_size() {
-        let caps = [(1, UNIT), (10, 700), (100, 300)].map(|(items, weight)| Cap { items, weight });
+    fn publish(noise_check: NoiseCheck) -> Publish {
+        let sizes = [(1, UNIT, UNIT), (100, 2 * UNIT / 3, 300)];
+        let sizes = sizes.map(|(items, norm, cap)| UserSize { items, norm, cap }).to_vec();
         let score_noise = Noise::Gaussian { sigma: 1.0 };
-        let publish = Publish { threshold: Threshold::from_steps(5), score_noise, caps: caps.to_vec() };
-        let found = [0, 1, 2, 10, 11, 100, 101].map(|items| publish.cap(items));
-        assert_eq!(found, [UNIT, UNIT, 700, 700, 300, 300, 0]);
+        Publish { threshold: Threshold::from_steps(5 * ONE), score_noise, noise_check, sizes }
+    }
+
+    #[test]
+    fn noise_that_reaches_the_threshold_alone_is_turned_away_by_the_check() {
+        let threshold = 5 * ONE;
+        let places = [(4, 0), (5, 4), (5, 5), (9, 6), (9, -3)];
+        let found = |check| places.map(|(score, noise)| publish(check).releases(score * ONE, noise * ONE));
+        assert_eq!(found(NoiseCheck::BelowThreshold), [false, true, false, false, true]);
+        assert_eq!(found(NoiseCheck::Absent), [false, true, true, true, true]);
+        assert!(publish(NoiseCheck::BelowThreshold).releases(threshold, threshold - 1));
+    }
+
+    #[test]
+    fn an_item_without_weight_passes_no_check() {
+        let of = |check, weight: i64| publish(check).keep_probability(i128::from(weight * ONE));
+        assert!(of(NoiseCheck::BelowThreshold, 0) < 1e-17 && of(NoiseCheck::Absent, 0) > 1e-7);
+        assert!((of(NoiseCheck::BelowThreshold, 5) - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn equal_weights_follow_the_norm_and_the_cap_of_the_next_larger_size() {
+        let found = [0, 1, 2, 100, 101].map(|items| publish(NoiseCheck::Absent).equal_weight(items));
+        assert_eq!(found, [UNIT, UNIT, 300, 300, 0]);
     }
 }

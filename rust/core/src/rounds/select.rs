@@ -2,34 +2,18 @@
 
 use super::calibration::Calibration;
 use super::decision::Decider;
-use super::histogram::Histogram;
 use super::item_states::ItemStates;
 use super::items::Weighed;
+use super::scored::score_rounds;
+use super::selected::Selected;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{ItemCode, Vocabulary};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
+use crate::weighting::{WeightHistogram, weigh_round};
 
-/// Bytes for each item code in plain and screening rounds: its weight and its importance.
-const PLAIN_BYTES: usize = 8 + 2;
-/// Bytes for each item code in scored rounds: its weight, score, exposure and importance.
-const SCORED_BYTES: usize = 8 + 8 + 4 + 2;
-
-/// The items that the rounds released.
-#[derive(Debug)]
-pub struct Selected {
-    /// Each released item with its noisy weight in grid steps (0 where weights were not asked for).
-    pub(crate) items: Vec<(ItemCode, i64)>,
-    contributions: BoundedContributions,
-}
-
-impl Selected {
-    /// The keys of the items.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
-        self.contributions.vocabulary()
-    }
-}
+/// Bytes for each item code: its weight and its importance.
+const BYTES: usize = 8 + 2;
 
 /// Run the rounds.
 ///
@@ -50,13 +34,17 @@ pub fn select_rounds(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Selected> {
-    prepare(&mut contributions, calibration, control)?;
+    if let Some((scored, publish)) = calibration.scoring() {
+        return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
+    }
     let codes = contributions.vocabulary().code_bound();
-    let mut histogram = Histogram::new(calibration, &contributions);
+    control.charge_memory((codes * BYTES + contributions.rows() * 4) as u64, "weighing the items")?;
+    let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);
     let (mut removed, mut released) = (ItemSet::new(codes), Vec::new());
     for (number, round) in (0_u32..).zip(&calibration.rounds) {
-        histogram.weigh(round, &contributions, states.importances(), key, control)?;
+        let weighting = (round.weighting, round.rule.quantum());
+        weigh_round(&mut histogram, &contributions, weighting, states.importances(), key, control)?;
         let weighed = Weighed {
             decider: Decider::new(calibration, number, with_weights)?,
             words: Words::new(key, Purpose::Noise, number),
@@ -73,23 +61,5 @@ pub fn select_rounds(
         released.extend(decided.released);
         control.end_phase();
     }
-    Ok(Selected { items: released, contributions })
-}
-
-/// Charge the memory of the rounds, and drop the reserve if they are scored.
-///
-/// The proof of scored rounds needs each user to hold the same items in all rounds, apart from abandoned ones.
-fn prepare(
-    contributions: &mut BoundedContributions,
-    calibration: &Calibration,
-    control: &Control,
-) -> Result<()> {
-    let codes = contributions.vocabulary().code_bound();
-    let bytes = if calibration.scoring().is_some() {
-        contributions.forget_reserve();
-        codes * SCORED_BYTES + contributions.users() * 4
-    } else {
-        codes * PLAIN_BYTES + contributions.rows() * 4
-    };
-    control.charge_memory(bytes as u64, "weighing the items")
+    Ok(Selected { items: released, vocabulary: contributions.into_vocabulary() })
 }

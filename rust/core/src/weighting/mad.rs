@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::reweighted::{FULL_IMPORTANCE, reweighted, scale};
+use super::reweighted::FULL_IMPORTANCE;
+use super::spread::{reweighted, scale};
 use crate::Result;
 use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
@@ -138,13 +139,13 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
         let importances = || items.iter().map(|item| u64::from(importance(*item)));
         let full =
             importances().filter(|importance| *importance == u64::from(FULL_IMPORTANCE)).count() as u64;
-        let scale = scale(importances().map(|importance| importance * importance).sum());
+        let scale = scale(importances().map(|importance| importance * importance).sum(), UNIT);
         Self { items, importance, full, scale }
     }
 
     /// Its weight for an item of this importance. The squares of all its weights sum to at most one.
     fn weight(&self, importance: u16) -> u64 {
-        reweighted(importance.into(), self.scale, UNIT)
+        reweighted(importance.into(), self.scale)
     }
 }
 

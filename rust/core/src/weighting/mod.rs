@@ -10,6 +10,8 @@ mod policy_l1;
 mod policy_l2;
 mod reweighted;
 mod round;
+mod slots;
+mod spread;
 #[cfg(test)]
 mod tests;
 
@@ -22,5 +24,7 @@ pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
 pub use round::weigh_round;
+pub use spread::SHARES;
+pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM};
 
 pub use crate::numeric::{FRACTION_BITS, UNIT};

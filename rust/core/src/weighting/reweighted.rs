@@ -1,132 +1,204 @@
-//! A histogram in which each user's weights are proportional to public importances of the items.
+//! The weights of scored rounds, in which each user's weights are proportional to public importances of the items.
 //!
 //! Importances are functions of the outcomes of earlier rounds. So a user's weights depend on these outcomes and on its
-//! own items only. Their L2 norm is at most 1 and each is at most the user's cap, exactly.
+//! own items only. Their L2 norm in a round is at most the user's norm of the round, and what one item gets over all
+//! rounds is at most the user's cap, both exactly.
+//!
+//! The rows stay here over all rounds, because each has a drift: what the user gave to the item. Rows of abandoned
+//! items leave while the next round is weighed.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use super::slots::Slots;
+use super::spread::{Budgets, Drift, RoundBudget};
 use crate::Result;
-use crate::bounding::BoundedContributions;
-use crate::numeric::FRACTION_BITS;
-use crate::runtime::{Control, WEIGHING, parallel};
+use crate::bounding::KeptRows;
+use crate::contributions::ItemCode;
+use crate::numeric::widths::codes;
+use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
 
 /// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
-/// The number of fractional bits that a user's scale has in addition to the bits of a weight.
-const SCALE_BITS: u32 = 10;
+/// Slots below this are summed by each thread for itself: they have the most frequent items, which threads would
+/// otherwise change at the same time.
+const PRIVATE_SLOTS: usize = 1 << 16;
 
-/// Sum of the reweighted weights of each item code, in grid steps.
+/// The rows of all users, and for each slot the sum of all weights of its item so far, in grid steps.
 #[derive(Debug)]
 pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
-    /// The largest weight that each user gives to an item, in grid steps.
-    caps: Vec<u32>,
+    slots: Slots,
+    rows: KeptRows,
+    /// One for each row, if some user has a cap that binds.
+    drifts: Vec<Drift>,
+    /// The place of each user's budget.
+    budget_of: Vec<u8>,
+    budgets: Budgets,
 }
 
 impl ReweightedHistogram {
-    /// All weights zero; `cap` gives the largest weight (at most one unit) of a user from its number of items.
-    pub(crate) fn new(contributions: &BoundedContributions, cap: impl Fn(usize) -> u64) -> Self {
-        let users = 0..contributions.users();
-        // Otherwise: more than a unit, which no publication allows; the user gives nothing.
-        let cap = |user| u32::try_from(cap(contributions.kept_items(user).len())).unwrap_or(0);
-        let codes = contributions.vocabulary().code_bound();
-        Self { sums: (0..codes).map(|_| AtomicU64::new(0)).collect(), caps: users.map(cap).collect() }
+    /// All weights zero.
+    pub(crate) fn new(mut rows: KeptRows, codes: usize, budgets: Budgets) -> Self {
+        let slots = Slots::assign(&mut rows, codes);
+        // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
+        let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
+        let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
+        let binds = budget_of.iter().any(|place| budgets.binds((*place).into()));
+        let drifts = vec![0; if binds { rows.items.as_slice().len() } else { 0 }];
+        let sums = (0..slots.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { sums, slots, rows, drifts, budget_of, budgets }
     }
 
-    /// The weights of some codes.
-    pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
-        self.sums[codes].iter().map(|sum| sum.load(Ordering::Relaxed))
+    /// Number of slots: one for each item that a user keeps.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Set to the weights of one round under these importances, one for each code.
+    /// The item of a slot.
+    #[inline]
+    pub(crate) fn item(&self, slot: usize) -> ItemCode {
+        self.slots.item(slot)
+    }
+
+    /// The sums of the weights of some slots over all rounds so far.
+    pub(crate) fn weights(&self, slots: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+        self.sums[slots].iter().map(|sum| sum.load(Ordering::Relaxed))
+    }
+
+    /// Add the weights of a round of this share under these importances, one for each slot.
     ///
     /// The sums are of integers, so neither the order of users nor the number of threads matters.
     ///
     /// # Errors
     /// Interruption.
-    pub(crate) fn weigh(
-        &mut self,
-        contributions: &BoundedContributions,
-        importances: &[u16],
-        control: &Control,
-    ) -> Result<()> {
-        self.sums.iter_mut().for_each(|sum| *sum.get_mut() = 0);
-        let parts = contributions.user_ranges(control);
-        let alone = parts.len() == 1;
-        let this = &*self;
-        let tally = control.tally(WEIGHING, contributions.users());
-        parallel::map(parts.len(), parts, |users| {
-            tally.each(users, |user| {
-                this.add_user(contributions.kept_items(user), this.caps[user].into(), importances, alone);
-            });
-        });
+    pub(crate) fn weigh(&mut self, share: u32, importances: &[u16], control: &Control) -> Result<()> {
+        let budgets = self.budgets.in_round(share);
+        let tally = control.tally(WEIGHING, self.rows.lens.len());
+        let threads = parallel::threads_for(self.rows.items.as_slice().len(), control);
+        let alone = if threads == 1 { 0 } else { self.slots.shared() };
+        let private = self.slots.shared().min(PRIVATE_SLOTS);
+        let round =
+            WeighedRound { sums: &self.sums, importances, budgets, private, alone, pool: Mutex::default() };
+        let (mut items, mut drifts) = (self.rows.items.as_mut_slice(), self.drifts.as_mut_slice());
+        let (mut lens, mut first_row) = (self.rows.lens.as_mut_slice(), 0);
+        let mut parts = Vec::with_capacity(self.rows.parts.len());
+        for (number, (users, _)) in (1..).zip(&self.rows.parts) {
+            // Otherwise: this is the last part.
+            let end_row = self.rows.parts.get(number).map_or(first_row + items.len(), |next| next.1);
+            let (part_items, rest_items) = items.split_at_mut(end_row - first_row);
+            let (part_drifts, rest_drifts) = drifts.split_at_mut(part_items.len().min(drifts.len()));
+            let (part_lens, rest_lens) = lens.split_at_mut(users.len());
+            let budget_of = &self.budget_of[users.clone()];
+            parts.push(Rows { lens: part_lens, budget_of, items: part_items, drifts: part_drifts });
+            (items, drifts, lens, first_row) = (rest_items, rest_drifts, rest_lens, end_row);
+        }
+        parallel::map(threads, parts, |rows| round.weigh(rows, tally));
+        round.merge();
         control.check()
     }
+}
 
-    fn add_user(&self, items: &[u32], cap: u64, importances: &[u16], alone: bool) {
-        let importance = |item: u32| u64::from(importances[item as usize]);
-        let scale = scale(items.iter().map(|&item| importance(item) * importance(item)).sum());
-        for &item in items {
-            let weight = reweighted(importance(item), scale, cap);
-            let sum = &self.sums[item as usize];
-            if alone {
-                // A plain addition is several times as fast as an atomic one.
-                sum.store(sum.load(Ordering::Relaxed) + weight, Ordering::Relaxed);
-            } else {
-                sum.fetch_add(weight, Ordering::Relaxed);
+/// What all threads share in a round.
+struct WeighedRound<'a> {
+    sums: &'a [AtomicU64],
+    importances: &'a [u16],
+    budgets: Vec<RoundBudget>,
+    /// Each thread has sums of its own for the slots below this.
+    private: usize,
+    /// No two threads add to one of the slots from here on.
+    alone: usize,
+    /// The sums of threads that work on no part now.
+    pool: Mutex<Vec<Vec<u64>>>,
+}
+
+impl WeighedRound<'_> {
+    /// Weigh the rows of a part.
+    fn weigh(&self, rows: Rows<'_>, tally: Tally<'_>) {
+        // Nothing panics while it holds the lock.
+        let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // Otherwise: more threads work now than before.
+        let mut private = taken.unwrap_or_else(|| vec![0; self.private]);
+        rows.weigh(self, &mut private, tally);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
+    }
+
+    #[inline]
+    fn add(&self, private: &mut [u64], slot: u32, weight: u64) {
+        let slot = slot as usize;
+        if let Some(sum) = private.get_mut(slot) {
+            *sum += weight;
+        } else if slot >= self.alone {
+            // A plain addition is several times as fast as an atomic one.
+            let sum = &self.sums[slot];
+            sum.store(sum.load(Ordering::Relaxed) + weight, Ordering::Relaxed);
+        } else {
+            self.sums[slot].fetch_add(weight, Ordering::Relaxed);
+        }
+    }
+
+    /// Add the sums of all threads.
+    fn merge(self) {
+        for private in self.pool.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            for (sum, more) in self.sums.iter().zip(private) {
+                sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
             }
         }
     }
 }
 
-/// floor(2^(s + 10) / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
-#[expect(clippy::cast_possible_truncation, reason = "the root of 128 bits has 64")]
-pub(super) fn scale(squares: u64) -> u64 {
-    let square = 1_u128 << (2 * (FRACTION_BITS + SCALE_BITS));
-    // Otherwise: without importances there are no weights to scale.
-    square.checked_div(squares.into()).unwrap_or(0).isqrt() as u64
+/// The rows of consecutive users, one user after the other without gaps.
+struct Rows<'a> {
+    lens: &'a mut [u32],
+    budget_of: &'a [u8],
+    items: &'a mut [u32],
+    drifts: &'a mut [Drift],
 }
 
-/// floor(importance scale / 2^10), but at most the cap.
-///
-/// # Contract
-/// The squares of a user's weights sum to at most 2^2s: each weight is at most 2^s importance / sqrt(`squares`).
-pub(super) fn reweighted(importance: u64, scale: u64, cap: u64) -> u64 {
-    ((importance * scale) >> SCALE_BITS).min(cap)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::numeric::UNIT;
-    use crate::weighting::Weighting;
-
-    proptest! {
-        #[test]
-        fn no_user_exceeds_its_norm_or_its_cap(
-            importances in prop::collection::vec(0_u64..=256, 1..400), cap in 1..=UNIT,
-        ) {
-            let scale = scale(importances.iter().map(|f| f * f).sum());
-            let weights: Vec<u64> = importances.iter().map(|f| reweighted(*f, scale, cap)).collect();
-            prop_assert!(weights.iter().all(|w| *w <= cap));
-            prop_assert!(weights.iter().map(|w| u128::from(w * w)).sum::<u128>() <= u128::from(UNIT * UNIT));
+impl Rows<'_> {
+    /// Drop rows of abandoned items, and add the weights of the others.
+    fn weigh(self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
+        let (mut read, mut write) = (0, 0);
+        let mut kept = Vec::new();
+        for (number, (len, place)) in (1..).zip(self.lens.iter_mut().zip(self.budget_of)) {
+            let budget = round.budgets.get(usize::from(*place));
+            let end = read + *len as usize;
+            let moves_drifts = budget.is_some_and(RoundBudget::binds);
+            kept.clear();
+            let (first, mut squares) = (write, 0);
+            for at in read..end {
+                let item = self.items[at];
+                let importance = round.importances[item as usize];
+                if importance > 0 {
+                    self.items[write] = item;
+                    if moves_drifts {
+                        self.drifts[write] = self.drifts[at];
+                    }
+                    squares += u64::from(importance) * u64::from(importance);
+                    kept.push(importance);
+                    write += 1;
+                }
+            }
+            *len = codes(kept.len());
+            read = end;
+            let Some(budget) = budget else { continue };
+            let spread = budget.spread(squares);
+            let items = &self.items[first..write];
+            if moves_drifts {
+                let drifts = &mut self.drifts[first..write];
+                for ((item, importance), drift) in items.iter().zip(&kept).zip(drifts) {
+                    round.add(private, *item, spread.weight(*importance, drift));
+                }
+            } else {
+                for (item, importance) in items.iter().zip(&kept) {
+                    round.add(private, *item, spread.uncapped(*importance));
+                }
+            }
+            if number % TALLIED == 0 {
+                tally.add(TALLIED);
+            }
         }
-
-        #[test]
-        fn equal_importances_give_nearly_equal_shares(k in 1_u32..100_000, importance in 1_u64..=256) {
-            let weight = reweighted(importance, scale(u64::from(k) * importance * importance), UNIT);
-            let equal = Weighting::EqualL2.weight(k);
-            prop_assert!(weight <= equal && equal - weight <= 1 + importance);
-        }
-    }
-
-    #[test]
-    fn a_user_without_importances_gives_nothing() {
-        assert_eq!(reweighted(0, scale(0), UNIT), 0);
-        assert_eq!(reweighted(1, scale(1), UNIT), UNIT);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::L0Bound;
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, Weigh,
+    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
@@ -16,6 +16,7 @@ use crate::rounds::{Calibration, Decider, Round};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
+const NO_ROUND: Error = Error::Internal("there is no such round");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
 
 /// The parameters of a job, without the key.
@@ -147,11 +148,20 @@ impl ExchangeJob {
     /// # Errors
     /// A number of partitions out of range; rounds that do not score.
     pub fn reweight(&self, partitions: u32, round: u32) -> Result<Reweight> {
-        let Some((_, publish)) = self.spec.calibration.scoring() else {
+        let Some((rounds, publish)) = self.spec.calibration.scoring() else {
             return Err(UNSCORED);
         };
+        let Some([earlier @ .., scoring]) = rounds.get(..=round as usize) else {
+            return Err(NO_ROUND);
+        };
+        let round = ReweightedRound {
+            budgets: publish.budgets(),
+            share: scoring.share,
+            is_first: earlier.is_empty(),
+            is_last: scoring.publish.is_some(),
+        };
         let (bound, partitions) = (self.bound()?, Partitions::new(partitions)?);
-        Ok(Reweight::new(bound, self.key.clone(), partitions, publish.clone(), round == 0))
+        Ok(Reweight::new(bound, self.key.clone(), partitions, round))
     }
 
     /// The stage that scores a round, counted from 0, and steers the next one.
@@ -215,6 +225,6 @@ impl ExchangeJob {
     }
 
     fn round(&self, round: u32) -> Result<&Round> {
-        self.spec.calibration.rounds.get(round as usize).ok_or(Error::Internal("there is no such round"))
+        self.spec.calibration.rounds.get(round as usize).ok_or(NO_ROUND)
     }
 }

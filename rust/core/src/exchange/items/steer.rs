@@ -1,11 +1,14 @@
 //! Reweighted sums become cumulative scores, and the state of an item goes back to its users.
+//!
+//! What users gave to their items passes through: it goes back to where it comes from.
 
 use arrow_array::RecordBatch;
 
 use super::sum::sum;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Decisions, Message, PartitionBuffers, PartitionOrder, packed_batch, partitioned_messages, unpack_messages,
+    Contents, Decisions, Message, PartitionBuffers, PartitionOrder, Progress, packed_batch,
+    partitioned_messages, unpack_messages,
 };
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Outcome};
@@ -26,6 +29,7 @@ pub struct Steer {
     messages: Vec<(Message, i32)>,
     order: PartitionOrder,
     returned: PartitionBuffers,
+    drifts: PartitionBuffers,
     released: Vec<(Digest, i64)>,
 }
 
@@ -37,6 +41,7 @@ impl Steer {
             messages: Vec::new(),
             order: PartitionOrder::default(),
             returned: PartitionBuffers::default(),
+            drifts: PartitionBuffers::default(),
             released: Vec::new(),
         }
     }
@@ -50,16 +55,18 @@ impl Steer {
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (parts, word) in items.zip(words) {
-            let (Message { item, state, .. }, _) = parts[0];
-            if parts.iter().any(|(message, _)| message.state != state) {
+            let (Message { item, before, .. }, _) = parts[0];
+            if parts.iter().any(|(message, _)| message.before != before) {
                 return Err(Error::Internal("the users of an item know different states of it"));
             }
-            let weight = sum(parts.iter().map(|(message, _)| message.weight))?;
-            match self.decider.decide(state, weight, word) {
+            let now = parts.iter().map(|(message, _)| message.weight);
+            let weight = sum([before.weight].into_iter().chain(now))?;
+            match self.decider.decide(before.state, weight, word) {
                 Outcome::Released(noisy) => self.released.push((item, noisy)),
                 Outcome::Kept(state) if !self.decider.may_release() => {
                     for (_, source) in parts {
-                        Message { item, weight: 0, state }.pack_state(self.returned.to(*source));
+                        let before = Progress { state, weight };
+                        Message { item, weight: 0, before }.pack_state(self.returned.to(*source));
                     }
                 }
                 // The last round keeps only items that nobody holds.
@@ -71,23 +78,28 @@ impl Steer {
         self.returned(RETURNED_BYTES)
     }
 
-    /// The states that wait to be returned, if there are more than `limit` bytes of them.
+    /// The states and drifts that wait to be returned, if there are more than `limit` bytes of them.
     fn returned(&mut self, limit: usize) -> Result<Vec<RecordBatch>> {
-        if self.returned.bytes() <= limit {
+        if self.returned.bytes() + self.drifts.bytes() <= limit {
             return Ok(Vec::new());
         }
-        std::mem::take(&mut self.returned).into_states()
+        let mut made = std::mem::take(&mut self.returned).into_states(Contents::Items)?;
+        made.extend(std::mem::take(&mut self.drifts).into_states(Contents::Drifts)?);
+        Ok(made)
     }
 }
 
 impl Stage for Steer {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut ready = Vec::new();
-        for (partition, source, packed) in partitioned_messages(&batch)? {
+        for (partition, source, (contents, packed)) in partitioned_messages(&batch)? {
             if self.order.is_next(partition)? {
                 ready.extend(self.end_partition()?);
             }
-            unpack_messages(packed, |message| self.messages.push((message, source)))?;
+            match contents {
+                Contents::Items => unpack_messages(packed, |message| self.messages.push((message, source)))?,
+                Contents::Drifts => self.drifts.to(source).extend(packed),
+            }
         }
         Ok(ready)
     }

@@ -23,4 +23,5 @@ pub(crate) use name::DIGEST;
 pub use name::Name;
 pub use prune::Prune;
 pub use reweight::Reweight;
+pub(crate) use reweight::ReweightedRound;
 pub use weigh::Weigh;

@@ -2,6 +2,8 @@
 //!
 //! The state of an item travels with its weights: from a partition of users to where the item is steered, and from
 //! there back to every partition whose users hold the item. So no machine needs to know all items.
+//!
+//! The drifts of users whose caps bind make the same way in one value, back to their own partition.
 
 use arrow_array::RecordBatch;
 
@@ -12,13 +14,21 @@ use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::ItemCode;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Message, PartitionBuffers, PartitionOrder, Partitions, States, partitioned_states, partitioned_values,
-    unpack_states,
+    Contents, Drifts, Message, PartitionBuffers, PartitionOrder, Partitions, Progress, States,
+    partitioned_states, partitioned_values, take_drift, unpack_states,
 };
 use crate::random::{Digest, ReleaseKey};
-use crate::rounds::{ItemState, Publish};
-use crate::weighting::ReweightedHistogram;
+use crate::weighting::Budgets;
 use crate::{Error, Result};
+
+/// The number of a scored round, and its part of the budgets.
+#[derive(Debug, Clone)]
+pub(crate) struct ReweightedRound {
+    pub(crate) budgets: Budgets,
+    pub(crate) share: u32,
+    pub(crate) is_first: bool,
+    pub(crate) is_last: bool,
+}
 
 /// The stage that weighs a round by the importance of items.
 ///
@@ -30,9 +40,10 @@ pub struct Reweight {
     bound: L0Bound,
     key: ReleaseKey,
     partitions: Partitions,
-    publish: Publish,
-    is_first: bool,
+    round: ReweightedRound,
     states: States,
+    /// The packed drifts of the partition after the round before.
+    drifts: Vec<u8>,
     unpacker: Unpacker,
     order: PartitionOrder,
 }
@@ -42,11 +53,10 @@ impl Reweight {
         bound: L0Bound,
         key: ReleaseKey,
         partitions: Partitions,
-        publish: Publish,
-        is_first: bool,
+        round: ReweightedRound,
     ) -> Self {
         let (unpacker, order) = (Unpacker::new(&key), PartitionOrder::default());
-        Self { bound, key, partitions, publish, is_first, states: States::default(), unpacker, order }
+        Self { bound, key, partitions, round, states: States::default(), drifts: Vec::new(), unpacker, order }
     }
 
     /// Weigh the users of the partition that has ended.
@@ -54,24 +64,62 @@ impl Reweight {
         let (Some(contributions), Some(partition)) = (self.unpacker.take()?, partition) else {
             return Ok(Vec::new());
         };
-        let control = one_thread();
-        let bounded = BoundedContributions::new(contributions, self.bound, &self.key, &control)?;
-        let codes = bounded.vocabulary().code_bound();
-        let digests = bounded.vocabulary().digests_from(0..codes);
+        let bounded = BoundedContributions::new(contributions, self.bound, &self.key, &one_thread())?;
+        let digests = bounded.vocabulary().digests_from(0..bounded.vocabulary().code_bound());
         let states = self.states_of(&bounded, &digests);
-        let importances: Vec<u16> =
-            states.iter().map(|state| state.map_or(0, |state| state.importance)).collect();
-        let mut histogram = ReweightedHistogram::new(&bounded, |items| self.publish.cap(items));
-        histogram.weigh(&bounded, &importances, &control)?;
-        let weighed = digests.iter().zip(states).zip(histogram.weights(0..codes));
-        let messages = weighed
-            .filter_map(|((item, state), weight)| Some(Message { item: *item, weight, state: state? }));
-        self.send(messages, partition)
+        let (weights, drifts) = self.weights_of(&bounded, &digests, &states)?;
+        let messages =
+            digests.iter().zip(states).zip(weights).filter_map(|((item, before), weight)| {
+                Some(Message { item: *item, weight, before: before? })
+            });
+        let mut sent = self.sent(messages).into_messages(Contents::Items, partition)?;
+        let drifts = drifts.into_packed();
+        if !self.round.is_last && !drifts.is_empty() {
+            let mut returning = PartitionBuffers::default();
+            // Any partition of items sends them back. There are as many as partitions of users.
+            returning.to(partition).extend(drifts);
+            sent.extend(returning.into_messages(Contents::Drifts, partition)?);
+        }
+        Ok(sent)
+    }
+
+    /// The sum of the weights of each code, and the drifts after the round.
+    fn weights_of(
+        &self,
+        bounded: &BoundedContributions,
+        digests: &[Digest],
+        states: &[Option<Progress>],
+    ) -> Result<(Vec<u64>, Drifts)> {
+        // Otherwise: an abandoned item.
+        let importance = |item: &u32| states[*item as usize].map_or(0, |before| before.state.importance);
+        let budgets = self.round.budgets.in_round(self.round.share);
+        let (mut weights, mut drifts, mut before) =
+            (vec![0; digests.len()], Drifts::default(), &*self.drifts);
+        let mut users: Vec<usize> = (0..bounded.users()).collect();
+        users.sort_unstable_by_key(|user| bounded.user_digests()[*user]);
+        for user in users {
+            let mut items = bounded.kept_items(user).to_vec();
+            let Some(budget) = budgets.get(self.round.budgets.place(items.len())) else { continue };
+            let spread = budget.spread(items.iter().map(|item| u64::from(importance(item)).pow(2)).sum());
+            if !budget.binds() {
+                for item in &items {
+                    weights[*item as usize] += spread.uncapped(importance(item));
+                }
+                continue;
+            }
+            items.sort_unstable_by_key(|item| digests[*item as usize]);
+            for item in &items {
+                let mut drift = if self.round.is_first { 0 } else { take_drift(&mut before)? };
+                weights[*item as usize] += spread.weight(importance(item), &mut drift);
+                drifts.push(drift);
+            }
+        }
+        if before.is_empty() { Ok((weights, drifts)) } else { Err(OTHER_USERS) }
     }
 
     /// The state of each code; `None` for abandoned items, and for items that no user here keeps.
-    fn states_of(&self, bounded: &BoundedContributions, digests: &[Digest]) -> Vec<Option<ItemState>> {
-        if !self.is_first {
+    fn states_of(&self, bounded: &BoundedContributions, digests: &[Digest]) -> Vec<Option<Progress>> {
+        if !self.round.is_first {
             return digests.iter().map(|item| self.states.get(item).copied()).collect();
         }
         let mut kept = ItemSet::new(digests.len());
@@ -79,28 +127,36 @@ impl Reweight {
             kept.insert(ItemCode::from_index(*item as usize));
         }
         let codes = 0..digests.len();
-        codes.map(|code| kept.contains(ItemCode::from_index(code)).then(ItemState::default)).collect()
+        codes.map(|code| kept.contains(ItemCode::from_index(code)).then(Progress::default)).collect()
     }
 
-    /// Pack messages by the partitions of their items.
-    fn send(&self, messages: impl Iterator<Item = Message>, source: i32) -> Result<Vec<RecordBatch>> {
+    /// Messages packed by the partitions of their items.
+    fn sent(&self, messages: impl Iterator<Item = Message>) -> PartitionBuffers {
         let mut sent = PartitionBuffers::default();
         messages.for_each(|message| message.pack(sent.to(self.partitions.of(message.item))));
-        sent.into_messages(source)
+        sent
     }
 }
+
+/// Drifts that are not those of the partition's users.
+const OTHER_USERS: Error = Error::Internal("the users of a partition changed between rounds");
 
 impl Stage for Reweight {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         if let Some(packed) = partitioned_states(&batch)? {
-            packed.into_iter().try_for_each(|packed| unpack_states(packed, &mut self.states))?;
+            for (contents, packed) in packed {
+                match contents {
+                    Contents::Items => unpack_states(packed, &mut self.states)?,
+                    Contents::Drifts => self.drifts.extend(packed),
+                }
+            }
             return Ok(Vec::new());
         }
         let mut ready = Vec::new();
         for (partition, packed) in partitioned_values(&batch)? {
             let before = self.order.current();
             if self.order.is_next(partition)? {
-                if !self.is_first {
+                if !self.round.is_first {
                     return Err(Error::Internal("a later round has several partitions in one task"));
                 }
                 ready.extend(self.weigh(before)?);

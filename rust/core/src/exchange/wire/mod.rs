@@ -9,6 +9,7 @@ mod bytes;
 mod contributions;
 mod decisions;
 mod dictionary;
+mod drifts;
 mod packed;
 mod partitions;
 mod pruned;
@@ -19,7 +20,7 @@ mod user_counts;
 mod weights;
 
 pub(crate) use batches::{
-    PartitionBuffers, PartitionedValues, packed_batch, partitioned_messages, partitioned_states,
+    Contents, PartitionBuffers, PartitionedValues, packed_batch, partitioned_messages, partitioned_states,
     partitioned_values,
 };
 pub(crate) use by_digest::add_up;
@@ -27,6 +28,7 @@ pub(crate) use bytes::VALUE_BYTES;
 pub(crate) use contributions::{Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
+pub(crate) use drifts::{Drifts, take_drift};
 pub use packed::Packed;
 pub(crate) use partitions::{PartitionOrder, Partitions};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
@@ -34,5 +36,5 @@ pub use released_set::ReleasedSet;
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
-    Message, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
+    Message, Progress, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
 };

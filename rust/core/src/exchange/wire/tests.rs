@@ -23,12 +23,13 @@ proptest! {
 
     #[test]
     fn messages_survive(
-        parts in prop::collection::vec((any::<u128>(), any::<u64>(), any::<(i64, u32, u16)>()), 0..50),
+        parts in prop::collection::vec((any::<u128>(), any::<u64>(), any::<(i64, u64, u32, u16)>()), 0..50),
     ) {
         let messages: Vec<Message> = parts
             .into_iter()
-            .map(|(item, weight, (score, exposure, importance))| {
-                Message { item: Digest(item), weight, state: ItemState { score, exposure, importance } }
+            .map(|(item, weight, (noise, given, exposure, importance))| {
+                let before = Progress { state: ItemState { noise, exposure, importance }, weight: given };
+                Message { item: Digest(item), weight, before }
             })
             .collect();
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
@@ -39,7 +40,7 @@ proptest! {
         let (mut found, mut states) = (Vec::new(), States::default());
         unpack_messages(&packed, |message| found.push(message)).unwrap();
         unpack_states(&alone, &mut states).unwrap();
-        prop_assert!(messages.iter().all(|message| states[&message.item] == message.state));
+        prop_assert!(messages.iter().all(|message| states[&message.item] == message.before));
         prop_assert_eq!(found, messages);
     }
 

@@ -1,24 +1,31 @@
 //! Steered selection: noisy histograms of all items, round after round, steer the users' weights; one publication.
 //!
-//! Theorem: the rounds are adaptive Gaussian mechanisms on the items that somebody else holds, whatever their number
-//! and whatever is done with their outcomes, and the publication fails only if the noise in the score of an item
-//! of one user alone exceeds the threshold less that user's cap. So delta = `delta_T` + (1 - `delta_T`) dG(epsilon,
-//! mu). Conditions: each user keeps the same at most D0 items in all rounds. Page and proof:
-//! `docs/algorithms/steered.md`.
+//! Theorem: the rounds are adaptive Gaussian mechanisms, whatever their number and whatever is done with their outcomes.
+//! One user moves them by its norm. Besides, the release depends on the user only where the noise of one of its items
+//! lies between the threshold and the threshold less the user's cap. Under approximate DP each size of user has a norm
+//! and a cap whose two parts add up to delta. Conditions: each user keeps the same at most D0 items in all rounds, and
+//! gives each at most its cap over all of them. Page and proof: `docs/algorithms/steered.md`.
+
+mod checked;
+mod noise;
+mod sizes;
+mod steering;
+mod unchecked;
 
 use serde::{Deserialize, Serialize};
 
+use self::noise::{RoundNoise, fraction};
+use self::steering::steering;
 use super::shared::requirements::{
     ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
 };
 use super::{Mechanism, Properties};
-use crate::accounting::gaussian::{approximate_mu, largest_mu};
-use crate::accounting::{Guarantee, L0Bound, Privacy, minimise};
-use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, add_up, div_up, mul_down, sqrt_down};
-use crate::rounds::{Calibration, Cap, Publish, Round, Rule, SHARES, Scoring};
-use crate::threshold::calibration::{approximate_threshold, gaussian_noise, smallest_threshold};
-use crate::weighting::{UNIT, Weighting};
+use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::noise::Noise;
+use crate::numeric::{Interval, add_up, mul_down, mul_up};
+use crate::rounds::{Calibration, Publish, Round, Rule, Scoring, UserSize};
+use crate::threshold::calibration::gaussian_noise;
+use crate::weighting::{SHARES, Weighting};
 use crate::{Error, Result};
 
 /// Scoring over several rounds that steers the users' weights.
@@ -35,17 +42,6 @@ impl Default for Steered {
     }
 }
 
-/// The distance of the futility bound below the expected path, in standard deviations of the noise not known yet.
-const FUTILITY: f64 = 3.0;
-/// The power of F in the expected path T F^1.5. It is above 1 because weights grow as other items leave.
-const GROWTH: f64 = 1.5;
-/// The distance of the target above the threshold, in standard deviations of the remaining noise.
-const MARGIN: f64 = 2.0;
-/// The cap of a user of D0 items, in multiples of 1/sqrt(D0); at most one unit.
-const EQUAL_WEIGHTS: f64 = 7.0;
-/// Scoring and noise stay below this many units of weight, so that everything fits an `i64`.
-const LARGEST: f64 = (1_u64 << 31) as f64;
-
 impl Steered {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 256;
@@ -57,120 +53,51 @@ impl Steered {
         (0..self.rounds).map(|round| upto(round + 1) - upto(round)).collect()
     }
 
-    /// Rounds whose noise for a share f is `sigma`(f), and a publication that fails with probability `delta`.
-    fn rounds(self, bound: L0Bound, sigma: impl Fn(f64) -> f64, delta: f64) -> Result<Calibration> {
-        let shares = self.shares();
-        let sigmas: Vec<f64> = shares.iter().map(|share| sigma(fraction(*share))).collect();
-        let total = score_sigma(&shares, &sigmas);
-        let largest = sigmas.iter().copied().fold(total, f64::max);
-        if 14.0 * largest >= LARGEST {
-            return Err(too_noisy());
-        }
-        let publish = publication(bound, total, delta)?;
-        let mut spent = 0;
-        let round = |(share, sigma): (&u32, &f64)| {
-            spent += share;
-            let last = spent == SHARES;
-            let [futility_bound, expected_path, target] =
-                steering(publish.threshold.value(), total, fraction(spent));
-            let noise = gaussian_noise(Weighting::EqualL2, bound, *sigma)?;
-            let publish = last.then(|| publish.clone());
-            let rule = Rule::Scoring(Scoring {
-                share: *share,
-                noise,
-                futility_bound,
-                expected_path,
-                target,
-                publish,
-            });
-            Ok(Round { weighting: Weighting::EqualL2, rule })
-        };
-        Ok(Calibration { rounds: shares.iter().zip(&sigmas).map(round).collect::<Result<_>>()? })
-    }
-
     fn approx_dp(self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Calibration> {
-        let novel = mul_down(delta, best_split(bound, epsilon, delta));
-        let (total, spent) = (Interval::point(delta), Interval::point(novel));
-        let mu = largest_mu(epsilon, ((total - spent) / (Interval::ONE - spent)).lo())?;
-        self.rounds(bound, |share| div_up(1.0, mul_down(mu, sqrt_down(share))), novel)
+        let shares = self.shares();
+        let (noise, publish) = checked::publication(&shares, bound, epsilon, delta)?;
+        rounds(bound, &shares, &noise, &publish)
+    }
+
+    /// A round of the share f has noise of f / sqrt(2 rho f), where its norm is f.
+    fn zcdp(self, bound: L0Bound, rho: f64, delta: f64) -> Result<Calibration> {
+        let shares = self.shares();
+        let noise = RoundNoise::new(&shares, |share| mul_up(share, zcdp_sigma(mul_down(rho, share))))?;
+        let publish = unchecked::publication(bound, &noise, delta)?;
+        rounds(bound, &shares, &noise, &publish)
     }
 }
 
-/// The share as a number: exact, as [`SHARES`] is a power of two.
-fn fraction(share: u32) -> f64 {
-    f64::from(share) / f64::from(SHARES)
-}
-
-/// The standard deviation of the noise in a score, the root of the sum of (share sigma)^2, rounded up.
-fn score_sigma(shares: &[u32], sigmas: &[f64]) -> f64 {
-    let square =
-        |(share, sigma): (&u32, &f64)| (Interval::point(fraction(*share)) * Interval::point(*sigma)).square();
-    shares.iter().zip(sigmas).map(square).fold(Interval::ZERO, |a, b| a + b).sqrt().hi()
-}
-
-/// The threshold for the largest users' cap, and the caps that the same threshold affords smaller users.
-///
-/// [`smallest_threshold`] finds the threshold for k items of weight 1. Only the difference of threshold and weight
-/// matters, so for a weight w below 1 the threshold is lower by 1 - w. The threshold for weight 1 is kept at 1 or more:
-/// above the weight, rounding sigma up cannot lower the tail.
-fn publication(bound: L0Bound, sigma: f64, delta: f64) -> Result<Publish> {
-    let score_noise = Noise::Gaussian { sigma };
-    let unit = UNIT.cast_signed();
-    let for_units = |items: u32| {
-        let bound = L0Bound::new(items.into())?;
-        Ok(smallest_threshold(score_noise, Weighting::Count, bound, delta)?.steps().max(unit))
-    };
-    let threshold = for_units(bound.get())? - unit + least_cap(bound);
-    let cap = |items: u32| {
-        let weight = (threshold - for_units(items)? + unit).clamp(0, unit);
-        Ok(Cap { items, weight: weight.unsigned_abs() })
-    };
-    let caps = sizes(bound).into_iter().map(cap).collect::<Result<_>>()?;
-    Ok(Publish { threshold: Threshold::from_steps(threshold), score_noise, caps })
-}
-
-/// The cap of users with all the items they may have, in integer units.
-#[expect(clippy::cast_possible_truncation, reason = "at most one unit")]
-fn least_cap(bound: L0Bound) -> i64 {
-    let cap = (EQUAL_WEIGHTS / f64::from(bound.get()).sqrt()).min(1.0);
-    (cap * UNIT as f64) as i64
-}
-
-/// 1, 2, 3, 4, 6, 8, 12, 16, ... and the bound.
-fn sizes(bound: L0Bound) -> Vec<u32> {
-    let powers = (0..u32::BITS - 2).map(|bits| 1_u32 << bits);
-    let halves = powers.flat_map(|power| [power, power + power / 2]).filter(|size| *size != 1);
-    let mut sizes: Vec<u32> = [1].into_iter().chain(halves).take_while(|size| *size < bound.get()).collect();
-    sizes.push(bound.get());
-    sizes
-}
-
-/// The futility bound, the expected path and the target after a part of the budget.
-///
-/// The guarantee holds for any such values. They only affect which items are released.
-#[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
-    let units = |weight: f64| (weight * UNIT as f64).round() as i64;
-    let left = 1.0 - spent;
-    let expected_path = threshold * libm::pow(spent, GROWTH);
-    let futility_bound = expected_path - FUTILITY * sigma * (spent * left).sqrt();
-    [futility_bound, expected_path, threshold + MARGIN * sigma * left.sqrt()].map(units)
-}
-
-/// The fraction of delta for the publication that makes the threshold lowest. Any fraction gives a valid calibration.
-fn best_split(bound: L0Bound, epsilon: f64, delta: f64) -> f64 {
-    let threshold = |share: f64| {
-        let noise = Noise::Gaussian { sigma: 1.0 / approximate_mu(epsilon, delta * (1.0 - share), 1e-7) };
-        approximate_threshold(noise, Weighting::Count, bound, delta * share)
-    };
-    minimise(threshold, 0.05, 0.8, 6, 6)
-}
-
-fn too_noisy() -> Error {
-    Error::Calibration {
-        what: "noise below 2^27 units of weight".into(),
-        fix: "raise epsilon, rho or delta, or lower rounds",
+/// The rounds of a publication.
+fn rounds(bound: L0Bound, shares: &[u32], noise: &RoundNoise, publish: &Publish) -> Result<Calibration> {
+    if !publish.sizes.iter().all(|size| gives_weight_first(size, shares)) {
+        return Err(Error::Calibration {
+            what: "a weight of one grid step at least for each item in the first round".into(),
+            fix: "raise epsilon, rho or delta, or lower rounds or max_items_per_user",
+        });
     }
+    let mut spent = 0;
+    let round = |(share, sigma): (&u32, &f64)| {
+        spent += share;
+        let [futility_bound, expected_path, target] =
+            steering(publish.threshold.value(), noise.total.hi(), fraction(spent));
+        let noise = gaussian_noise(Weighting::EqualL2, bound, *sigma)?;
+        let publish = (spent == SHARES).then(|| publish.clone());
+        let rule =
+            Rule::Scoring(Scoring { share: *share, noise, futility_bound, expected_path, target, publish });
+        Ok(Round { weighting: Weighting::EqualL2, rule })
+    };
+    Ok(Calibration { rounds: shares.iter().zip(&noise.sigmas).map(round).collect::<Result<_>>()? })
+}
+
+/// Whether users of this size give each of their items a weight in the first round, or nothing in any round.
+///
+/// Who holds an item is known from the weights of the first round: the proof needs that.
+fn gives_weight_first(size: &UserSize, shares: &[u32]) -> bool {
+    let norm = |share: &u32| (u128::from(size.norm) * u128::from(*share)) >> SHARES.ilog2();
+    // With equal importances a weight is at least the norm of the round over sqrt(k), less one, and rounded down.
+    let first = shares.first().map_or(0, norm);
+    size.cap == 0 || first * first >= 4 * u128::from(size.items)
 }
 
 /// The total variation that the finite precision of the noise costs, over all rounds.
@@ -203,10 +130,7 @@ impl Mechanism for Steered {
                 let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
                 (self.approx_dp(bound, epsilon, without_reserve(delta))?, factor, delta)
             }
-            Privacy::Zcdp { rho, delta } => {
-                let sigma = |share: f64| zcdp_sigma(mul_down(rho, share));
-                (self.rounds(bound, sigma, without_reserve(delta))?, 1.0, delta)
-            }
+            Privacy::Zcdp { rho, delta } => (self.zcdp(bound, rho, without_reserve(delta))?, 1.0, delta),
         };
         within_reserve(total_slack(&calibration, bound), factor, delta)?;
         Ok(calibration)
@@ -215,8 +139,9 @@ impl Mechanism for Steered {
     fn guarantee(&self) -> Guarantee {
         Guarantee {
             statement: "(epsilon, delta)-DP by the exact composition of Gaussian rounds plus the probability that the \
-                        noise in the score of an item of one user alone reaches the threshold, or \
-                        delta-approximate rho-zCDP; users may spread their weight by what earlier rounds showed",
+                        noise of one of a user's items lies within the user's cap below the threshold, for users of \
+                        every size, or delta-approximate rho-zCDP; users may spread their weight by what earlier \
+                        rounds showed",
             neighbours: ADD_OR_REMOVE,
             source: "this library; composition by Dong, Roth and Su 2022, Gaussian noise by Balle and Wang 2018",
             proof: "docs/algorithms/steered.md",
@@ -232,54 +157,101 @@ impl Mechanism for Steered {
 mod tests {
     use super::*;
     use crate::accounting::gaussian::{composed_mu, delta_upper};
+    use crate::numeric::UNIT;
+    use crate::rounds::NoiseCheck;
     use crate::threshold::calibration::noise_tail;
+    use crate::weighting::{Budget, Budgets};
 
     fn scoring(calibration: &Calibration) -> (Vec<&Scoring>, &Publish) {
         calibration.scoring().unwrap()
     }
 
+    /// For each round its noise in units of a norm of one, its share being the norm.
     fn sigmas(calibration: &Calibration) -> Vec<f64> {
-        let sigma = |noise| if let Noise::Gaussian { sigma } = noise { sigma } else { f64::NAN };
-        scoring(calibration).0.iter().map(|round| sigma(round.noise)).collect()
+        let sigma = |round: &&Scoring| match round.noise {
+            Noise::Gaussian { sigma } => sigma / fraction(round.share),
+            Noise::Laplace { .. } => f64::NAN,
+        };
+        scoring(calibration).0.iter().map(sigma).collect()
     }
 
-    /// The probability that a user of `items` items, each at its cap, has one released.
-    fn novel(publish: &Publish, items: u32) -> f64 {
-        let weight = publish.caps.iter().find(|cap| cap.items >= items).unwrap().weight;
-        let q =
-            noise_tail(publish.score_noise, i128::from(publish.threshold.steps()) - i128::from(weight)).hi();
+    /// The probability that the noise of one of `items` items lies between `from` and `to`, in grid steps.
+    fn novel(publish: &Publish, items: u32, from: i128, to: Option<i128>) -> f64 {
+        let tail = |steps| noise_tail(publish.score_noise, steps).hi();
+        let q = tail(from) - to.map_or(0.0, tail);
         -libm::expm1(f64::from(items) * libm::log1p(-q))
     }
 
     #[test]
-    fn delta_pays_for_noise_and_publication() {
-        for (epsilon, delta) in [(0.1, 1e-6), (1.0, 1e-5), (1.765, 4.96e-5), (8.0, 1e-6), (0.5, 0.5)] {
-            for bound in [1, 2, 10, 300, 50_000] {
+    fn delta_pays_for_noise_and_publication_of_users_of_every_size() {
+        for (epsilon, delta) in
+            [(0.1, 1e-6), (1.0, 1e-5), (1.765, 4.96e-5), (8.0, 1e-6), (0.5, 0.5), (20.0, 0.1)]
+        {
+            for bound in [1, 2, 10, 300, 3000, 1_000_000] {
                 for rounds in [1, 3, 30, 256] {
                     let privacy = Privacy::ApproxDp { epsilon, delta };
                     let bound = L0Bound::new(bound).unwrap();
                     let calibration = Steered { rounds }.calibrate(privacy, bound).unwrap();
                     let (found, publish) = scoring(&calibration);
                     assert_eq!(found.iter().map(|round| round.share).sum::<u32>(), SHARES);
-                    let gauss = delta_upper(epsilon, composed_mu(sigmas(&calibration)));
-                    for Cap { items, .. } in &publish.caps {
-                        let novel = novel(publish, *items);
+                    assert_eq!(publish.noise_check, NoiseCheck::BelowThreshold);
+                    let mu = composed_mu(sigmas(&calibration));
+                    let threshold = i128::from(publish.threshold.steps());
+                    for size in &publish.sizes {
+                        let norm = size.norm as f64 / UNIT as f64;
+                        let end = threshold + i128::from(rounds);
+                        let novel = novel(publish, size.items, threshold - i128::from(size.cap), Some(end));
+                        let total = novel + delta_upper(epsilon, norm * mu);
+                        assert!(total <= delta * (1.0 + 1e-9), "{size:?} {total} {delta}");
+                        let is_largest = size.norm == crate::weighting::LARGEST_NORM;
+                        let is_at_threshold = i128::from(size.cap) + 1 >= threshold;
                         assert!(
-                            novel + (1.0 - novel) * gauss <= delta * (1.0 + 1e-9),
-                            "{novel} {gauss} {delta}"
+                            total > delta * 0.99 || is_largest || is_at_threshold,
+                            "{size:?} {total} {delta}"
                         );
+                        assert!(i128::from(size.cap) <= threshold && size.cap <= size.norm);
                     }
-                    assert!(publish.caps.is_sorted_by_key(|cap| (cap.items, u64::MAX - cap.weight)));
+                    assert!(publish.sizes.is_sorted_by_key(|size| size.items));
+                    let reference = bound.get().min(300);
+                    let norm =
+                        publish.sizes.iter().find(|size| size.items == reference).map(|size| size.norm);
+                    assert_eq!(norm, Some(UNIT));
                 }
             }
         }
     }
 
     #[test]
+    fn what_an_item_needs_is_as_computed_for_the_papers_budget() {
+        let privacy = Privacy::ApproxDp { epsilon: 1.765, delta: 4.96e-5 };
+        let calibration = Steered::default().calibrate(privacy, L0Bound::new(3000).unwrap()).unwrap();
+        let publish = scoring(&calibration).1;
+        assert!((publish.threshold.value() - 11.1).abs() < 0.05, "{}", publish.threshold.value());
+        let needed = |items: u32| {
+            let size = publish.sizes.iter().find(|size| size.items >= items).unwrap();
+            publish.threshold.steps() as f64 / size.norm as f64
+        };
+        for (items, units) in [(1, 10.86), (1024, 11.34)] {
+            assert!((needed(items) - units).abs() < 0.05, "{items}: {}", needed(items));
+        }
+    }
+
+    #[test]
+    fn users_give_every_item_a_weight_in_the_first_round() {
+        let shares = [1 << 12; 256];
+        let size = |items, norm, cap| UserSize { items, norm, cap };
+        assert!(gives_weight_first(&size(1 << 20, 1 << 19, 1), &shares));
+        assert!(!gives_weight_first(&size(1 << 20, (1 << 19) - 256, 1), &shares));
+        assert!(gives_weight_first(&size(1 << 20, 0, 0), &shares), "nothing in any round");
+        let first = Budgets::new(vec![(1 << 20, Budget::new(1 << 19, 1))]).in_round(shares[0])[0];
+        assert!(first.spread((1 << 20) * 256 * 256).uncapped(256) >= 1);
+    }
+
+    #[test]
     fn noise_that_is_looked_at_too_often_is_refused() {
         let bound = L0Bound::new(1_000_000).unwrap();
         for privacy in
-            [Privacy::ApproxDp { epsilon: 0.1, delta: 1e-3 }, Privacy::Zcdp { rho: 1e-3, delta: 1e-3 }]
+            [Privacy::ApproxDp { epsilon: 1e-3, delta: 1e-10 }, Privacy::Zcdp { rho: 1e-9, delta: 1e-3 }]
         {
             let refused = Steered { rounds: 256 }.calibrate(privacy, bound);
             assert!(matches!(refused, Err(Error::Calibration { .. })), "law 4 allows 1e-18");
@@ -293,16 +265,19 @@ mod tests {
             Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
         assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
         let publish = scoring(&calibration).1;
+        assert_eq!(
+            publish.noise_check,
+            NoiseCheck::Absent,
+            "a condition on the noise has no proof under zCDP"
+        );
         assert!((publish.threshold.value() - 12.479).abs() < 1e-2, "{}", publish.threshold.value());
-        assert_eq!(publish.cap(1), UNIT);
-        assert!((publish.cap(300) as f64 / UNIT as f64 - 0.4041).abs() < 1e-3);
-    }
-
-    #[test]
-    fn steering_ends_at_the_threshold() {
-        assert_eq!(steering(12.0, 2.0, 1.0), [12 << 30; 3]);
-        let [futility_bound, expected_path, target] = steering(12.0, 2.0, 0.25);
-        assert!(futility_bound < 0 && expected_path == 3 << 29 && target > 15 << 30);
+        assert!(publish.sizes.iter().all(|size| size.norm == UNIT));
+        assert_eq!(publish.sizes[0].cap, UNIT);
+        assert!((publish.sizes.last().unwrap().cap as f64 / UNIT as f64 - 0.4041).abs() < 1e-3);
+        let threshold = i128::from(publish.threshold.steps());
+        for size in &publish.sizes {
+            assert!(novel(publish, size.items, threshold - i128::from(size.cap), None) <= 1e-5);
+        }
     }
 
     #[test]

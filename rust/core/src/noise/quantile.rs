@@ -1,0 +1,183 @@
+//! Gaussian noise of a word from one polynomial, for nearly all words.
+//!
+//! The quantile z of a tail probability u is expanded around nodes. With r = (tail(`z_0`) - u) / phi(`z_0`) its Taylor
+//! series is `z_0` + r + P2 r^2/2! + P3 r^3/3! + ..., where P1 = 1 and P(n+1) = Pn' + n z Pn, all at `z_0`. The remainder
+//! after r^5 is P6(z) (r phi(`z_0`)/phi(z))^6 / 6! at some z between. `docs/algorithms/noise.md` has the proof. A bound of
+//! all errors is computed with the table. A word whose noise the bound leaves open is decided by [`Law`](super::law::Law).
+
+use std::sync::OnceLock;
+
+use crate::noise::tail::gaussian_quantile;
+use crate::numeric::{Interval, UNIT, normal_tail};
+
+/// Tail probabilities from 2^-(OCTAVES + 1) to 1/2 have nodes.
+const OCTAVES: u32 = 16;
+/// Bits of the number of nodes in an octave of probabilities.
+const NODE_BITS: u32 = 7;
+const NODES: usize = 1 << NODE_BITS;
+
+/// The expansion around one node.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    z: f64,
+    tail: f64,
+    /// 1 / phi(z).
+    inverse_density: f64,
+    /// Of r^2, r^3, r^4 and r^5.
+    coefficients: [f64; 4],
+}
+
+/// The quantiles of the standard normal distribution.
+#[derive(Debug)]
+pub(super) struct Quantiles {
+    nodes: Vec<Node>,
+    /// A bound of the error of any quantile.
+    error: f64,
+}
+
+impl Quantiles {
+    /// The table, made at its first use: it does not depend on the noise.
+    pub(super) fn get() -> &'static Self {
+        static TABLE: OnceLock<Quantiles> = OnceLock::new();
+        TABLE.get_or_init(Self::new)
+    }
+
+    fn new() -> Self {
+        let places = (0..OCTAVES).flat_map(|octave| (0..NODES).map(move |place| (octave, place)));
+        let (nodes, errors): (Vec<Node>, Vec<f64>) =
+            places.map(|(octave, place)| node(octave.cast_signed(), place as f64)).unzip();
+        Self { nodes, error: errors.into_iter().fold(0.0, f64::max) }
+    }
+
+    /// The noise of this word in grid steps, if the bound of the error leaves no doubt.
+    ///
+    /// # Contract
+    /// As [`Law::noise`](super::law::Law::noise) with the same word and no limits.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "checked, and the high half is meant")]
+    pub(super) fn noise(&self, sigma: f64, word: u128) -> Option<i64> {
+        // Small words stand for large noise.
+        let is_upper = word >> 127 == 0;
+        // The quantile of a number from this to 2^-64 more, in parts of 2^-64.
+        let tail = ((if is_upper { word } else { !word }) >> 64) as u64;
+        let octave = tail.leading_zeros() - 1;
+        if octave >= OCTAVES {
+            return None;
+        }
+        let place = (tail << (octave + 2)) >> (u64::BITS - NODE_BITS);
+        let node = self.nodes.get((octave as usize) << NODE_BITS | place as usize)?;
+        let r = (node.tail - tail as f64 * WORD) * node.inverse_density;
+        let beyond = node.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * r + coefficient);
+        let z = node.z + (r + r * r * beyond);
+        let scale = sigma * UNIT as f64;
+        let (steps, error) = (scale * z, scale * self.error);
+        let floor = (steps - error).floor();
+        if floor == (steps + error).floor() && (0.0..LARGEST).contains(&floor) {
+            // Above the median the noise is the largest number of steps that is at most the quantile. Below it, it is the
+            // largest that is strictly below minus the quantile, which is an integer with probability 0.
+            let floor = floor as i64;
+            return Some(if is_upper { floor } else { -1 - floor });
+        }
+        None
+    }
+}
+
+/// A part of 2^-64.
+const WORD: f64 = 1.0 / (1_u128 << 64) as f64;
+/// Noise below this many grid steps is exact as a number and in sums.
+const LARGEST: f64 = (1_u64 << 52) as f64;
+
+/// A node, and a bound of the error of quantiles around it.
+fn node(octave: i32, place: f64) -> (Node, f64) {
+    let part = |at: f64| 0.5_f64.powi(octave + 2) * (1.0 + at / NODES as f64);
+    let (least, most) = (part(place), part(place + 1.0));
+    let z = gaussian_quantile(0.5 * (least + most));
+    let tail = normal_tail(Interval::point(z));
+    let density = |z: f64| libm::exp(-0.5 * z * z) / std::f64::consts::TAU.sqrt();
+    let square = z * z;
+    let coefficients = [
+        z / 2.0,
+        (1.0 + 2.0 * square) / 6.0,
+        z * (7.0 + 6.0 * square) / 24.0,
+        (7.0 + square * (46.0 + 24.0 * square)) / 120.0,
+    ];
+    let node = Node { z, tail: tail.middle(), inverse_density: 1.0 / density(z), coefficients };
+    // Everything rises with z, so the far end bounds the remainder. All factors are rounded up generously.
+    let far = gaussian_quantile(least) + 1e-9;
+    let reach = (most - tail.lo()).max(tail.hi() - least) / density(far);
+    let sixth = far * (127.0 + far * far * (326.0 + far * far * 120.0)) / 720.0;
+    let remainder = sixth * libm::pow(reach, 6.0);
+    // The enclosure of the tail, the bits of the word that are cut off or rounded, and the arithmetic here.
+    let argument = (tail.hi() - tail.lo() + 2.0 * WORD + most * f64::EPSILON) / density(far);
+    (node, 1.01 * (remainder + argument) + 16.0 * f64::EPSILON * (1.0 + far))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Noise;
+    use super::super::law::Law;
+    use super::*;
+
+    fn exact(sigma: f64, word: u128) -> i128 {
+        let range = i128::from(i64::MAX);
+        Law::new(Noise::Gaussian { sigma }).unwrap().noise(word, -range, range).unwrap()
+    }
+
+    #[test]
+    fn errors_are_small_enough_to_decide_nearly_all_words() {
+        let table = Quantiles::get();
+        assert!(table.error < 1e-13, "{}", table.error);
+        let mut state = 1_u128;
+        let open = (0..100_000).filter(|_| {
+            state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);
+            table.noise(1.0, state ^ state >> 64).is_none()
+        });
+        assert!(open.count() < 100);
+    }
+
+    /// The words at both ends of every node's part, and in the middle of it.
+    #[test]
+    fn every_node_agrees_with_the_exact_law() {
+        let table = Quantiles::get();
+        for octave in 1..=OCTAVES {
+            for place in (0..NODES as u128).step_by(3) {
+                let first = (1_u128 << (127 - octave)) + (place << (127 - octave - NODE_BITS));
+                let last = first + (1_u128 << (127 - octave - NODE_BITS)) - 1;
+                for word in [first, first / 2 + last / 2, last] {
+                    for (sigma, word) in [(0.37, word), (2.1, !word)] {
+                        if let Some(noise) = table.noise(sigma, word) {
+                            assert_eq!(i128::from(noise), exact(sigma, word), "{sigma} {word}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_near_the_median_and_far_out_agree_or_are_left_open() {
+        let half = 1_u128 << 127;
+        for sigma in [1e-9, 0.5, 1e4, 1e9, f64::MAX] {
+            for word in [0, 1, half - 1, half, half + 1, half - (1 << 90), half + (1 << 90), u128::MAX] {
+                if let Some(noise) = Quantiles::get().noise(sigma, word) {
+                    assert_eq!(i128::from(noise), exact(sigma, word), "{sigma} {word}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn polynomials_and_the_exact_law_agree(exponent in -9.0..4.0_f64, word: u128, shift in 0_u32..20) {
+            let sigma = 10_f64.powf(exponent);
+            for word in [word >> shift, !(word >> shift)] {
+                if let Some(noise) = Quantiles::get().noise(sigma, word) {
+                    prop_assert_eq!(i128::from(noise), exact(sigma, word));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! How one user spreads its weight in a scored round: by the importance of its items, with a norm for the round and a
+//! cap on what one item gets over all rounds.
+
+/// The shares of all scored rounds add up to this.
+pub const SHARES: u32 = 1 << 20;
+
+/// The number of fractional bits that a user's scale has in addition to the bits of a weight.
+const SCALE_BITS: u32 = 10;
+
+/// The largest norm of a user over all rounds, in grid steps: two units.
+pub(crate) const LARGEST_NORM: u64 = 1 << 31;
+
+/// The bits of the counts in which a [`Drift`] measures a cap.
+const DRIFT_BITS: u32 = 15;
+
+/// What a user gave to one item so far, in steps of [`Budget::step_bits`]. It is rounded up in every round.
+pub(crate) type Drift = u16;
+
+/// What a user may give over all scored rounds, in grid steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Budget {
+    /// The norm of the round t is its share of this.
+    norm: u64,
+    /// The most that one item gets, over all rounds.
+    cap: u64,
+}
+
+impl Budget {
+    /// The budget of this norm and cap.
+    pub(crate) fn new(norm: u64, cap: u64) -> Self {
+        Self { norm: norm.min(LARGEST_NORM), cap: cap.min(LARGEST_NORM) }
+    }
+
+    /// Whether the cap can limit a weight. Where it cannot, drifts need not be known: the norms of the rounds add up to
+    /// at most the norm, and no weight exceeds the norm of its round.
+    pub(crate) fn binds(self) -> bool {
+        self.cap < self.norm
+    }
+
+    /// A drift counts in steps of 2^this grid steps, so that the cap has at most 2^15 of them.
+    fn step_bits(self) -> u32 {
+        (u64::BITS - self.cap.leading_zeros()).saturating_sub(DRIFT_BITS)
+    }
+
+    /// The part of the budget for a round of this share, at most [`SHARES`].
+    pub(crate) fn in_round(self, share: u32) -> RoundBudget {
+        let norm = (self.norm * u64::from(share.min(SHARES))) >> SHARES.ilog2();
+        RoundBudget { norm, cap: self.cap, step_bits: self.step_bits(), binds: self.binds() }
+    }
+}
+
+/// The budgets of users by their number of items.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Budgets(Vec<(u32, Budget)>);
+
+impl Budgets {
+    /// Each budget is for users of at most this number of items, in ascending order.
+    pub(crate) fn new(sizes: Vec<(u32, Budget)>) -> Self {
+        Self(sizes)
+    }
+
+    /// The place of the budget of a user of `items` items. Beyond the last size there is none: such a user gives nothing.
+    pub(crate) fn place(&self, items: usize) -> usize {
+        self.0.partition_point(|(most, _)| (*most as usize) < items)
+    }
+
+    /// Whether the cap of the budget at a place can limit a weight.
+    pub(crate) fn binds(&self, place: usize) -> bool {
+        self.0.get(place).is_some_and(|(_, budget)| budget.binds())
+    }
+
+    /// The budgets at all places, for a round of this share.
+    pub(crate) fn in_round(&self, share: u32) -> Vec<RoundBudget> {
+        self.0.iter().map(|(_, budget)| budget.in_round(share)).collect()
+    }
+}
+
+/// A [`Budget`] in one round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundBudget {
+    norm: u64,
+    cap: u64,
+    step_bits: u32,
+    binds: bool,
+}
+
+impl RoundBudget {
+    /// The spread of a user whose squared importances add up to `squares`.
+    #[inline]
+    pub(crate) fn spread(&self, squares: u64) -> Spread<'_> {
+        Spread { budget: self, scale: scale(squares, self.norm) }
+    }
+
+    /// Whether the cap can limit a weight: see [`Budget::binds`].
+    pub(crate) fn binds(&self) -> bool {
+        self.binds
+    }
+}
+
+/// The weights of one user in one round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spread<'a> {
+    budget: &'a RoundBudget,
+    scale: u64,
+}
+
+impl Spread<'_> {
+    /// The weight of an item by its importance alone, where the cap does not bind.
+    #[inline]
+    pub(crate) fn uncapped(&self, importance: u16) -> u64 {
+        reweighted(importance.into(), self.scale)
+    }
+
+    /// The weight of an item that got `drift` in the earlier rounds; it is added to `drift`.
+    ///
+    /// # Contract
+    /// Over all rounds the weights add up to at most the cap.
+    #[inline]
+    pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u64 {
+        let RoundBudget { cap, step_bits, binds, .. } = *self.budget;
+        let weight = self.uncapped(importance);
+        if !binds {
+            return weight;
+        }
+        let weight = weight.min(cap.saturating_sub(u64::from(*drift) << step_bits));
+        let steps = (weight + (1 << step_bits) - 1) >> step_bits;
+        // Otherwise: more steps than a cap has. The item gets nothing in later rounds.
+        *drift = drift.saturating_add(Drift::try_from(steps).unwrap_or(Drift::MAX));
+        weight
+    }
+}
+
+/// floor(2^10 `norm` / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
+///
+/// `norm` is at most [`LARGEST_NORM`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^41")]
+pub(super) fn scale(squares: u64, norm: u64) -> u64 {
+    if squares == 0 {
+        // Without importances there are no weights to scale.
+        return 0;
+    }
+    let whole = norm << SCALE_BITS;
+    let is_within = |scale: u64| {
+        let square = u128::from(scale) * u128::from(scale);
+        square * u128::from(squares) <= u128::from(whole) * u128::from(whole)
+    };
+    // The error of the quotient is far below one, so the result is the first of three numbers.
+    let mut scale = (whole as f64 / (squares as f64).sqrt()) as u64 + 1;
+    while !is_within(scale) {
+        scale -= 1;
+    }
+    scale
+}
+
+/// floor(importance scale / 2^10).
+///
+/// # Contract
+/// With [`scale`] the squares of a user's weights add up to at most the square of the norm: each weight is at most
+/// norm importance / sqrt(`squares`).
+#[inline]
+pub(super) fn reweighted(importance: u64, scale: u64) -> u64 {
+    (importance * scale) >> SCALE_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::UNIT;
+    use crate::weighting::Weighting;
+
+    /// Shares of rounds that add up to [`SHARES`].
+    fn shares(rounds: u32) -> Vec<u32> {
+        (0..rounds).map(|t| SHARES * (t + 1) / rounds - SHARES * t / rounds).collect()
+    }
+
+    proptest! {
+        /// A sequence of rounds of any importances: the norm of every round, and the cap over all of them.
+        #[test]
+        fn no_user_exceeds_its_norms_or_its_cap(
+            rounds in prop::collection::vec(prop::collection::vec(0_u16..=256, 7), 1..40),
+            norm in 1..=LARGEST_NORM, part in 0.0..1.2_f64,
+        ) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+            let cap = (norm as f64 * part) as u64;
+            let budget = Budget::new(norm, cap);
+            let (mut drifts, mut given) = ([0; 7], [0_u64; 7]);
+            let shares = shares(u32::try_from(rounds.len()).unwrap());
+            for (importances, share) in rounds.iter().zip(shares) {
+                let squares = importances.iter().map(|x| u64::from(*x).pow(2)).sum();
+                let in_round = budget.in_round(share);
+                let spread = in_round.spread(squares);
+                let mut square = 0;
+                for (importance, (drift, given)) in importances.iter().zip(drifts.iter_mut().zip(&mut given)) {
+                    let weight = spread.weight(*importance, drift);
+                    *given += weight;
+                    square += u128::from(weight).pow(2);
+                }
+                // (norm share / SHARES)^2, as integers.
+                prop_assert!(square << 40 <= (u128::from(norm) * u128::from(share)).pow(2));
+            }
+            prop_assert!(given.iter().all(|given| *given <= cap.min(norm)));
+        }
+
+        #[test]
+        fn scales_are_the_exact_floors(squares in 1..=1_u64 << 40, norm in 1..=LARGEST_NORM) {
+            let exact = ((u128::from(norm) << SCALE_BITS).pow(2) / u128::from(squares)).isqrt();
+            prop_assert_eq!(u128::from(scale(squares, norm)), exact);
+        }
+
+        #[test]
+        fn equal_importances_give_nearly_equal_shares(k in 1_u32..100_000, importance in 1_u64..=256) {
+            let weight = reweighted(importance, scale(u64::from(k) * importance * importance, UNIT));
+            let equal = Weighting::EqualL2.weight(k);
+            prop_assert!(weight <= equal && equal - weight <= 1 + importance);
+        }
+
+        /// What is lost to the rounding of drifts is little: the whole cap is used up to one step for each round.
+        #[test]
+        fn a_cap_is_used_up(cap in 1_u64 << 20..UNIT, rounds in 1_u32..60) {
+            let budget = Budget::new(LARGEST_NORM, cap);
+            let mut drift = 0;
+            let given: u64 = shares(rounds)
+                .into_iter()
+                .map(|share| budget.in_round(share).spread(256 * 256).weight(256, &mut drift))
+                .sum();
+            prop_assert!(given <= cap && cap - given <= u64::from(rounds) * (cap >> 13));
+        }
+    }
+
+    #[test]
+    fn a_user_without_importances_gives_nothing() {
+        assert_eq!(reweighted(0, scale(0, UNIT)), 0);
+        assert_eq!(reweighted(1, scale(1, UNIT)), UNIT);
+        assert_eq!(scale(7, 0), 0);
+    }
+}
