@@ -6,7 +6,7 @@ use super::calibration::{Calibration, Round};
 use crate::bounding::BoundedContributions;
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
-use crate::weighting::{ReweightedHistogram, WeightHistogram, weigh_round};
+use crate::weighting::{Guidance, ReweightedHistogram, WeightHistogram, weigh_round};
 use crate::{Error, Result};
 
 /// Sums of the weights of each item code. The memory is used again in every round.
@@ -29,7 +29,7 @@ impl Histogram {
         }
     }
 
-    /// Set to the weights of one round. There is an importance for each code, or none if no round steers.
+    /// Set to the weights of one round. The guidance has importances if a round steers.
     ///
     /// # Errors
     /// Interruption; the limit of memory.
@@ -37,17 +37,18 @@ impl Histogram {
         &mut self,
         round: &Round,
         contributions: &BoundedContributions,
-        importances: Option<&[u16]>,
+        guidance: Guidance<'_>,
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<()> {
         match self {
             Self::Weighted(histogram) => {
                 let weighting = (round.weighting, round.rule.quantum());
-                weigh_round(histogram, contributions, weighting, importances, key, control)
+                weigh_round(histogram, contributions, weighting, guidance, key, control)
             }
             Self::Reweighted(histogram) => {
-                let importances = importances.ok_or(Error::Internal("scored rounds need importances"))?;
+                let importances =
+                    guidance.importances.ok_or(Error::Internal("scored rounds need importances"))?;
                 histogram.weigh(contributions, importances, control)
             }
         }

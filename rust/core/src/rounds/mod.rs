@@ -1,9 +1,10 @@
 //! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
 //!
-//! [`select_rounds`] is the loop. There are three kinds of round:
+//! [`select_rounds`] is the loop. There are four kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
+//! * a *ranking* round releases nothing and sets the order of the items for the next round (`Matching`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (`Steered`).
 //!
 //! [`Decider`] decides one item in any of them, here and in the exchange.
@@ -14,6 +15,7 @@ mod histogram;
 mod importance;
 mod item_states;
 mod items;
+mod ranking;
 mod rule;
 mod scoring;
 mod screening;
@@ -21,6 +23,7 @@ mod select;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
+pub use ranking::Ranking;
 pub use rule::Rule;
 pub use scoring::{Cap, Publish, SHARES, Scoring};
 pub use screening::Screening;

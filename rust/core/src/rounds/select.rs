@@ -5,14 +5,19 @@ use super::decision::Decider;
 use super::histogram::Histogram;
 use super::item_states::ItemStates;
 use super::items::Weighed;
+#[cfg(doc)]
+use super::ranking::Ranking;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
+use crate::weighting::Guidance;
 
 /// Bytes for each item code in plain and screening rounds: its weight and its importance.
 const PLAIN_BYTES: usize = 8 + 2;
+/// Bytes for each item code of a ranking.
+const RANKED_BYTES: usize = size_of::<i64>();
 /// Bytes for each item code in scored rounds: its weight, score, exposure and importance.
 const SCORED_BYTES: usize = 8 + 8 + 4 + 2;
 
@@ -36,7 +41,8 @@ impl Selected {
 /// Each round does four things:
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
-/// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`].
+/// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`]. A ranking round
+///    decides nothing and ends here, see [`Ranking::rank`].
 /// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
@@ -55,8 +61,15 @@ pub fn select_rounds(
     let mut histogram = Histogram::new(calibration, &contributions);
     let mut states = ItemStates::new(calibration, codes);
     let (mut removed, mut released) = (ItemSet::new(codes), Vec::new());
+    let mut ranking: Option<Vec<i64>> = None;
     for (number, round) in (0_u32..).zip(&calibration.rounds) {
-        histogram.weigh(round, &contributions, states.importances(), key, control)?;
+        let guidance = Guidance { importances: states.importances(), ranking: ranking.as_deref() };
+        histogram.weigh(round, &contributions, guidance, key, control)?;
+        if let Some(rule) = round.rule.ranking() {
+            ranking = Some(rule.rank(number, &histogram, contributions.vocabulary(), key, control)?);
+            control.end_phase();
+            continue;
+        }
         let weighed = Weighed {
             decider: Decider::new(calibration, number, with_weights)?,
             words: Words::new(key, Purpose::Noise, number),
@@ -85,11 +98,12 @@ fn prepare(
     control: &Control,
 ) -> Result<()> {
     let codes = contributions.vocabulary().code_bound();
+    let ranked = calibration.rounds.iter().any(|round| round.rule.ranking().is_some());
     let bytes = if calibration.scoring().is_some() {
         contributions.forget_reserve();
         codes * SCORED_BYTES + contributions.users() * 4
     } else {
-        codes * PLAIN_BYTES + contributions.rows() * 4
+        codes * (PLAIN_BYTES + if ranked { RANKED_BYTES } else { 0 }) + contributions.rows() * 4
     };
     control.charge_memory(bytes as u64, "weighing the items")
 }
