@@ -69,6 +69,8 @@ def rows() -> list[Row]:
         Row("GW as published (no guarantee)", ours(flawed, 10_000), by_counts=True),
         Row("GreedyFrequency", ours(dpsel.GreedyFrequency(), 10_000), by_counts=True),
         Row("UnitGreedy", ours(dpsel.UnitGreedy(), 10_000), by_counts=True),
+        Row("Matching", ours(dpsel.Matching(), 10_000)),
+        Row("Matching, screening", ours(dpsel.Matching(screening=True), 10_000)),
         Row("CountGaussian", ours(dpsel.CountGaussian(), 100)),
         Row("WeightedLaplace", ours(dpsel.WeightedLaplace(), 100)),
         Row("WeightedGaussian", ours(dpsel.WeightedGaussian(), 100)),

@@ -61,6 +61,8 @@ def _name(mechanism: Any) -> str:
     label: str = mechanism.name.replace("_", "-")
     if getattr(mechanism, "release", "noise") == "curve":
         label += "-curve"
+    if getattr(mechanism, "screening", False):
+        label += "-screening"
     return label + ("-published" if getattr(mechanism, "calibration", "") == "published" else "")
 
 
@@ -79,6 +81,8 @@ def every_case() -> list[Case]:
         chosen.append(mechanism)
         if hasattr(mechanism, "release"):
             chosen.append(_with_curve(mechanism))
+        if hasattr(mechanism, "screening"):
+            chosen.append(replace(mechanism, screening=True))
     chosen += [_few_candidates(cls()) for cls in top_k_mechanisms().values()]
     return [*(Case(_name(mechanism), mechanism) for mechanism in chosen), published()]
 

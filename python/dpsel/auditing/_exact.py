@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dpsel import _core_calls
 from dpsel._request import selection_request
-from dpsel.mechanisms import GreedyFrequency, UnitGreedy
+from dpsel.mechanisms import GreedyFrequency, Matching, UnitGreedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,9 @@ def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: 
     request = selection_request(privacy, bound, mechanism).json
     sizes = _sizes(bound) if mechanism.additive else [1]
     family = [table for size in sizes for table in _tables_of_size(request, size)]
-    # A user of a greedy mechanism gives all of its weight to one of its items.
-    if not mechanism.additive and not isinstance(mechanism, GreedyFrequency | UnitGreedy):
+    # A user of these mechanisms gives all of its weight to one of its items.
+    one_item = isinstance(mechanism, GreedyFrequency | UnitGreedy | Matching)
+    if not mechanism.additive and not one_item:
         family += [_novel(request, size) for size in _sizes(bound)]
     name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
     least = 0.0
@@ -133,9 +134,11 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
 
 
 def cutoff_of(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> float | None:
-    """Return the most weight that a greedy mechanism gives to an item, in units."""
+    """Return the weight at which an item of a sequential mechanism is full, in units."""
     (first, *_) = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     weighting = first["weighting"]
+    if isinstance(weighting, dict) and "matching" in weighting:
+        return float(weighting["matching"]["quota"])
     if not isinstance(weighting, dict) or "greedy" not in weighting:
         return None
     return float(weighting["greedy"]["cutoff"]) / 2**30

@@ -13,6 +13,7 @@ use crate::random::{Digest, ReleaseKey};
 use crate::runtime::Control;
 
 mod mad;
+mod matching;
 mod sequential;
 
 type Rows = Vec<(u64, u64)>;

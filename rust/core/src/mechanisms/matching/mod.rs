@@ -20,11 +20,8 @@ use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve};
 use crate::weighting::{self, UNIT, Weighting};
 
 /// The parts of epsilon that the order of the items costs: for adding a user, and for removing one.
-const ADDING: f64 = 0.1;
-const REMOVING: f64 = 0.22;
-/// An item is offered slots in its turn until its release is as likely as this, out of 2^128.
-const LIKELY: u128 = 3 << 126;
-
+const ADDING: f64 = 0.11;
+const REMOVING: f64 = 0.25;
 /// Assignment of users to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,7 +48,6 @@ impl Matching {
         let (above, below) = (mul_down(ADDING, epsilon), mul_down(REMOVING, epsilon));
         let curve = one_unit_curve(sub_down(epsilon, above), sub_down(epsilon, below), delta)?;
         let slots = slots(&curve)?;
-        // More slots would tell items apart that are likely to be released anyway.
         let first = weighting::Matching { most: slots.quota, ..slots };
         let ranking = Rule::Ranking(Ranking { rate_above: above, rate_below: below });
         Ok(Calibration {
@@ -63,12 +59,16 @@ impl Matching {
     }
 }
 
-/// The slots of an item: in its turn up to a likely release, and in all up to a certain one. No guarantee depends on
-/// them.
+/// The slots of an item. Its release is certain from `most` slots on. It gets the number in its turn that brings the
+/// largest probability of release for each slot, because slots that it does not get go to other items.
+///
+/// No guarantee depends on either.
 fn slots(spec: &CurveSpec) -> Result<weighting::Matching> {
     let curve = Curve::of(spec.curve, spec.quantum)?;
-    let units = |words: u128| curve.weight_of(words).div_ceil(UNIT);
-    Ok(weighting::Matching { quota: clipped(units(LIKELY)), most: clipped(units(u128::MAX)) })
+    let most = curve.weight_of(u128::MAX).div_ceil(UNIT);
+    let average = |slots: u64| curve.probability(slots * UNIT) / slots as f64;
+    let quota = (1..=most).fold(1, |best, slots| if average(slots) > average(best) { slots } else { best });
+    Ok(weighting::Matching { quota: clipped(quota), most: clipped(most) })
 }
 
 impl Mechanism for Matching {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_reach_from_a_likely_release_to_a_certain_one() {
+    fn slots_reach_from_the_best_average_to_a_certain_release() {
         for screening in [false, true] {
             for (epsilon, delta) in [(0.1, 1e-6), (1.765, 4.96e-5), (6.0, 1e-6), (50.0, 0.1)] {
                 let calibration = calibrated(Matching { screening }, epsilon, delta);
@@ -132,8 +132,9 @@ mod tests {
                 let (slots, rule) = (matching(last), last.rule.curve().unwrap());
                 let curve = Curve::of(rule.curve, rule.quantum).unwrap();
                 let at = |slots: u32| curve.probability(u64::from(slots) * UNIT);
-                assert!(at(slots.quota) >= 0.75 && at(slots.quota - 1) < 0.75, "{epsilon}");
-                assert!(at(slots.most) == 1.0 && at(slots.most - 1) < 1.0 && slots.quota <= slots.most);
+                let average = |slots: u32| at(slots) / f64::from(slots);
+                assert!((1..=slots.most).all(|other| average(other) <= average(slots.quota)), "{epsilon}");
+                assert!(at(slots.most) >= 1.0 && at(slots.most - 1) < 1.0 && slots.quota <= slots.most);
             }
         }
     }
