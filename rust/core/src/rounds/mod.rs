@@ -15,6 +15,7 @@ mod histogram;
 mod importance;
 mod item_states;
 mod items;
+mod ranked;
 mod ranking;
 mod rule;
 mod scoring;

@@ -2,19 +2,9 @@
 //!
 //! The noisy numbers count as published in the proof (`docs/algorithms/matching.md`), so the order is post-processing.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Histogram;
-use crate::contributions::Vocabulary;
-use crate::numeric::{Bits, UNIT, geometric};
-use crate::random::{ItemBits, Purpose, ReleaseKey, Words};
-use crate::runtime::{Control, parallel};
-use crate::{Error, Result};
-
-/// Items ranked at a time.
-const BLOCK: usize = 4 * Vocabulary::STRIDE;
+use crate::numeric::{Bits, geometric};
 
 /// A round that releases nothing and ranks the items by their noisy numbers of units.
 ///
@@ -30,75 +20,22 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The noisy number of units of each item code.
+    /// A number of units with noise.
     ///
     /// # Contract
-    /// The noise of an item is exactly geometric in both directions, and depends on the key and the item alone. It is
-    /// drawn for every code, held or not.
-    ///
-    /// # Errors
-    /// Interruption. [`Error::Internal`] in a later round than the first: two rounds would share their noise.
-    pub(super) fn rank(
-        self,
-        number: u32,
-        histogram: &Histogram,
-        vocabulary: &Vocabulary,
-        key: &ReleaseKey,
-        control: &Control,
-    ) -> Result<Vec<i64>> {
-        if number != 0 {
-            return Err(Error::Internal("only the first round ranks the items"));
-        }
-        let codes = vocabulary.code_bound();
-        let words = Words::new(key, Purpose::Ranking, number);
-        let threads = parallel::threads_for(codes, control);
-        let step = codes.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
-        let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
-        let ranked = parallel::map(threads, parts, |part: Range<usize>| {
-            let mut ranking = Vec::with_capacity(part.len());
-            for first in part.clone().step_by(BLOCK) {
-                let block = first..part.end.min(first + BLOCK);
-                self.rank_block(block, &words, histogram, vocabulary, key, &mut ranking);
-            }
-            ranking
-        });
-        control.check()?;
-        Ok(ranked.concat())
-    }
-
-    /// Rank the items of a range of codes.
-    fn rank_block(
-        self,
-        codes: Range<usize>,
-        words: &Words,
-        histogram: &Histogram,
-        vocabulary: &Vocabulary,
-        key: &ReleaseKey,
-        ranking: &mut Vec<i64>,
-    ) {
-        let (mut weights, mut first) = (vec![0; codes.len()], vec![0; codes.len()]);
-        histogram.read(codes.clone(), &mut weights);
-        let digests = vocabulary.digests_from(codes);
-        words.fill(&digests, &mut first);
-        for ((weight, digest), first) in weights.into_iter().zip(digests).zip(first) {
-            let mut bits = ItemBits::new(key, Purpose::Ranking, digest, first);
-            ranking.push(self.noisy(weight / UNIT, &mut bits));
-        }
-    }
-
-    /// A number of units with noise.
-    fn noisy(self, units: u64, bits: &mut impl Bits) -> i64 {
+    /// For uniform bits the noise is exactly geometric in both directions. It does not depend on the units.
+    pub(super) fn noisy(self, units: u64, bits: &mut impl Bits) -> i64 {
         let noise = geometric(self.rate_above, bits) - geometric(self.rate_below, bits);
-        let noisy = i128::from(units).saturating_add(noise);
+        let sum = i128::from(units).saturating_add(noise);
         // Otherwise: beyond the largest numbers, which then stand for all beyond them. That is post-processing.
-        i64::try_from(noisy).unwrap_or(if noisy < 0 { i64::MIN } else { i64::MAX })
+        i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Digest;
+    use crate::random::{Digest, ItemBits, Purpose, ReleaseKey, Words};
 
     const RANKING: Ranking = Ranking { rate_above: 0.3, rate_below: 0.9 };
 

@@ -5,8 +5,7 @@ use super::decision::Decider;
 use super::histogram::Histogram;
 use super::item_states::ItemStates;
 use super::items::Weighed;
-#[cfg(doc)]
-use super::ranking::Ranking;
+use super::ranked::Ranked;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{ItemCode, Vocabulary};
@@ -42,7 +41,7 @@ impl Selected {
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
 /// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`]. A ranking round
-///    decides nothing and ends here, see [`Ranking::rank`].
+///    decides nothing and ends here, see [`Ranked::places`].
 /// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
@@ -66,7 +65,8 @@ pub fn select_rounds(
         let guidance = Guidance { importances: states.importances(), ranking: ranking.as_deref() };
         histogram.weigh(round, &contributions, guidance, key, control)?;
         if let Some(rule) = round.rule.ranking() {
-            ranking = Some(rule.rank(number, &histogram, contributions.vocabulary(), key, control)?);
+            let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
+            ranking = Some(ranked.places(control)?);
             control.end_phase();
             continue;
         }
