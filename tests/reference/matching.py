@@ -24,22 +24,35 @@ def in_order(bounded, key: bytes, ranking: dict | None = None) -> list:
     return sorted(held, key=lambda item: (-(ranking or {}).get(item, 0), prf.item_digest(key, item[1])))
 
 
-def augmented(filled: dict, users: dict, slot: tuple, seen: set) -> bool:
-    """Fill a slot with a user who is free, or who can leave its slot to another one."""
-    item, _ = slot
-    for user, items in users.items():
-        if item in items and user not in seen:
-            seen.add(user)
-            if user not in filled or augmented(filled, users, filled[user], seen):
-                filled[user] = slot
-                return True
-    return False
+def path_to_a_free_user(filled: dict, users: dict, slot: tuple) -> list[tuple]:
+    """The users who move with the slots that they move to, first the free one; empty if there is no path."""
+    reached: dict = {}
+    slots = [slot]
+    for at in slots:
+        for user, items in users.items():
+            if at[0] not in items or user in reached:
+                continue
+            reached[user] = at
+            if user in filled:
+                slots.append(filled[user])
+                continue
+            moves = [(user, at)]
+            while moves[-1][1] != slot:
+                (left,) = [other for other in reached if filled.get(other) == moves[-1][1]]
+                moves.append((left, reached[left]))
+            return moves
+    return []
 
 
 def kept(users: dict, slots: list[tuple]) -> list[tuple]:
     """The slots that are kept, one after the other."""
     filled: dict = {}
-    return [slot for slot in slots if augmented(filled, users, slot, set())]
+    found, useful = [], sum(1 for items in users.values() if items)
+    for slot in slots:
+        if len(filled) < useful and (moves := path_to_a_free_user(filled, users, slot)):
+            filled |= dict(moves)
+            found.append(slot)
+    return found
 
 
 def rank(users: dict, slots) -> int:
@@ -53,9 +66,9 @@ def rank(users: dict, slots) -> int:
 
 def levels(bounded, parameters: dict, key: bytes, ranking: dict | None = None) -> dict:
     """The weights of a round: a unit for each kept slot."""
-    items = in_order(bounded, key, ranking)
+    items, sets = in_order(bounded, key, ranking), {user: set(held) for user, held in bounded.items()}
     found = dict.fromkeys(items, 0)
-    for item, _ in kept(bounded, slots_of(items, parameters["quota"], parameters["most"])):
+    for item, _ in kept(sets, slots_of(items, parameters["quota"], parameters["most"])):
         found[item] += UNIT
     return found
 
