@@ -82,7 +82,7 @@ def every_case() -> list[Case]:
         if hasattr(mechanism, "release"):
             chosen.append(_with_curve(mechanism))
         if hasattr(mechanism, "screening"):
-            chosen.append(replace(mechanism, screening=True))
+            chosen.append(_with_screening(mechanism))
     chosen += [_few_candidates(cls()) for cls in top_k_mechanisms().values()]
     return [*(Case(_name(mechanism), mechanism) for mechanism in chosen), published()]
 
@@ -95,6 +95,10 @@ def _few_candidates(mechanism: TopKMechanism) -> TopKMechanism:
 def _with_curve(mechanism: Any) -> Any:
     # The usual ratio of rounds is another one then.
     return replace(mechanism, release="curve", **({"ratio": None} if hasattr(mechanism, "ratio") else {}))
+
+
+def _with_screening(mechanism: Any) -> Any:
+    return replace(mechanism, screening=True)
 
 
 def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:
