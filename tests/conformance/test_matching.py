@@ -133,7 +133,10 @@ def test_shares_of_epsilon_and_the_recurrence(privacy) -> None:
     quota, most = (second["weighting"]["matching"][name] for name in ("quota", "most"))
     assert first["weighting"]["matching"] == {"quota": quota, "most": quota}
     assert chances[most] == 1 > chances[most - 1]
-    assert max(range(1, most + 1), key=lambda level: float(chances[level]) / level) == quota
+    assert chances[quota] >= mpf("0.5")
+    for level in range(quota - 1, quota + 1):
+        worth = chances[level + 1] - chances[level] > chances[level] / level / 2
+        assert worth == (level < quota) or (level < quota and chances[level] < mpf("0.5"))
 
 
 @given(data=st.data(), key=keys)

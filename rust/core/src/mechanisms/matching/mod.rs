@@ -16,7 +16,7 @@ use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::numeric::widths::clipped;
 use crate::numeric::{mul_down, sub_down};
 use crate::rounds::{Calibration, Ranking, Round, Rule};
-use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve};
+use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve, worthwhile_weight};
 use crate::weighting::{self, UNIT, Weighting};
 
 /// The parts of epsilon that the order of the items costs: for adding a user, and for removing one.
@@ -59,16 +59,14 @@ impl Matching {
     }
 }
 
-/// The slots of an item. Its release is certain from `most` slots on. It gets the number in its turn that brings the
-/// largest probability of release for each slot, because slots that it does not get go to other items.
+/// The slots of an item: in its turn as many as are worth more there than for other items, in all until its release is
+/// certain.
 ///
 /// No guarantee depends on either.
 fn slots(spec: &CurveSpec) -> Result<weighting::Matching> {
-    let curve = Curve::of(spec.curve, spec.quantum)?;
-    let most = curve.weight_of(u128::MAX).div_ceil(UNIT);
-    let average = |slots: u64| curve.probability(slots * UNIT) / slots as f64;
-    let quota = (1..=most).fold(1, |best, slots| if average(slots) > average(best) { slots } else { best });
-    Ok(weighting::Matching { quota: clipped(quota), most: clipped(most) })
+    let certain = Curve::of(spec.curve, spec.quantum)?.weight_of(u128::MAX);
+    let slots = |weight: u64| clipped(weight.div_ceil(UNIT));
+    Ok(weighting::Matching { quota: slots(worthwhile_weight(spec)?), most: slots(certain) })
 }
 
 impl Mechanism for Matching {
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_reach_from_the_best_average_to_a_certain_release() {
+    fn slots_reach_from_a_likely_release_to_a_certain_one() {
         for screening in [false, true] {
             for (epsilon, delta) in [(0.1, 1e-6), (1.765, 4.96e-5), (6.0, 1e-6), (50.0, 0.1)] {
                 let calibration = calibrated(Matching { screening }, epsilon, delta);
@@ -132,8 +130,9 @@ mod tests {
                 let (slots, rule) = (matching(last), last.rule.curve().unwrap());
                 let curve = Curve::of(rule.curve, rule.quantum).unwrap();
                 let at = |slots: u32| curve.probability(u64::from(slots) * UNIT);
-                let average = |slots: u32| at(slots) / f64::from(slots);
-                assert!((1..=slots.most).all(|other| average(other) <= average(slots.quota)), "{epsilon}");
+                let gain = |slots: u32| (at(slots + 1) - at(slots)) / (at(slots) / f64::from(slots));
+                assert!(at(slots.quota) >= 0.5 && gain(slots.quota) <= 0.5, "{epsilon}");
+                assert!(at(slots.quota - 1) < 0.5 || gain(slots.quota - 1) > 0.5, "{epsilon}");
                 assert!(at(slots.most) >= 1.0 && at(slots.most - 1) < 1.0 && slots.quota <= slots.most);
             }
         }
