@@ -154,6 +154,8 @@ CHOSEN = [
     Case(dpsel.GreedyFrequency(prior=PRIOR), "greedy-frequency-prior"),
     Case(dpsel.UnitGreedy(), "unit-greedy"),
     Case(dpsel.UnitGreedy(prior=PRIOR), "unit-greedy-prior"),
+    Case(dpsel.Matching()),
+    Case(dpsel.Matching(screening=True), "matching-screening"),
     Case(dpsel.Mad(alpha=0.0)),
     Case(dpsel.Mad2R(alpha=0.5)),
     Case(dpsel.WeightedLaplace(release="curve"), "weighted-laplace-curve"),

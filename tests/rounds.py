@@ -8,7 +8,7 @@ from functools import cache
 
 import dpsel
 from dpsel import _core
-from reference import adaptive, curves, prf, sequential, steered
+from reference import adaptive, curves, matching, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
 from support import report_of, scored_round, select, table
@@ -29,12 +29,14 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Past:
-    """The outcomes of earlier rounds: items that they removed, importances of the others, and drifts."""
+    """The outcomes of earlier rounds: items that they removed, and what is known of the others."""
 
     removed: frozenset = frozenset()
     importances: dict | None = None
     #: For each user, what it gave to its items in scored rounds.
     drifts: dict | None = None
+    #: Noisy levels, by which a matching orders the items.
+    ranking: dict | None = None
 
 
 def rounds_of(release) -> list[dict]:
@@ -65,6 +67,11 @@ def screening_of(round_: dict) -> adaptive.Screening | None:
     return adaptive.Screening(round_["noise"]["sigma"], *steering)
 
 
+def is_ranking(round_: dict) -> bool:
+    """Whether a round sets the order of the items and nothing else."""
+    return "rate_above" in round_
+
+
 def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, bound: int, key: bytes) -> dict:
     """The weights of a round after any past, in grid steps; items are (type, value)."""
     weighting, quantum = rounds[number]["weighting"], quantum_of(rounds[number])
@@ -86,6 +93,8 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
     if isinstance(weighting, str):
         return reference.histogram(bounded, lambda k: WEIGHTS[weighting](k) // quantum * quantum)
     ((name, parameters),) = weighting.items()
+    if name == "matching":
+        return matching.levels(bounded, parameters, key, past.ranking)
     if past.importances is not None:
         return adaptive.adaptive(bounded, parameters, key, past.importances)
     return POLICIES[name](bounded, parameters | {"max_items": bound, "quantum": quantum}, key)
@@ -104,13 +113,16 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
     for number, (each, words) in enumerate(zip(rounds, tables, strict=True)):
         pasts.append(past)
         sums = histogram(mechanism, rounds, number, rows, past, bound, key)
+        if is_ranking(each):
+            past = Past(ranking=matching.ranked(items, sums, each, key))
+            continue
         if screening := screening_of(each):
             importances = adaptive.screened(items, sums, screening, number, key)
             past = Past(frozenset(item for item in items if importances[item] == 0), importances)
             continue
         out = decide(each, words, sums, number, key)
         released |= {item[1]: noisy for item, noisy in out.items()}
-        past = Past(past.removed | out.keys(), past.importances)
+        past = Past(past.removed | out.keys(), past.importances, past.ranking)
     return released, pasts
 
 
@@ -132,6 +144,11 @@ def decide(round_: dict, words: list[int], sums: dict, number: int, key: bytes) 
     return out
 
 
+def gives_one_unit(round_: dict) -> bool:
+    """Whether a user gives its whole unit to one of its items."""
+    return "greedy" in round_["weighting"] or "matching" in round_["weighting"]
+
+
 def usual_weight(round_: dict, items: int) -> int:
     """What a user gives to each of so many items, if all are as popular."""
     weighting = round_["weighting"]
@@ -144,7 +161,7 @@ def usual_weight(round_: dict, items: int) -> int:
 
 def usual_total(round_: dict, users: int, items: int) -> int:
     """The weight of an item of so many users, each with so many items that are as popular."""
-    if "greedy" in round_["weighting"]:
+    if gives_one_unit(round_):
         # Every user gives its unit to one of its items.
         return users // items * UNIT
     return users * usual_weight(round_, items)

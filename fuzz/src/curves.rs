@@ -59,6 +59,12 @@ enum Case {
         delta: Number,
         fineness: u8,
     },
+    /// In whole units, with an epsilon for each direction.
+    OneUnit {
+        adding: Number,
+        removing: Number,
+        delta: Number,
+    },
     L2 {
         alpha: Number,
         divergence: Number,
@@ -101,6 +107,10 @@ pub(crate) fn valid(bytes: &[u8]) {
         Case::L1 { epsilon, delta, fineness } => {
             table(CurveKind::L1 { epsilon: epsilon.value(), delta: delta.fraction() }, quantum(fineness));
         }
+        Case::OneUnit { adding, removing, delta } => {
+            let (adding, removing) = (adding.value(), removing.value());
+            table(CurveKind::OneUnit { adding, removing, delta: delta.fraction() }, UNIT);
+        }
         Case::L2 { alpha, divergence, delta, fineness } => {
             let (alpha, divergence) = (1.0 + alpha.value(), divergence.value());
             table(CurveKind::L2 { alpha, divergence, delta: delta.fraction() }, quantum(fineness));
@@ -137,7 +147,7 @@ fn quantum(fineness: u8) -> u64 {
 fn description(name: u8, share: f64, rounds: u8) -> String {
     let rounds = if rounds > 250 { rounds } else { rounds % 5 };
     let release = if rounds.is_multiple_of(2) { "curve" } else { "noise" };
-    match name % 12 {
+    match name % 14 {
         0 => r#"{"name": "count_laplace"}"#.into(),
         1 => r#"{"name": "count_gaussian"}"#.into(),
         2 => format!(r#"{{"name": "weighted_laplace", "release": "{release}"}}"#),
@@ -153,6 +163,8 @@ fn description(name: u8, share: f64, rounds: u8) -> String {
         8 => r#"{"name": "greedy_frequency"}"#.into(),
         9 => r#"{"name": "unit_greedy"}"#.into(),
         10 => format!(r#"{{"name": "mad", "alpha": {share:e}}}"#),
+        11 => r#"{"name": "matching"}"#.into(),
+        12 => r#"{"name": "matching", "screening": true}"#.into(),
         _ => format!(r#"{{"name": "steered", "rounds": {rounds}}}"#),
     }
 }
@@ -300,6 +312,11 @@ fn close(curve: CurveKind, part: f64, below: u128, above: Option<u128>) {
     match curve {
         CurveKind::L1 { epsilon, delta } => {
             let allowed = delta * part + times((epsilon * part).exp_m1(), q.min(not_p));
+            assert!(step <= allowed * (1.0 + SLACK), "{curve:?}: a step of {step:e}, {allowed:e} allowed");
+        }
+        CurveKind::OneUnit { adding, removing, delta } => {
+            let grown = times(adding.exp_m1(), q).min(times(removing.exp_m1(), not_p));
+            let allowed = delta + grown;
             assert!(step <= allowed * (1.0 + SLACK), "{curve:?}: a step of {step:e}, {allowed:e} allowed");
         }
         CurveKind::L2 { alpha, divergence, delta }

@@ -22,7 +22,7 @@ from dpsel import testing
 from mechanisms import Seen
 from reference import mechanisms as reference
 from reference.noise import UNIT
-from rounds import Past, histogram, is_greedy, play, quantum_of, shipped, usual_total
+from rounds import Past, gives_one_unit, histogram, play, quantum_of, shipped, usual_total
 from strategies import keys, max_items, neighbours
 from support import KEY, items_of, select, table, units_of
 
@@ -192,6 +192,6 @@ def check_spent_by_decisions(case, bound: int) -> None:
         check_play(case, rows, bound, bytes([first]) * 32)
     alone = ([], [(0, item) for item in range(bound)])
     sums = (histogram(case.mechanism, rounds, 0, each, Past(), bound, KEY) for each in alone)
-    # Each item may lose less than a quantum; greedy users place all of their unit.
-    lost = 0 if is_greedy(case.mechanism) else quantum_of(rounds[0]) * bound
+    # Each item may lose less than a quantum; users who fill one item place all of their unit.
+    lost = 0 if gives_one_unit(rounds[0]) else quantum_of(rounds[0]) * bound
     check_spent(case.norms(bound), check(case, *sums, case.norms(bound)), lost)

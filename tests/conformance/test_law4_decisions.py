@@ -15,7 +15,7 @@ from reference import calibration as formulas
 from reference import curves, steered
 from reference import mechanisms as reference
 from reference.noise import TAILS, UNIT
-from rounds import screening_of, shipped, usual_weight
+from rounds import gives_one_unit, is_ranking, screening_of, shipped, usual_weight
 from support import report_of, rounds_of, select, table, units_of
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ def test_novel_items_of_curves_within_delta(curve_case, bound, delta) -> None:
     for t in range(1, bound + 1):
         missed = mpmath.mpf(1)
         for round_, words in zip(rounds, tables, strict=True):
-            if screening_of(round_) is None:
-                # Greedy users fill one item.
-                items, weight = (1, UNIT) if "greedy" in round_["weighting"] else (t, usual_weight(round_, t))
+            if screening_of(round_) is None and not is_ranking(round_):
+                # Some users fill one item.
+                items, weight = (1, UNIT) if gives_one_unit(round_) else (t, usual_weight(round_, t))
                 missed *= (1 - mpmath.mpf(curves.words_at(round_, words, weight)) / 2**128) ** items
         assert 0 < 1 - missed <= mpmath.mpf(delta)
 

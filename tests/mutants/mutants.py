@@ -12,6 +12,7 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
+MATCHING = "tests/conformance/test_matching.py"
 MAD2R = "tests/conformance/test_mad2r.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
@@ -682,6 +683,48 @@ MUTANTS = [
         (CURVES, "cargo:greedy"),
     ),
     Mutant(
+        "a ranking that costs nothing",
+        CORE + "mechanisms/matching/mod.rs",
+        "sub_down(epsilon, above)",
+        "epsilon",
+        (MATCHING,),
+    ),
+    Mutant(
+        "the two directions of a ranking exchanged",
+        CORE + "mechanisms/matching/mod.rs",
+        "Ranking { rate_above: above, rate_below: below }",
+        "Ranking { rate_above: below, rate_below: above }",
+        (MATCHING, "cargo:screening_and_release_share"),
+    ),
+    Mutant(
+        "a closed item that stands open",
+        CORE + "weighting/matching/assignment.rs",
+        "        self.mark_reached(Mark::Closed);\n        Ok(false)",
+        "        self.mark_reached(Mark::Closed);\n        Ok(true)",
+        ("cargo:weighting::tests::matching", MATCHING),
+    ),
+    Mutant(
+        "a search that stops at the first item",
+        CORE + "weighting/matching/assignment.rs",
+        "            at += 1;",
+        "            at += self.queue.len();",
+        ("cargo:weighting::tests::matching", LAW3),
+    ),
+    Mutant(
+        "noise of a ranking that depends on the level",
+        CORE + "rounds/ranking.rs",
+        "i128::from(units).saturating_add(noise)",
+        "i128::from(units).saturating_add(if units == 0 { 0 } else { noise })",
+        ("cargo:rounds::ranking", LAW3),
+    ),
+    Mutant(
+        "one direction of a curve of whole units forgotten",
+        CORE + "threshold/curve/l1.rs",
+        "mul_down(adding, below).min(mul_down(removing, missing))",
+        "mul_down(adding, below).max(mul_down(removing, missing))",
+        (MATCHING, "cargo:threshold::curve"),
+    ),
+    Mutant(
         "the published calibration passes the check",
         CORE + "task/calibrated.rs",
         "differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));",
@@ -726,8 +769,8 @@ MUTANTS = [
     Mutant(
         "curve: contributions rounded up to the quantum",
         CORE + "weighting/kind.rs",
-        "| Self::Mad(_) => weight - weight % quantum.max(1),",
-        "| Self::Mad(_) => weight.next_multiple_of(quantum.max(1)),",
+        "| Self::Matching(_) => weight - weight % quantum.max(1),",
+        "| Self::Matching(_) => weight.next_multiple_of(quantum.max(1)),",
         (CURVES,),
     ),
     Mutant(

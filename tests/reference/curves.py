@@ -51,6 +51,12 @@ def l1_pair(q: mpf, p: mpf, epsilon: mpf, delta: mpf) -> bool:
     return p <= exp(epsilon) * q + delta and 1 - q <= exp(epsilon) * (1 - p) + delta
 
 
+def one_unit_pair(q: mpf, p: mpf, curve: dict) -> bool:
+    """Whether Bern(p) and Bern(q), q <= p, are close with an epsilon for each direction."""
+    adding, removing, delta = (mpf(curve[name]) for name in ("adding", "removing", "delta"))
+    return p <= exp(adding) * q + delta and 1 - q <= exp(removing) * (1 - p) + delta
+
+
 def divergence_beside(curve: dict, approximation: mpf) -> mpf:
     """The largest divergence that converts, beside an approximation, to the (epsilon, delta) of a region."""
     alpha = mpf(curve["alpha"])
@@ -110,6 +116,8 @@ def pair(curve: dict, change: mpf) -> Callable[[mpf, mpf], bool]:
     """The constraint of a curve for a change of weight."""
     if curve["kind"] == "l1":
         return lambda q, p: l1_pair(q, p, mpf(curve["epsilon"]) * change, mpf(curve["delta"]) * change)
+    if curve["kind"] == "one_unit":
+        return lambda q, p: one_unit_pair(q, p, curve)
     norm = mpf(curve.get("norm", UNIT)) / UNIT
     alpha, square = mpf(curve["alpha"]), (change / norm) ** 2
     if curve["kind"] in ("l2_region", "l2_continuous_region"):

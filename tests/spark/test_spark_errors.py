@@ -78,6 +78,8 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.GreedyFrequency(),
         dpsel.UnitGreedy(),
         dpsel.UnitGreedy(prior={"tea": 1}),
+        dpsel.Matching(),
+        dpsel.Matching(screening=True),
         dpsel.Mad(),
         dpsel.Mad2R(),
     ],

@@ -61,6 +61,8 @@ def _name(mechanism: Any) -> str:
     label: str = mechanism.name.replace("_", "-")
     if getattr(mechanism, "release", "noise") == "curve":
         label += "-curve"
+    if getattr(mechanism, "screening", False):
+        label += "-screening"
     return label + ("-published" if getattr(mechanism, "calibration", "") == "published" else "")
 
 
@@ -79,6 +81,8 @@ def every_case() -> list[Case]:
         chosen.append(mechanism)
         if hasattr(mechanism, "release"):
             chosen.append(_with_curve(mechanism))
+        if hasattr(mechanism, "screening"):
+            chosen.append(_with_screening(mechanism))
     chosen += [_few_candidates(cls()) for cls in top_k_mechanisms().values()]
     return [*(Case(_name(mechanism), mechanism) for mechanism in chosen), published()]
 
@@ -91,6 +95,10 @@ def _few_candidates(mechanism: TopKMechanism) -> TopKMechanism:
 def _with_curve(mechanism: Any) -> Any:
     # The usual ratio of rounds is another one then.
     return replace(mechanism, release="curve", **({"ratio": None} if hasattr(mechanism, "ratio") else {}))
+
+
+def _with_screening(mechanism: Any) -> Any:
+    return replace(mechanism, screening=True)
 
 
 def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:

@@ -134,9 +134,11 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
 
 
 def cutoff_of(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> float | None:
-    """Return the most weight that a greedy mechanism gives to an item, in units."""
+    """Return the weight at which an item of a sequential mechanism is full, in units."""
     (first, *_) = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     weighting = first["weighting"]
+    if isinstance(weighting, dict) and "matching" in weighting:
+        return float(weighting["matching"]["quota"])
     if not isinstance(weighting, dict) or "greedy" not in weighting:
         return None
     return float(weighting["greedy"]["cutoff"]) / 2**30

@@ -54,7 +54,7 @@ class _Subject(MechanismType):
             return super().convert(value, param, ctx)
         if cls := spellings(self.named).get(value):
             return shown_name(cls)
-        if value.removesuffix("-curve").removesuffix("-published") in self.named:
+        if value.removesuffix("-curve").removesuffix("-published").removesuffix("-screening") in self.named:
             return value
         return super().convert(value, param, ctx)
 

@@ -23,6 +23,7 @@ from dpsel.mechanisms._base import *  # noqa: F403 - the bases and the registrie
 from dpsel.mechanisms._additive import *  # noqa: F403 - every file names its mechanisms in __all__
 from dpsel.mechanisms._policies import *  # noqa: F403
 from dpsel.mechanisms._greedy import *  # noqa: F403
+from dpsel.mechanisms._matching import *  # noqa: F403
 from dpsel.mechanisms._rounds import *  # noqa: F403
 from dpsel.mechanisms._one_item import *  # noqa: F403
 from dpsel.mechanisms._adaptive import *  # noqa: F403

@@ -37,6 +37,9 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
             "scale": None,
             "threshold": stage["half"] / _STEPS_PER_UNIT,
         }
+    if "rate_above" in stage:
+        # The noise of a ranking round has two rates in place of a scale, and nothing is released by it.
+        return {"weighting": stage["weighting"], "noise": "geometric", "scale": None, "threshold": None}
     publish = stage.get("publish") or {}
     noise = publish.get("score_noise", stage["noise"])
     threshold = publish.get("threshold", stage.get("threshold"))

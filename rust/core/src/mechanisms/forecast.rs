@@ -18,7 +18,7 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
     let missed = calibration.rounds.iter().map(|round| {
         let given = match round.weighting {
             // A user gives its unit to one of its items, each in its turn.
-            Weighting::Greedy(_) => users / u64::from(items_per_user.max(1)) * UNIT,
+            Weighting::Greedy(_) | Weighting::Matching(_) => users / u64::from(items_per_user.max(1)) * UNIT,
             weighting @ (Weighting::Count
             | Weighting::EqualL1
             | Weighting::EqualL2

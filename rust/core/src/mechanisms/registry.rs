@@ -14,6 +14,7 @@ mechanisms_by_name! {
     "policy_gaussian" => PolicyGaussian,
     "greedy_frequency" => GreedyFrequency,
     "unit_greedy" => UnitGreedy,
+    "matching" => Matching,
     "sips" => Sips,
     "one_item" => OneItem,
     "mad" => Mad,

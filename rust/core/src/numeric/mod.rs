@@ -1,11 +1,13 @@
 //! Numbers with certified bounds: every figure that a guarantee rests on is computed here.
 //!
 //! [`Interval`] encloses real numbers in `f64`, `Scaled` does so at any magnitude, and `Enclosure` to any precision.
-//! `Uniform` and `Exponential` are random reals that grow as many digits as a comparison needs.
+//! `Uniform` and `Exponential` are random reals that grow as many digits as a comparison needs; `geometric` draws whole
+//! numbers by such comparisons.
 
 mod bits;
 mod enclosure;
 mod exponential;
+mod geometric;
 mod grid;
 mod interval;
 mod scaled;
@@ -15,6 +17,7 @@ pub(crate) mod widths;
 pub use bits::Bits;
 pub(crate) use enclosure::{Enclosure, exact_parts};
 pub(crate) use exponential::Exponential;
+pub(crate) use geometric::geometric;
 pub use grid::{FRACTION_BITS, UNIT};
 pub(crate) use interval::at_least;
 pub use interval::{

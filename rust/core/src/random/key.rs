@@ -29,6 +29,8 @@ pub enum Purpose {
     Mask = 10,
     /// Masking the bytes that the driver of a cluster sends to all tasks.
     Packed = 11,
+    /// The noise that ranks the items for a matching.
+    Ranking = 12,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

@@ -91,6 +91,7 @@ impl Decider {
             Rule::Screening(screening) => {
                 Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
             }
+            Rule::Ranking(_) => return Err(Error::Internal("a ranking round decides no item")),
             Rule::Scoring(_) if calibration.scoring().is_none() => {
                 return Err(Error::Internal(
                     "if one round is scored, all rounds have to be, and the last one needs `publish`",

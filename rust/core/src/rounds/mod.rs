@@ -1,9 +1,10 @@
 //! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
 //!
-//! [`select_rounds`] is the loop. There are three kinds of round:
+//! [`select_rounds`] is the loop. There are four kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
+//! * a *ranking* round releases nothing and sets the order of the items for the next round (`Matching`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (`Steered`).
 //!
 //! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them.
@@ -15,6 +16,8 @@ mod decision;
 mod importance;
 mod item_states;
 mod items;
+mod ranked;
+mod ranking;
 mod rule;
 mod scored;
 mod scoring;
@@ -24,6 +27,7 @@ mod selected;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
+pub use ranking::Ranking;
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;

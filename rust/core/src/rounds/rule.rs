@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ranking::Ranking;
 use super::scoring::Scoring;
 use super::screening::Screening;
 use crate::numeric::widths::clipped;
@@ -24,6 +25,8 @@ pub enum Rule {
     Scoring(Scoring),
     /// A screening round.
     Screening(Screening),
+    /// A ranking round.
+    Ranking(Ranking),
 }
 
 impl Rule {
@@ -32,7 +35,7 @@ impl Rule {
     pub fn noisy(&self) -> Option<Noisy> {
         match self {
             Self::Noisy(noisy) => Some(*noisy),
-            Self::Curve(_) | Self::Scoring(_) | Self::Screening(_) => None,
+            Self::Curve(_) | Self::Scoring(_) | Self::Screening(_) | Self::Ranking(_) => None,
         }
     }
 
@@ -41,7 +44,7 @@ impl Rule {
     pub fn curve(&self) -> Option<CurveSpec> {
         match self {
             Self::Curve(spec) => Some(*spec),
-            Self::Noisy(_) | Self::Scoring(_) | Self::Screening(_) => None,
+            Self::Noisy(_) | Self::Scoring(_) | Self::Screening(_) | Self::Ranking(_) => None,
         }
     }
 
@@ -49,7 +52,7 @@ impl Rule {
     pub(crate) fn scoring(&self) -> Option<&Scoring> {
         match self {
             Self::Scoring(scoring) => Some(scoring),
-            Self::Noisy(_) | Self::Curve(_) | Self::Screening(_) => None,
+            Self::Noisy(_) | Self::Curve(_) | Self::Screening(_) | Self::Ranking(_) => None,
         }
     }
 
@@ -57,7 +60,15 @@ impl Rule {
     pub(crate) fn screening(&self) -> Option<&Screening> {
         match self {
             Self::Screening(screening) => Some(screening),
-            Self::Noisy(_) | Self::Curve(_) | Self::Scoring(_) => None,
+            Self::Noisy(_) | Self::Curve(_) | Self::Scoring(_) | Self::Ranking(_) => None,
+        }
+    }
+
+    /// The noise of a ranking round.
+    pub(crate) fn ranking(&self) -> Option<Ranking> {
+        match self {
+            Self::Ranking(ranking) => Some(*ranking),
+            Self::Noisy(_) | Self::Curve(_) | Self::Scoring(_) | Self::Screening(_) => None,
         }
     }
 
@@ -66,7 +77,7 @@ impl Rule {
     pub fn quantum(&self) -> u64 {
         match self {
             Self::Curve(spec) => spec.contribution_quantum(),
-            Self::Noisy(_) | Self::Scoring(_) | Self::Screening(_) => 1,
+            Self::Noisy(_) | Self::Scoring(_) | Self::Screening(_) | Self::Ranking(_) => 1,
         }
     }
 
@@ -83,17 +94,17 @@ impl Rule {
                 Curve::of(spec.curve, spec.quantum).map_or(0.0, |curve| curve.probability(weight))
             }
             Self::Scoring(scoring) => scoring.keep_probability(weight),
-            Self::Screening(_) => 0.0,
+            Self::Screening(_) | Self::Ranking(_) => 0.0,
         }
     }
 
     /// Whether the exchange can apply the rule, which decides each item from the item's own state alone.
     ///
-    /// The importances that a screening round finds belong to all users at once, so it cannot.
+    /// The importances of a screening round and the order of a ranking round belong to all users at once.
     pub(crate) fn is_item_by_item(&self) -> bool {
         match self {
             Self::Noisy(_) | Self::Curve(_) | Self::Scoring(_) => true,
-            Self::Screening(_) => false,
+            Self::Screening(_) | Self::Ranking(_) => false,
         }
     }
 }

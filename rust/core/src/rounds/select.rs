@@ -4,23 +4,27 @@ use super::calibration::Calibration;
 use super::decision::Decider;
 use super::item_states::ItemStates;
 use super::items::Weighed;
+use super::ranked::Ranked;
 use super::scored::score_rounds;
 use super::selected::Selected;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
-use crate::weighting::{WeightHistogram, weigh_round};
+use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
 const BYTES: usize = 8 + 2;
+/// Bytes for each item code of a ranking.
+const RANKED_BYTES: usize = size_of::<i64>();
 
 /// Run the rounds.
 ///
 /// Each round does four things:
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
-/// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`].
+/// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`]. A ranking round
+///    decides nothing and ends here, see [`Ranked::places`].
 /// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
@@ -38,13 +42,23 @@ pub fn select_rounds(
         return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
     }
     let codes = contributions.vocabulary().code_bound();
-    control.charge_memory((codes * BYTES + contributions.rows() * 4) as u64, "weighing the items")?;
+    let ranks = calibration.rounds.iter().any(|round| round.rule.ranking().is_some());
+    let bytes = codes * (BYTES + if ranks { RANKED_BYTES } else { 0 }) + contributions.rows() * 4;
+    control.charge_memory(bytes as u64, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);
     let (mut removed, mut released) = (ItemSet::new(codes), Vec::new());
+    let mut ranking: Option<Vec<i64>> = None;
     for (number, round) in (0_u32..).zip(&calibration.rounds) {
         let weighting = (round.weighting, round.rule.quantum());
-        weigh_round(&mut histogram, &contributions, weighting, states.importances(), key, control)?;
+        let guidance = Guidance { importances: states.importances(), ranking: ranking.as_deref() };
+        weigh_round(&mut histogram, &contributions, weighting, guidance, key, control)?;
+        if let Some(rule) = round.rule.ranking() {
+            let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
+            ranking = Some(ranked.places(control)?);
+            control.end_phase();
+            continue;
+        }
         let weighed = Weighed {
             decider: Decider::new(calibration, number, with_weights)?,
             words: Words::new(key, Purpose::Noise, number),

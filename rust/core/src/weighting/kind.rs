@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::greedy::Greedy;
 use super::mad::Mad;
+use super::matching::Matching;
 use super::policy_l1::PolicyL1;
 use super::policy_l2::PolicyL2;
 use crate::accounting::L0Bound;
@@ -30,6 +31,8 @@ pub enum Weighting {
     Greedy(Greedy),
     /// Weight beyond a limit returns to its users and goes to their other items: L2 norm at most 1 and a slack.
     Mad(Mad),
+    /// Users are assigned to slots of their items, as many as possible: L1 norm at most 1.
+    Matching(Matching),
 }
 
 impl Weighting {
@@ -40,7 +43,7 @@ impl Weighting {
     pub fn weight(self, k: u32) -> u64 {
         let k = u64::from(k.max(1));
         match self {
-            Self::Count | Self::Greedy(_) => UNIT,
+            Self::Count | Self::Greedy(_) | Self::Matching(_) => UNIT,
             Self::EqualL1 => UNIT / k,
             Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),
             Self::PolicyL1(policy) => policy.novel_weight(k),
@@ -55,17 +58,18 @@ impl Weighting {
             Self::PolicyL1(policy) => policy.cutoff,
             Self::PolicyL2(policy) => policy.cutoff,
             Self::Greedy(greedy) => greedy.cutoff,
+            Self::Matching(matching) => u64::from(matching.most) * UNIT,
         }
     }
 
     /// Whether one user may move the weights of all items, because other users react to its weights.
     ///
-    /// Users of [`Greedy`] react as well, but count as not reactive. The answer matters only for noisy rounds, and no
-    /// mechanism with a guarantee uses [`Greedy`] with noise.
+    /// Users of [`Greedy`] and [`Matching`] react as well, but count as not reactive. The answer matters only for noisy
+    /// rounds that publish weights, and no mechanism with a guarantee uses these two there.
     #[must_use]
     pub fn is_reactive(self) -> bool {
         match self {
-            Self::Count | Self::EqualL1 | Self::EqualL2 | Self::Greedy(_) => false,
+            Self::Count | Self::EqualL1 | Self::EqualL2 | Self::Greedy(_) | Self::Matching(_) => false,
             Self::PolicyL1(_) | Self::PolicyL2(_) | Self::Mad(_) => true,
         }
     }
@@ -75,7 +79,9 @@ impl Weighting {
     pub fn adds_up(self) -> bool {
         match self {
             Self::Count | Self::EqualL1 | Self::EqualL2 => true,
-            Self::PolicyL1(_) | Self::PolicyL2(_) | Self::Greedy(_) | Self::Mad(_) => false,
+            Self::PolicyL1(_) | Self::PolicyL2(_) | Self::Greedy(_) | Self::Mad(_) | Self::Matching(_) => {
+                false
+            }
         }
     }
 
@@ -99,7 +105,8 @@ impl Weighting {
             | Self::EqualL2
             | Self::PolicyL2(_)
             | Self::Greedy(_)
-            | Self::Mad(_) => weight - weight % quantum.max(1),
+            | Self::Mad(_)
+            | Self::Matching(_) => weight - weight % quantum.max(1),
         }
     }
 }

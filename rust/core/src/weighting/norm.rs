@@ -28,7 +28,7 @@ impl Weighting {
             Self::Count => Some(L2Norm::Count),
             Self::EqualL2 => Some(L2Norm::Equal),
             Self::PolicyL2(policy) => Some(L2Norm::Policy(policy)),
-            Self::EqualL1 | Self::PolicyL1(_) | Self::Greedy(_) | Self::Mad(_) => None,
+            Self::EqualL1 | Self::PolicyL1(_) | Self::Greedy(_) | Self::Mad(_) | Self::Matching(_) => None,
         }
     }
 }

@@ -9,12 +9,19 @@ use crate::random::ReleaseKey;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
+/// What earlier rounds found out about the items, one entry for each code.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Guidance<'a> {
+    /// The importances by which users of [`Weighting::Mad`] reweigh their items.
+    pub importances: Option<&'a [u16]>,
+    /// The ranking of the items: [`Weighting::Matching`] offers slots of items of larger numbers first.
+    pub ranking: Option<&'a [i64]>,
+}
+
 /// Set the histogram to the weights of one round, contributions in multiples of a quantum.
 ///
-/// Only [`Weighting::Mad`] takes `importances` of the items, one for each code, by which users reweigh their items.
-///
 /// # Contract
-/// The weights are a function of the set of bounded contributions and the key: neither codes nor threads matter. They
+/// The weights are a function of the set of bounded contributions, the key and the guidance: neither codes nor threads matter. They
 /// are multiples of the quantum. [`Weighting::PolicyL2`] and [`Weighting::Mad`], which move weights by real distances,
 /// have the quantum 1.
 ///
@@ -24,7 +31,7 @@ pub fn weigh_round(
     histogram: &mut WeightHistogram,
     contributions: &BoundedContributions,
     (weighting, quantum): (Weighting, u64),
-    importances: Option<&[u16]>,
+    guidance: Guidance<'_>,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<()> {
@@ -35,7 +42,8 @@ pub fn weigh_round(
         }
         Weighting::PolicyL1(policy) => policy.weigh(quantum, visits, histogram),
         Weighting::PolicyL2(policy) => policy.weigh(visits, histogram),
-        Weighting::Mad(mad) => mad.weigh(visits, importances, histogram),
+        Weighting::Mad(mad) => mad.weigh(visits, guidance.importances, histogram),
+        Weighting::Matching(matching) => matching.weigh(visits, guidance.ranking, histogram),
         Weighting::Greedy(greedy) => {
             if !UNIT.is_multiple_of(quantum) || !greedy.cutoff.is_multiple_of(quantum) {
                 return Err(Error::Internal("a cutoff that is no multiple of the quantum"));

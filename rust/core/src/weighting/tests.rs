@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{UNIT, WeightHistogram, Weighting, weigh_round};
+use super::{Guidance, UNIT, WeightHistogram, Weighting, weigh_round};
 use crate::accounting::L0Bound;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::ItemOrder;
@@ -13,6 +13,7 @@ use crate::random::{Digest, ReleaseKey};
 use crate::runtime::Control;
 
 mod mad;
+mod matching;
 mod sequential;
 
 type Rows = Vec<(u64, u64)>;
@@ -45,7 +46,15 @@ fn histogram_in_quanta(
 ) -> BTreeMap<Digest, u64> {
     let codes = bounded.vocabulary().code_bound();
     let mut histogram = WeightHistogram::new(codes);
-    weigh_round(&mut histogram, bounded, (weighting, quantum), None, &key(), &Control::default()).unwrap();
+    weigh_round(
+        &mut histogram,
+        bounded,
+        (weighting, quantum),
+        Guidance::default(),
+        &key(),
+        &Control::default(),
+    )
+    .unwrap();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, w)| *w > 0).collect()

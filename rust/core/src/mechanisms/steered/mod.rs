@@ -108,7 +108,8 @@ fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
         Rule::Scoring(Scoring { noise: Noise::Laplace { .. }, .. })
         | Rule::Noisy(_)
         | Rule::Curve(_)
-        | Rule::Screening(_) => f64::INFINITY,
+        | Rule::Screening(_)
+        | Rule::Ranking(_) => f64::INFINITY,
     };
     calibration.rounds.iter().map(slack).fold(0.0, add_up)
 }

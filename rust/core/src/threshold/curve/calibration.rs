@@ -39,6 +39,14 @@ pub fn l1_curve(epsilon: f64, delta: f64, quantum: u64) -> Result<CurveSpec> {
     with_half(CurveKind::L1 { epsilon, delta }, quantum)
 }
 
+/// The curve that is (`adding`, `delta`)-DP for adding one whole unit, and (`removing`, `delta`)-DP for removing it.
+///
+/// # Errors
+/// [`Error::Calibration`] if parameters are out of range or the table would be too large.
+pub fn one_unit_curve(adding: f64, removing: f64, delta: f64) -> Result<CurveSpec> {
+    with_half(CurveKind::OneUnit { adding, removing, delta }, UNIT)
+}
+
 /// The L2 curve of a single round that is (`epsilon`, `delta`)-DP for weights of L2 norm at most 1.
 ///
 /// # Errors

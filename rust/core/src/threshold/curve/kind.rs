@@ -28,6 +28,16 @@ pub enum CurveKind {
         /// For a change by one unit.
         delta: f64,
     },
+    /// Adding one unit is (adding, delta)-DP, and removing one is (removing, delta)-DP: for weights in whole units of which
+    /// one user changes one, by one unit.
+    OneUnit {
+        /// The law with the unit is at most e to this times the law without it, plus delta.
+        adding: f64,
+        /// The law without the unit is at most e to this times the law with it, plus delta.
+        removing: f64,
+        /// For either.
+        delta: f64,
+    },
     /// A change by a is (delta a^2)-approximately (alpha, divergence a^2)-Renyi DP: for weights of L2 norm at most 1.
     L2 {
         /// The order of the divergence.
@@ -77,7 +87,7 @@ impl CurveKind {
     #[must_use]
     pub fn norm(&self) -> u64 {
         match self {
-            Self::L1 { .. } | Self::L2 { .. } | Self::L2Region { .. } => UNIT,
+            Self::L1 { .. } | Self::OneUnit { .. } | Self::L2 { .. } | Self::L2Region { .. } => UNIT,
             Self::L2Continuous { norm, .. } | Self::L2ContinuousRegion { norm, .. } => *norm,
         }
     }
@@ -86,7 +96,7 @@ impl CurveKind {
     #[must_use]
     pub fn is_continuous(&self) -> bool {
         match self {
-            Self::L1 { .. } | Self::L2 { .. } | Self::L2Region { .. } => false,
+            Self::L1 { .. } | Self::OneUnit { .. } | Self::L2 { .. } | Self::L2Region { .. } => false,
             Self::L2Continuous { .. } | Self::L2ContinuousRegion { .. } => true,
         }
     }

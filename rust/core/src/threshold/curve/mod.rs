@@ -17,6 +17,8 @@ mod tests;
 mod words;
 
 pub(crate) use calibration::worthwhile_weight;
-pub use calibration::{l1_curve, l1_quantum, l2_continuous_curve, l2_curve, l2_curves, screening_and_curve};
+pub use calibration::{
+    l1_curve, l1_quantum, l2_continuous_curve, l2_curve, l2_curves, one_unit_curve, screening_and_curve,
+};
 pub use kind::{CurveKind, CurveSpec};
 pub use words::Curve;

@@ -138,14 +138,39 @@ fn decisions_follow_the_table() {
     assert_eq!(Curve::new(CurveKind::L1 { epsilon: 1.0, delta: 0.1 }, UNIT).unwrap().half(), 3 * UNIT);
 }
 
+/// One unit with an epsilon for each direction: equal ones give the L1 curve, and each direction limits its own end.
+#[test]
+fn the_curve_of_one_unit_has_two_directions() {
+    let curve =
+        |adding, removing| Curve::new(CurveKind::OneUnit { adding, removing, delta: 1e-6 }, UNIT).unwrap();
+    let alike = Curve::new(CurveKind::L1 { epsilon: 1.5, delta: 1e-6 }, UNIT).unwrap();
+    for weight in (0..30).map(|n| n * UNIT) {
+        assert!((curve(1.5, 1.5).probability(weight) - alike.probability(weight)).abs() < 1e-12);
+    }
+    for (adding, removing) in [(1.5, 1.0), (1.0, 1.5), (0.3, 4.0)] {
+        let found = curve(adding, removing);
+        let (grown, left) = (libm::exp(adding), libm::exp(-removing));
+        let (mut p, mut n) = (0.0_f64, 0_u64);
+        while p < 1.0 - 1e-9 {
+            assert!((found.probability(n * UNIT) - p).abs() < 1e-9, "{adding} {removing} {n}");
+            p = (grown * p + 1e-6).min(1.0 - left * (1.0 - p - 1e-6));
+            n += 1;
+        }
+    }
+}
+
 #[test]
 fn parameters_out_of_range_are_refused() {
     let refused = |curve, quantum| matches!(Curve::new(curve, quantum), Err(Error::Calibration { .. }));
     let good = CurveKind::L2 { alpha: 4.0, divergence: 2.0, delta: 1e-3 };
     assert!(refused(good, 0) && refused(good, UNIT + 1) && refused(good, 1));
+    assert!(refused(CurveKind::OneUnit { adding: 1.0, removing: 1.0, delta: 0.1 }, UNIT / 2));
     for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(refused(CurveKind::L1 { epsilon: x, delta: 0.1 }, UNIT));
         assert!(refused(CurveKind::L1 { epsilon: 1.0, delta: x }, UNIT));
+        assert!(refused(CurveKind::OneUnit { adding: x, removing: 1.0, delta: 0.1 }, UNIT));
+        assert!(refused(CurveKind::OneUnit { adding: 1.0, removing: x, delta: 0.1 }, UNIT));
+        assert!(refused(CurveKind::OneUnit { adding: 1.0, removing: 1.0, delta: x }, UNIT));
         assert!(refused(CurveKind::L2 { alpha: 1.0 + x, divergence: 1.0, delta: 0.1 }, UNIT));
         assert!(refused(CurveKind::L2 { alpha: 2.0, divergence: x, delta: 0.1 }, UNIT));
         assert!(refused(CurveKind::L2 { alpha: 2.0, divergence: 1.0, delta: x }, UNIT));

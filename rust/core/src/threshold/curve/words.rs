@@ -140,6 +140,15 @@ fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
         CurveKind::L1 { epsilon, delta } if positive(epsilon) && positive(delta) && delta < 1.0 => {
             table::build(&L1::new(epsilon, delta, &changes), span).map(steps)
         }
+        CurveKind::OneUnit { adding, removing, delta }
+            if positive(adding)
+                && positive(removing)
+                && positive(delta)
+                && delta < 1.0
+                && quantum == UNIT =>
+        {
+            table::build(&L1::one_unit(adding, removing, delta), span).map(steps)
+        }
         CurveKind::L2 { alpha, divergence, delta }
             if positive(alpha - 1.0) && positive(divergence) && positive(delta) && delta < 1.0 =>
         {
@@ -163,6 +172,7 @@ fn entries(kind: CurveKind, quantum: u64) -> Result<(Vec<Probability>, Shape)> {
             lines(alpha, &points, norm, quantum)
         }
         CurveKind::L1 { .. }
+        | CurveKind::OneUnit { .. }
         | CurveKind::L2 { .. }
         | CurveKind::L2Continuous { .. }
         | CurveKind::L2Region { .. }

@@ -20,8 +20,8 @@ fn weights(rows: &Rows, bound: u64, mad: Mad, importances: &[u16]) -> BTreeMap<D
         digests.iter().map(|digest| known.get(digest).copied().unwrap_or(0)).collect();
     let mut histogram = WeightHistogram::new(codes);
     let control = Control::default();
-    weigh_round(&mut histogram, &bounded, (Weighting::Mad(mad), 1), Some(&importances), &key(), &control)
-        .unwrap();
+    let guidance = Guidance { importances: Some(&importances), ranking: None };
+    weigh_round(&mut histogram, &bounded, (Weighting::Mad(mad), 1), guidance, &key(), &control).unwrap();
     digests.into_iter().zip(histogram.weights(0..codes)).filter(|(_, weight)| *weight > 0).collect()
 }
 

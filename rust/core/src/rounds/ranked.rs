@@ -1,0 +1,78 @@
+//! The noisy numbers of units of all items, by several threads.
+
+use std::ops::Range;
+
+use super::items::Weights;
+use super::ranking::Ranking;
+use crate::contributions::Vocabulary;
+use crate::numeric::UNIT;
+use crate::random::{ItemBits, Purpose, ReleaseKey, Words};
+use crate::runtime::{Control, parallel};
+use crate::weighting::WeightHistogram;
+use crate::{Error, Result};
+
+/// Items ranked at a time.
+const BLOCK: usize = 4 * Vocabulary::STRIDE;
+
+/// A ranking round whose items are weighed.
+#[derive(Debug)]
+pub(super) struct Ranked<'a> {
+    ranking: Ranking,
+    histogram: &'a WeightHistogram,
+    vocabulary: &'a Vocabulary,
+    key: &'a ReleaseKey,
+    words: Words,
+}
+
+impl<'a> Ranked<'a> {
+    /// The round of this number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] in a later round than the first: two rounds would share their noise.
+    pub(super) fn new(
+        (number, ranking): (u32, Ranking),
+        histogram: &'a WeightHistogram,
+        vocabulary: &'a Vocabulary,
+        key: &'a ReleaseKey,
+    ) -> Result<Self> {
+        if number != 0 {
+            return Err(Error::Internal("only the first round ranks the items"));
+        }
+        let words = Words::new(key, Purpose::Ranking, number);
+        Ok(Self { ranking, histogram, vocabulary, key, words })
+    }
+
+    /// The noisy number of units of each item code.
+    ///
+    /// # Contract
+    /// The noise of an item depends on the key and the item alone. It is drawn for every code, held or not.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(super) fn places(&self, control: &Control) -> Result<Vec<i64>> {
+        let codes = self.vocabulary.code_bound();
+        let threads = parallel::threads_for(codes, control);
+        let step = codes.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
+        let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
+        let places = parallel::map(threads, parts, |part: Range<usize>| {
+            let blocks = part.clone().step_by(BLOCK).map(|first| first..part.end.min(first + BLOCK));
+            blocks.flat_map(|block| self.places_of(block)).collect::<Vec<_>>()
+        });
+        control.check()?;
+        Ok(places.concat())
+    }
+
+    /// The noisy numbers of units of a range of codes.
+    fn places_of(&self, codes: Range<usize>) -> Vec<i64> {
+        let (mut weights, mut first) = (vec![0; codes.len()], vec![0; codes.len()]);
+        self.histogram.read(codes.clone(), &mut weights);
+        let digests = self.vocabulary.digests_from(codes);
+        self.words.fill(&digests, &mut first);
+        let items = weights.into_iter().zip(digests).zip(first);
+        let place = |((weight, digest), first)| {
+            let mut bits = ItemBits::new(self.key, Purpose::Ranking, digest, first);
+            self.ranking.noisy(weight / UNIT, &mut bits)
+        };
+        items.map(place).collect()
+    }
+}

@@ -1,0 +1,186 @@
+//! Users assigned to slots of items, slot after slot, by augmenting paths.
+//!
+//! The slots of an item are interchangeable, so the search goes from item to item. It looks for a holder of the item
+//! who is free, or who can leave its item because that item finds another holder, and so on.
+
+use super::holders::Holders;
+use crate::Result;
+use crate::runtime::Control;
+
+/// Stands for no item: the user fills no slot.
+const FREE: u32 = u32::MAX;
+/// Users looked at between two checks for an interruption.
+const CHECKED: usize = 1 << 20;
+
+/// What a search knows of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// Not reached by the current search.
+    Open,
+    /// Reached by the current search.
+    Reached,
+    /// No free user can be reached from it, now or later.
+    Closed,
+}
+
+/// An item that a search has reached.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    item: u32,
+    /// The place in the queue of the item that reached it.
+    from: usize,
+    /// The user who fills a slot of this item and whom the item before it would take over.
+    taken: u32,
+}
+
+/// An assignment of users to slots.
+#[derive(Debug)]
+pub(super) struct Assignment<'a> {
+    holders: &'a Holders,
+    /// The item whose slot each user fills, or [`FREE`].
+    filled: Vec<u32>,
+    /// Users who are free and keep an item.
+    free: usize,
+    /// The number of kept slots of each item.
+    levels: Vec<u32>,
+    /// Holders of each item before this place fill a slot. They never become free again.
+    next: Vec<u32>,
+    marks: Vec<Mark>,
+    queue: Vec<Step>,
+    /// Users looked at since the last check for an interruption.
+    looked: usize,
+    control: &'a Control,
+}
+
+impl<'a> Assignment<'a> {
+    /// Bytes for each item and for each user.
+    pub(super) const BYTES: (usize, usize) =
+        (2 * size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
+
+    /// No slot is filled. `free` of the `users` keep an item.
+    pub(super) fn new(holders: &'a Holders, users: usize, free: usize, control: &'a Control) -> Self {
+        let codes = holders.codes();
+        Self {
+            holders,
+            filled: vec![FREE; users],
+            free,
+            levels: vec![0; codes],
+            next: vec![0; codes],
+            marks: vec![Mark::Open; codes],
+            queue: Vec::new(),
+            looked: 0,
+            control,
+        }
+    }
+
+    /// The number of kept slots of each item code.
+    pub(super) fn into_levels(self) -> Vec<u32> {
+        self.levels
+    }
+
+    /// Whether every user who keeps an item fills a slot, so that no further slot is kept.
+    pub(super) fn is_complete(&self) -> bool {
+        self.free == 0
+    }
+
+    /// Offer one more slot of an item; returns whether it is kept.
+    ///
+    /// # Contract
+    /// The slot is kept if and only if the assignment can grow by it with all earlier kept slots still filled. Which
+    /// users fill them may depend on codes; which slots are kept does not.
+    ///
+    /// # Errors
+    /// Interruption.
+    pub(super) fn offer(&mut self, item: u32) -> Result<bool> {
+        if self.is_complete() || self.marks[item as usize] == Mark::Closed {
+            return Ok(false);
+        }
+        let kept = if let Some(user) = self.free_holder(item) {
+            self.filled[user as usize] = item;
+            true
+        } else {
+            self.search(item)?
+        };
+        if kept {
+            self.levels[item as usize] += 1;
+            self.free -= 1;
+        }
+        Ok(kept)
+    }
+
+    /// A holder of the item who is free.
+    #[inline]
+    fn free_holder(&mut self, item: u32) -> Option<u32> {
+        let users = self.holders.users_of(item);
+        let next = &mut self.next[item as usize];
+        while let Some(&user) = users.get(*next as usize) {
+            if self.filled[user as usize] == FREE {
+                return Some(user);
+            }
+            *next += 1;
+        }
+        None
+    }
+
+    /// Look for an augmenting path from an item without free holders, and move the users along it.
+    fn search(&mut self, item: u32) -> Result<bool> {
+        self.queue.clear();
+        self.reach(Step { item, from: 0, taken: FREE });
+        let mut at = 0;
+        while let Some(&Step { item, .. }) = self.queue.get(at) {
+            let users = self.holders.users_of(item);
+            for &taken in users {
+                // All holders fill slots, because the item has no free holder.
+                let other = self.filled[taken as usize];
+                if self.marks[other as usize] != Mark::Open {
+                    continue;
+                }
+                self.reach(Step { item: other, from: at, taken });
+                if let Some(user) = self.free_holder(other) {
+                    self.augment(user);
+                    self.mark_reached(Mark::Open);
+                    return Ok(true);
+                }
+            }
+            at += 1;
+            self.count(users.len())?;
+        }
+        self.mark_reached(Mark::Closed);
+        Ok(false)
+    }
+
+    fn reach(&mut self, step: Step) {
+        self.marks[step.item as usize] = Mark::Reached;
+        self.queue.push(step);
+    }
+
+    fn mark_reached(&mut self, mark: Mark) {
+        for step in &self.queue {
+            self.marks[step.item as usize] = mark;
+        }
+    }
+
+    /// Give a slot of the last item of the queue to a free user, the slot that this frees to the item before it, and so
+    /// on, up to the first item.
+    fn augment(&mut self, mut user: u32) {
+        let mut place = self.queue.len() - 1;
+        loop {
+            let Step { item, from, taken } = self.queue[place];
+            self.filled[user as usize] = item;
+            if place == 0 {
+                return;
+            }
+            (user, place) = (taken, from);
+        }
+    }
+
+    /// Check for an interruption after every [`CHECKED`] users.
+    fn count(&mut self, users: usize) -> Result<()> {
+        self.looked += users;
+        if self.looked >= CHECKED {
+            self.looked = 0;
+            self.control.check()?;
+        }
+        Ok(())
+    }
+}
