@@ -154,7 +154,7 @@ impl Checked {
     fn new(shares: &[u32], budget: Search, tau: f64, mu: f64) -> Result<Self> {
         let noise = RoundNoise::new(shares, |share| div_up(sqrt_up(share), mu))?;
         let threshold = tau * noise.total.hi();
-        if !(threshold < LARGEST) {
+        if threshold.is_nan() || threshold >= LARGEST {
             return Err(too_noisy());
         }
         Ok(Self { budget, noise, threshold: (threshold * UNIT as f64).ceil() as i64 })
@@ -216,6 +216,7 @@ mod tests {
 
     /// The interval of the noise ends above the threshold by a grid step for each round, and starts at T - c.
     #[test]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "caps are small")]
     fn the_interval_of_noise_has_the_whole_cap() {
         let checked = Checked::new(&[1 << 18; 4], Search { epsilon: 1.0, delta: 1e-5 }, 5.0, 0.5).unwrap();
         let q = |cap: f64| tail(5.0 - cap / 2.0) - tail(5.0);
