@@ -9,7 +9,7 @@ use super::sizes::{per_root, sizes};
 use crate::accounting::gaussian::{approximate_mu, delta_upper};
 use crate::accounting::{L0Bound, minimise, root};
 use crate::noise::Threshold;
-use crate::numeric::{Interval, div_up, normal_tail, sqrt_up};
+use crate::numeric::{Interval, div_up, mul_up, normal_tail, sqrt_up};
 use crate::rounds::{NoiseCheck, Publish, UserSize};
 use crate::threshold::calibration::upper_quantile;
 use crate::weighting::{LARGEST_NORM, UNIT};
@@ -152,7 +152,7 @@ impl Checked {
     /// threshold.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^61")]
     fn new(shares: &[u32], budget: Search, tau: f64, mu: f64) -> Result<Self> {
-        let noise = RoundNoise::new(shares, |share| div_up(sqrt_up(share), mu))?;
+        let noise = RoundNoise::new(shares, |share| mul_up(share, div_up(sqrt_up(shares.len() as f64), mu)))?;
         let threshold = tau * noise.total.hi();
         if threshold.is_nan() || threshold >= LARGEST {
             return Err(too_noisy());

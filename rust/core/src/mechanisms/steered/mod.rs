@@ -22,7 +22,7 @@ use super::shared::requirements::{
 use super::{Mechanism, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, mul_down, mul_up};
+use crate::numeric::{Interval, add_up, div_down, mul_up};
 use crate::rounds::{Calibration, Publish, Round, Rule, Scoring, UserSize};
 use crate::threshold::calibration::gaussian_noise;
 use crate::weighting::{SHARES, Weighting};
@@ -42,14 +42,22 @@ impl Default for Steered {
     }
 }
 
+/// The power of the part of the rounds so far by which the shares of rounds grow.
+const SHARE_GROWTH: f64 = 0.1;
+
 impl Steered {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 256;
 
-    /// Equal shares that add up to exactly [`SHARES`].
-    #[expect(clippy::cast_possible_truncation, reason = "at most all shares, which have 21 bits")]
+    /// Shares of the rounds in a score. They grow slowly, and add up to exactly [`SHARES`].
+    ///
+    /// All rounds cost the same. Later weights say more about an item, because other items have left by then.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to all shares")]
     fn shares(self) -> Vec<u32> {
-        let upto = |round: u32| (u64::from(SHARES) * u64::from(round) / u64::from(self.rounds)) as u32;
+        let upto = |round: u32| {
+            let part = libm::pow(f64::from(round) / f64::from(self.rounds), 1.0 + SHARE_GROWTH);
+            (part * f64::from(SHARES)).round() as u32
+        };
         (0..self.rounds).map(|round| upto(round + 1) - upto(round)).collect()
     }
 
@@ -59,10 +67,11 @@ impl Steered {
         rounds(bound, &shares, &noise, &publish)
     }
 
-    /// A round of the share f has noise of f / sqrt(2 rho f), where its norm is f.
+    /// A round of the share f has the norm f and costs rho / R, so its noise is f / sqrt(2 rho / R).
     fn zcdp(self, bound: L0Bound, rho: f64, delta: f64) -> Result<Calibration> {
         let shares = self.shares();
-        let noise = RoundNoise::new(&shares, |share| mul_up(share, zcdp_sigma(mul_down(rho, share))))?;
+        let each = zcdp_sigma(div_down(rho, f64::from(self.rounds)));
+        let noise = RoundNoise::new(&shares, |share| mul_up(share, each))?;
         let publish = unchecked::publication(bound, &noise, delta)?;
         rounds(bound, &shares, &noise, &publish)
     }
