@@ -72,12 +72,12 @@ def plan(
 
         The price of noisy weights, in users that an item needs:
 
-        >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 10}
+        >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 5}
         >>> for with_weights in (False, True):
         ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
         ...     print(row["mechanism"], row["users_for_95"])
-        Sips(rounds=3, ratio=0.2, release='curve') 128
-        Steered(rounds=30) 131
+        Sips(rounds=3, ratio=0.2, release='curve') 91
+        Sips(rounds=3, ratio=0.3333333333333333) 109
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]

@@ -51,6 +51,7 @@ class Release(Generic[ItemsT]):
         ...     [(user, "tea") for user in range(500)],
         ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
         ...     max_items_per_user=1,
+        ...     mechanism=dpsel.OneItem(),
         ... )
         >>> len(release)
         1

@@ -35,7 +35,9 @@ pub(super) fn publication(
     delta: f64,
 ) -> Result<(RoundNoise, Publish)> {
     let reference = bound.get().min(REFERENCE);
-    let search = Search { epsilon, delta };
+    let any_noise = RoundNoise::new(shares, |share| share)?;
+    let spread = (any_noise.total * any_noise.unit_mu).middle();
+    let search = Search { epsilon, delta, spread };
     let tau = search.best_threshold(reference);
     let mu = search.largest_mu(reference, tau);
     let checked = back_off(mu, |mu| {
@@ -92,6 +94,9 @@ fn cap(items: u32, norm: u64) -> u64 {
 struct Search {
     epsilon: f64,
     delta: f64,
+    /// The standard deviation of the noise in a score, times the distance that a norm of one unit makes. It is 1 where
+    /// shares are proportional to what rounds cost, and larger otherwise.
+    spread: f64,
 }
 
 impl Search {
@@ -99,7 +104,7 @@ impl Search {
     fn best_threshold(self, items: u32) -> f64 {
         let of = |part: f64| {
             let mu = approximate_mu(self.epsilon, self.delta * (1.0 - part), 1e-7);
-            let cap = mu * per_root(EQUAL_WEIGHTS, items);
+            let cap = mu * self.cap(items);
             let q = -libm::expm1(libm::log1p(-part * self.delta) / f64::from(items));
             let noise = crate::noise::Noise::Gaussian { sigma: 1.0 };
             // The noise between the threshold less the cap and the threshold has the probability q.
@@ -111,9 +116,14 @@ impl Search {
         of(part).0
     }
 
+    /// The cap of users of `items` items, in standard deviations of the noise in a score, for a mu of 1.
+    fn cap(self, items: u32) -> f64 {
+        per_root(EQUAL_WEIGHTS, items) / self.spread
+    }
+
     /// The largest mu of users of `items` items at this threshold.
     fn largest_mu(self, items: u32, threshold: f64) -> f64 {
-        let times = per_root(EQUAL_WEIGHTS, items);
+        let times = self.cap(items);
         let goal = libm::log(self.delta);
         let gap = |log_mu: f64| {
             let mu = libm::exp(log_mu);
@@ -201,7 +211,8 @@ mod tests {
     #[test]
     fn equal_shares_add_up_to_the_mu_of_the_search() {
         let shares = [1 << 18; 4];
-        let checked = Checked::new(&shares, Search { epsilon: 1.0, delta: 1e-5 }, 5.0, 0.5).unwrap();
+        let checked =
+            Checked::new(&shares, Search { epsilon: 1.0, delta: 1e-5, spread: 1.0 }, 5.0, 0.5).unwrap();
         assert!((checked.noise.unit_mu.middle() - 0.5).abs() < 1e-12);
         assert!((checked.noise.total.middle() - 2.0).abs() < 1e-12);
         assert!(checked.noise.sigmas.iter().all(|sigma| (sigma - 1.0).abs() < 1e-12));
@@ -209,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_cap_above_the_threshold_is_never_certified() {
-        let checked = Checked::new(&[1 << 20], Search { epsilon: 5.0, delta: 0.9 }, 3.0, 1.0).unwrap();
+        let checked =
+            Checked::new(&[1 << 20], Search { epsilon: 5.0, delta: 0.9, spread: 1.0 }, 3.0, 1.0).unwrap();
         let size = |cap| UserSize { items: 1, norm: UNIT / 64, cap };
         assert!(checked.holds(size(3 * UNIT)) && !checked.holds(size(3 * UNIT + 9)));
     }
@@ -218,10 +230,11 @@ mod tests {
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "caps are small")]
     fn the_interval_of_noise_has_the_whole_cap() {
-        let checked = Checked::new(&[1 << 18; 4], Search { epsilon: 1.0, delta: 1e-5 }, 5.0, 0.5).unwrap();
+        let checked =
+            Checked::new(&[1 << 18; 4], Search { epsilon: 1.0, delta: 1e-5, spread: 1.0 }, 5.0, 0.5).unwrap();
         let q = |cap: f64| tail(5.0 - cap / 2.0) - tail(5.0);
         let allowed = |delta: f64, cap: f64| {
-            let budget = Search { epsilon: 40.0, delta };
+            let budget = Search { epsilon: 40.0, delta, spread: 1.0 };
             let checked = Checked { budget, ..Checked::new(&[1 << 18; 4], budget, 5.0, 0.5).unwrap() };
             checked.holds(UserSize { items: 1, norm: 1, cap: (cap * UNIT as f64) as u64 })
         };
