@@ -99,7 +99,7 @@ def test_abandoning_makes_the_item_of_a_lone_user_a_little_less_likely(epsilon, 
 
 
 def unwatched(rounds) -> float:
-    """The probability that the noise of an item of a lone user ends between the threshold less the cap and that."""
+    """The probability that the noise of the item ends between the threshold and that less the cap."""
     reached = stats.norm.sf((rounds.threshold - rounds.size(1).cap) / rounds.sigma)
     return reached - stats.norm.sf(rounds.threshold / rounds.sigma)
 
