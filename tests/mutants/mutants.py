@@ -601,8 +601,8 @@ MUTANTS = [
     Mutant(
         "every scored round spends all of rho",
         CORE + "mechanisms/steered/mod.rs",
-        "zcdp_sigma(mul_down(rho, share))",
-        "zcdp_sigma(mul_down(rho, share.max(1.0)))",
+        "zcdp_sigma(div_down(rho, f64::from(self.rounds)))",
+        "zcdp_sigma(div_down(rho, 1.0))",
         (STEERED, "cargo:steered"),
     ),
     Mutant(
