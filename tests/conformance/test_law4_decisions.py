@@ -109,7 +109,8 @@ def norm(case, round_, bound: int):
 def shares(case, rounds: list) -> list[float]:
     """Each round's share of a budget; of Sips r^(I-1-j) (1-r) / (1-r^I)."""
     if case.seen is Seen.SCORE:
-        return [round_.share / steered.SHARES for round_ in rounds]
+        # Shares of the score grow; the budget is divided equally.
+        return [1 / len(rounds)] * len(rounds)
     if case.name != "sips":
         return [1.0]
     powers = [case.mechanism.ratio ** (case.mechanism.rounds - 1 - j) for j in range(case.mechanism.rounds)]

@@ -55,7 +55,11 @@ pub(super) fn publication(
     let checked = checked.ok_or_else(|| none(epsilon, delta))??;
     let size = |items: u32| {
         let of_reference = UserSize { items, norm: UNIT, cap: cap(items, UNIT) };
-        if items == reference { Ok(of_reference) } else { checked.size(items, tau) }
+        if items == reference {
+            return Ok(of_reference);
+        }
+        let size = checked.size(items, tau)?;
+        Ok(if items < reference && size.norm < UNIT { checked.with_unit_norm(items) } else { size })
     };
     let mut numbers = sizes(bound);
     numbers.push(reference);
@@ -179,6 +183,20 @@ impl Checked {
             Some(UserSize { items, norm, cap: cap(items, norm) }).filter(|size| self.holds(*size))
         };
         back_off(guess, sized).ok_or_else(|| none(self.budget.epsilon, self.budget.delta))
+    }
+
+    /// A norm of one unit, and the largest certified cap for it, for fewer items than those of the reference.
+    ///
+    /// At large epsilon a cap of a whole norm would be dear: it would make the norm of small users less than that of
+    /// large ones. The cap of the reference is certified for them too, as they have fewer items.
+    fn with_unit_norm(&self, items: u32) -> UserSize {
+        let sized = |cap| UserSize { items, norm: UNIT, cap };
+        let (mut least, mut most) = (0, UNIT + 1);
+        while most - least > 1 {
+            let middle = u64::midpoint(least, most);
+            if self.holds(sized(middle)) { least = middle } else { most = middle }
+        }
+        sized(least)
     }
 
     /// Whether users of this size are within the budget.
