@@ -59,7 +59,11 @@ pub(super) fn publication(
             return Ok(of_reference);
         }
         let size = checked.size(items, tau)?;
-        Ok(if items < reference && size.norm < UNIT { checked.with_unit_norm(items) } else { size })
+        Ok(if items < reference && size.norm < UNIT {
+            checked.with_norm(items, u64::midpoint(size.norm, UNIT))
+        } else {
+            size
+        })
     };
     let mut numbers = sizes(bound);
     numbers.push(reference);
@@ -185,13 +189,13 @@ impl Checked {
         back_off(guess, sized).ok_or_else(|| none(self.budget.epsilon, self.budget.delta))
     }
 
-    /// A norm of one unit, and the largest certified cap for it, for fewer items than those of the reference.
+    /// This norm of at most one unit, and the largest certified cap for it, for fewer items than those of the reference.
     ///
     /// At large epsilon a cap of a whole norm would be dear: it would make the norm of small users less than that of
     /// large ones. The cap of the reference is certified for them too, as they have fewer items.
-    fn with_unit_norm(&self, items: u32) -> UserSize {
-        let sized = |cap| UserSize { items, norm: UNIT, cap };
-        let (mut least, mut most) = (0, UNIT + 1);
+    fn with_norm(&self, items: u32, norm: u64) -> UserSize {
+        let sized = |cap| UserSize { items, norm, cap };
+        let (mut least, mut most) = (0, norm + 1);
         while most - least > 1 {
             let middle = u64::midpoint(least, most);
             if self.holds(sized(middle)) { least = middle } else { most = middle }
