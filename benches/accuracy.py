@@ -17,7 +17,6 @@ number of items of a user. Sizes are means over the keys.
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
 import sys
@@ -28,7 +27,7 @@ from typing import Any
 
 import dpsel
 from benches import auto, tables
-from benches.releases import DELTAS, FIGURES, UPPER_BOUND, Cell, Data, Figures, datasets, true_order
+from benches.releases import DELTAS, UPPER_BOUND, Cell, Data, Figures, arguments, datasets, true_order
 
 LIMITS = (3, 10, 30, 100, 300, 1000)
 LIMITS_OF_AUTO = (10, 30, 100, 300)
@@ -76,15 +75,7 @@ def rows() -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
-    parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
-    parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
-    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
-    parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
-    parser.add_argument("--threads", type=int)
+    parser = arguments(__doc__)
     parser.add_argument("--markdown", type=Path, help="put the tables between the marks of this page")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)

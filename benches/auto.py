@@ -26,18 +26,16 @@ Mechanisms come from the registry. These are not run:
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import re
 import statistics
 from dataclasses import fields
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import dpsel
 from benches import tables
-from benches.releases import DELTAS, FIGURES, Cell, Data, Figures, datasets
+from benches.releases import DELTAS, Cell, Data, Figures, arguments, datasets
 from dpsel import mechanisms
 from dpsel._request._auto import resolve
 
@@ -77,16 +75,8 @@ def chosen(epsilon: float, limit: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
-    parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
-    parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
-    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
+    parser = arguments(__doc__)
     parser.add_argument("--limits", type=int, nargs="+", default=LIMITS)
-    parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
-    parser.add_argument("--threads", type=int)
     parser.add_argument("--details", action="store_true", help="also print every data set by itself")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)

@@ -10,6 +10,7 @@ If the mechanism changes, so does its fingerprint, and the cell is measured agai
 
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
 import statistics
@@ -83,6 +84,20 @@ class Data:
     @property
     def keys(self) -> int:
         return max(1, min(MOST_KEYS, ROWS_OF_ALL_KEYS // len(self.table)))
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of programs that need sizes."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
+    parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
+    parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
+    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
+    parser.add_argument("--threads", type=int)
+    return parser
 
 
 def datasets(paths: Iterable[Path], short: Iterable[str], most_rows: int | None = None) -> Iterator[Data]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import Any
 
 __all__ = ["Tabular", "html_table", "text_table"]
 
 
-class Tabular:
+class Tabular(ABC):
     """Rows of a result: a dict for each, shown as a table."""
 
     __slots__ = ()
@@ -24,9 +25,9 @@ class Tabular:
         """Return the rows with one value for each column."""
         return self._copies()
 
+    @abstractmethod
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Return head and body of the table for a person."""
-        raise NotImplementedError
 
     def to_polars(self) -> Any:
         """Return the rows as a ``polars.DataFrame``.
