@@ -60,7 +60,8 @@ def scored_round(round_: dict) -> ScoredRound:
     publish = round_.get("publish") or {"threshold": None, "noise_check": "absent", "sizes": []}
     sizes = tuple(UserSize(**size) for size in publish["sizes"])
     is_checked = {"below_threshold": True, "absent": False}[publish["noise_check"]]
-    steering = (round_["share"], round_["futility_bound"], round_["expected_path"], round_["target"])
+    names = ("share", "futility_bound", "expected_path", "target", "settled_bound")
+    steering = (round_[name] for name in names)
     return ScoredRound(round_["noise"]["sigma"], *steering, publish["threshold"], is_checked, sizes)
 
 

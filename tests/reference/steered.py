@@ -32,6 +32,7 @@ class ScoredRound:
     futility_bound: int
     expected_path: int
     target: int
+    settled_bound: int
     threshold: int | None = None
     #: Whether a released item's noise has to be below the threshold.
     is_checked: bool = False
@@ -44,8 +45,8 @@ def size_of(items: int, sizes: tuple[UserSize, ...]) -> UserSize:
 
 
 def user_weights(items, importances: dict, norm: int = UNIT) -> dict:
-    """The weights of one user on its items that are not abandoned, without a cap."""
-    alive = {item: importances[item] for item in items if importances[item] > 0}
+    """The weights of one user on its items that are neither abandoned nor settled, without a cap."""
+    alive = {item: importances[item] for item in items if importances[item]}
     squares = sum(importance * importance for importance in alive.values())
     scale = isqrt(norm**2 * 2**20 // squares) if squares else 0
     return {item: importance * scale >> 10 for item, importance in alive.items()}
@@ -80,9 +81,11 @@ def histogram(kept: dict, sizes: tuple[UserSize, ...], share: int, importances: 
     return sums
 
 
-def importance_of(score: int, exposure: int, left: int, round_: ScoredRound) -> int:
-    """The importance in the next round: 0 abandons the item."""
+def importance_of(score: int, exposure: int, left: int, round_: ScoredRound) -> int | None:
+    """The importance in the next round: 0 for settled items, none for abandoned ones."""
     if score < round_.futility_bound:
+        return None
+    if score >= round_.settled_bound:
         return 0
     way = max(round_.expected_path - round_.futility_bound, 1)
     prospect = min(score - round_.futility_bound, way) * ONE // way
@@ -122,20 +125,20 @@ def select(
             seen.append(dict(sums))
         left -= round_.share
         for item in held:
-            if importances[item] == 0:
+            if importances[item] is None:
                 continue
             word = prf.noise_word(key, number, item[1])
             given[item] += sums[item]
             noises[item] += noise("gaussian", round_.scale, word)
             exposure[item] += round_.share * importances[item]
-            if round_.threshold is None:
+            if round_.threshold is None and importances[item]:
                 score = given[item] + noises[item]
                 importances[item] = importance_of(score, exposure[item], left, round_)
     last = rounds[-1]
     return {
         item[1]: given[item] + noises[item]
         for item in held
-        if importances[item]
+        if importances[item] is not None
         and given[item] + noises[item] >= last.threshold
         and not (last.is_checked and noises[item] >= last.threshold)
     }

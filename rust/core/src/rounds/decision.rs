@@ -21,7 +21,8 @@ pub(crate) struct ItemState {
     pub(crate) noise: i64,
     /// The sum of share times importance over the scored rounds.
     pub(crate) exposure: u32,
-    /// The relative share of a user's weight that the item gets; 0 once the item is abandoned.
+    /// The relative share of a user's weight that the item gets. An item of importance 0 is settled if it has exposure,
+    /// and abandoned if it has none.
     pub(crate) importance: u16,
 }
 
@@ -30,6 +31,11 @@ impl Default for ItemState {
     fn default() -> Self {
         Self { noise: 0, exposure: 0, importance: FULL_IMPORTANCE }
     }
+}
+
+impl ItemState {
+    /// Of an item that takes no part in later rounds.
+    pub(super) const ABANDONED: Self = Self { noise: 0, exposure: 0, importance: 0 };
 }
 
 /// The outcome of a round for one item.
@@ -119,13 +125,14 @@ impl Decider {
     ///
     /// An item that nobody holds is never released, because the proofs count only noise on items that somebody holds.
     /// In scored rounds no item joins a user's set later. So an item with `exposure > 0` was held in the first round,
-    /// even if its weight is 0 now. A screening round draws noise for every item, held or not: only the noisy weight
+    /// even if it gets no weight now. A screening round draws noise for every item, held or not: only the noisy weight
     /// may decide whether an item is abandoned.
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
-        let held = weight > 0 || state.exposure > 0;
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => state.importance > 0 && held,
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => {
+                state.exposure > 0 || (weight > 0 && state.importance > 0)
+            }
             Kind::Screening { .. } => true,
         }
     }
@@ -150,8 +157,10 @@ impl Decider {
             Kind::Curve(curve) if curve.releases(weight, word) => Outcome::Released(0),
             Kind::Noisy { .. } | Kind::Curve(_) => Outcome::Kept(state),
             Kind::Screening { screening, noise } => {
-                let importance = screening.importance(noise.noisy_weight(weight, word));
-                kept_or_abandoned(ItemState { importance, ..state })
+                match screening.importance(noise.noisy_weight(weight, word)) {
+                    0 => Outcome::Abandoned,
+                    importance => Outcome::Kept(ItemState { importance, ..state }),
+                }
             }
             Kind::Scoring { scoring, noise, left } => {
                 self.decide_score(scoring, after(scoring, state, noise.noisy_weight(0, word)), weight, *left)
@@ -165,10 +174,12 @@ impl Decider {
         // Otherwise: calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
         let score = noise.saturating_add(clipped(weight));
         match &scoring.publish {
-            None => {
-                let importance = scoring.importance(score, exposure, left);
-                kept_or_abandoned(ItemState { importance, ..state })
-            }
+            // A settled item stays so.
+            None if state.importance == 0 => Outcome::Kept(state),
+            None => match scoring.importance(score, exposure, left) {
+                Some(importance) => Outcome::Kept(ItemState { importance, ..state }),
+                None => Outcome::Abandoned,
+            },
             Some(publish) if publish.releases(score, noise) => {
                 Outcome::Released(if self.with_weights { score } else { 0 })
             }
@@ -189,10 +200,6 @@ impl Decider {
 
 fn share(round: &Round) -> Option<u32> {
     round.rule.scoring().map(|scoring| scoring.share)
-}
-
-fn kept_or_abandoned(state: ItemState) -> Outcome {
-    if state.importance > 0 { Outcome::Kept(state) } else { Outcome::Abandoned }
 }
 
 /// The state of an item after this noise of a round.

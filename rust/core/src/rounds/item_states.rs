@@ -71,12 +71,6 @@ impl StatesPart<'_> {
     pub(super) fn set(&mut self, at: usize, state: ItemState) {
         self.noises.get_mut(at).into_iter().for_each(|noise| *noise = state.noise);
         self.exposures.get_mut(at).into_iter().for_each(|exposure| *exposure = state.exposure);
-        self.set_importance(at, state.importance);
-    }
-
-    /// Set the importance of the item at a place of the range, if that column exists.
-    #[inline]
-    pub(super) fn set_importance(&mut self, at: usize, importance: u16) {
-        self.importances.get_mut(at).into_iter().for_each(|kept| *kept = importance);
+        self.importances.get_mut(at).into_iter().for_each(|importance| *importance = state.importance);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::decision::{Decider, Outcome};
+use super::decision::{Decider, ItemState, Outcome};
 use super::item_states::{ItemStates, StatesPart};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::random::{Digest, Words};
@@ -20,12 +20,24 @@ pub(super) trait Weights: Sync {
     /// The item at a place.
     fn item(&self, place: usize) -> ItemCode;
 
-    /// Copy the weights of a range of places to `weights`.
-    fn read(&self, places: Range<usize>, weights: &mut [u64]);
+    /// Append the items of a block of places that take part in the round, and perhaps others. A block has at most
+    /// [`BLOCK`] places and begins at a multiple of [`Vocabulary::STRIDE`]. `takes_part` asks for a place and its
+    /// weight.
+    fn gather(
+        &self,
+        vocabulary: &Vocabulary,
+        block: Range<usize>,
+        takes_part: impl Fn(usize, u64) -> bool,
+        columns: &mut Columns,
+    );
+}
 
-    /// Append the digests of some places to `digests`. They are among the [`BLOCK`] places from `first` on, a multiple
-    /// of [`Vocabulary::STRIDE`].
-    fn gather(&self, vocabulary: &Vocabulary, first: usize, places: &[usize], digests: &mut Vec<Digest>);
+/// The items of a block that may take part in a round: one entry of each column for each item.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    places: Vec<usize>,
+    weights: Vec<u64>,
+    digests: Vec<Digest>,
 }
 
 impl Weights for WeightHistogram {
@@ -37,14 +49,21 @@ impl Weights for WeightHistogram {
         ItemCode::from_index(place)
     }
 
-    fn read(&self, places: Range<usize>, weights: &mut [u64]) {
-        copy(self.weights(places), weights);
-    }
-
-    fn gather(&self, vocabulary: &Vocabulary, first: usize, places: &[usize], digests: &mut Vec<Digest>) {
-        let mut all = [Digest::default(); BLOCK];
-        vocabulary.gather_digests(first, &mut all);
-        digests.extend(places.iter().map(|place| all[place - first]));
+    /// All items of the block or none: most take part, and the digests of a block are cheaper than single ones.
+    fn gather(
+        &self,
+        vocabulary: &Vocabulary,
+        block: Range<usize>,
+        takes_part: impl Fn(usize, u64) -> bool,
+        columns: &mut Columns,
+    ) {
+        columns.weights.extend(self.weights(block.clone()));
+        if !block.clone().zip(&columns.weights).any(|(place, weight)| takes_part(place, *weight)) {
+            return columns.weights.clear();
+        }
+        columns.digests.resize(block.len(), Digest::default());
+        vocabulary.gather_digests(block.start, &mut columns.digests);
+        columns.places.extend(block);
     }
 }
 
@@ -57,18 +76,23 @@ impl Weights for ReweightedHistogram {
         ReweightedHistogram::item(self, place)
     }
 
-    fn read(&self, places: Range<usize>, weights: &mut [u64]) {
-        copy(self.weights(places), weights);
-    }
-
-    fn gather(&self, vocabulary: &Vocabulary, _: usize, places: &[usize], digests: &mut Vec<Digest>) {
+    /// Only items that take part: after some rounds they are few.
+    fn gather(
+        &self,
+        vocabulary: &Vocabulary,
+        block: Range<usize>,
+        takes_part: impl Fn(usize, u64) -> bool,
+        columns: &mut Columns,
+    ) {
+        for (place, weight) in block.clone().zip(self.weights(block)) {
+            if takes_part(place, weight) {
+                columns.places.push(place);
+                columns.weights.push(weight);
+            }
+        }
         let known = vocabulary.digests();
-        digests.extend(places.iter().map(|place| known.get(self.item(*place))));
+        columns.digests.extend(columns.places.iter().map(|place| known.get(self.item(*place))));
     }
-}
-
-fn copy(found: impl Iterator<Item = u64>, weights: &mut [u64]) {
-    weights.iter_mut().zip(found).for_each(|(weight, found)| *weight = found);
 }
 
 /// A round whose items are weighed.
@@ -124,12 +148,10 @@ impl<W: Weights> Weighed<'_, W> {
     }
 }
 
-/// The items of a block of places that take part in the round: one entry of each column for each item.
+/// The items of a block, with their random words.
 #[derive(Default)]
 struct Block {
-    places: Vec<usize>,
-    weights: Vec<u64>,
-    digests: Vec<Digest>,
+    columns: Columns,
     words: Vec<u128>,
 }
 
@@ -142,22 +164,14 @@ impl Block {
         start: usize,
         states: &StatesPart<'_>,
     ) {
-        let mut weights = [0; BLOCK];
-        round.histogram.read(block.clone(), &mut weights[..block.len()]);
-        self.places.clear();
-        self.weights.clear();
-        for (place, weight) in block.clone().zip(weights) {
-            if round.decider.takes_part(states.get(place - start), weight) {
-                self.places.push(place);
-                self.weights.push(weight);
-            }
-        }
-        self.digests.clear();
-        if !self.places.is_empty() {
-            round.histogram.gather(round.vocabulary, block.start, &self.places, &mut self.digests);
-        }
-        self.words.resize(self.digests.len(), 0);
-        round.words.fill(&self.digests, &mut self.words);
+        let Columns { places, weights, digests } = &mut self.columns;
+        places.clear();
+        weights.clear();
+        digests.clear();
+        let takes_part = |place, weight| round.decider.takes_part(states.get(place - start), weight);
+        round.histogram.gather(round.vocabulary, block, takes_part, &mut self.columns);
+        self.words.resize(self.columns.digests.len(), 0);
+        round.words.fill(&self.columns.digests, &mut self.words);
     }
 
     /// Decide the items. The states are those from the place `start` on.
@@ -168,12 +182,13 @@ impl Block {
         states: &mut StatesPart<'_>,
         found: &mut Decided,
     ) {
-        for ((&place, &weight), &word) in self.places.iter().zip(&self.weights).zip(&self.words) {
+        let Columns { places, weights, .. } = &self.columns;
+        for ((&place, &weight), &word) in places.iter().zip(weights).zip(&self.words) {
             match round.decider.decide(states.get(place - start), weight, word) {
                 Outcome::Released(noisy) => found.released.push((round.histogram.item(place), noisy)),
                 Outcome::Kept(state) => states.set(place - start, state),
                 Outcome::Abandoned => {
-                    states.set_importance(place - start, 0);
+                    states.set(place - start, ItemState::ABANDONED);
                     found.abandoned.push(round.histogram.item(place));
                 }
             }

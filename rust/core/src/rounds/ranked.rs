@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::items::Weights;
 use super::ranking::Ranking;
 use crate::contributions::Vocabulary;
 use crate::numeric::UNIT;
@@ -64,11 +63,10 @@ impl<'a> Ranked<'a> {
 
     /// The noisy numbers of units of a range of codes.
     fn places_of(&self, codes: Range<usize>) -> Vec<i64> {
-        let (mut weights, mut first) = (vec![0; codes.len()], vec![0; codes.len()]);
-        self.histogram.read(codes.clone(), &mut weights);
-        let digests = self.vocabulary.digests_from(codes);
+        let mut first = vec![0; codes.len()];
+        let digests = self.vocabulary.digests_from(codes.clone());
         self.words.fill(&digests, &mut first);
-        let items = weights.into_iter().zip(digests).zip(first);
+        let items = self.histogram.weights(codes).zip(digests).zip(first);
         let place = |((weight, digest), first)| {
             let mut bits = ItemBits::new(self.key, Purpose::Ranking, digest, first);
             self.ranking.noisy(weight / UNIT, &mut bits)

@@ -121,10 +121,13 @@ mod tests {
             serde_json::from_str::<Round>(&format!("{{{noise}, {fields}}}")).map_err(|e| e.to_string())
         };
         let steering = r#""futility_bound": 0, "expected_path": 1, "target": 2"#;
+        let scored = format!(r#"{steering}, "settled_bound": 3, "share": 9"#);
         assert!(read(steering).unwrap().rule.screening().is_some());
-        assert!(read(&format!(r#"{steering}, "share": 9"#)).unwrap().rule.scoring().is_some());
+        assert!(read(&scored).unwrap().rule.scoring().is_some());
         let earlier = r#""abandon": 0, "course": 1, "aim": 2"#;
-        for fields in [earlier.to_owned(), format!(r#"{earlier}, "share": 9"#)] {
+        for fields in
+            [earlier.to_owned(), format!(r#"{earlier}, "share": 9"#), format!(r#"{steering}, "share": 9"#)]
+        {
             let refused = read(&fields).unwrap_err();
             assert!(refused.starts_with("a round is not in the form of this version"), "{refused}");
         }

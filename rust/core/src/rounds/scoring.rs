@@ -30,6 +30,9 @@ pub struct Scoring {
     pub expected_path: i64,
     /// The final score (in grid steps) to which users bring an item, with as little weight as possible.
     pub target: i64,
+    /// Items with at least this score (in grid steps) get no more weight. They keep getting noise, and the last round
+    /// decides them like all others.
+    pub settled_bound: i64,
     /// In the last round: which items are released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
@@ -117,17 +120,21 @@ impl Publish {
 }
 
 impl Scoring {
-    /// The importance of an item in the next round: 0 if the item is abandoned, otherwise at least 1.
+    /// The importance of an item in the next round: 0 if it is settled, `None` if it is abandoned.
     ///
     /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
-    pub(super) fn importance(&self, score: i64, exposure: u32, left: u32) -> u16 {
+    pub(super) fn importance(&self, score: i64, exposure: u32, left: u32) -> Option<u16> {
         if score < self.futility_bound {
-            return 0;
+            return None;
         }
-        smaller_of(
+        if score >= self.settled_bound {
+            return Some(0);
+        }
+        let importance = smaller_of(
             by_prospect(self.futility_bound, self.expected_path, score),
             by_remaining(self.target, score, exposure, left),
-        )
+        );
+        Some(importance)
     }
 
     /// The probability that an item of this weight over all rounds is released, in plain arithmetic.
@@ -146,36 +153,39 @@ mod tests {
 
     const ONE: i64 = UNIT.cast_signed();
 
-    fn round(futility_bound: i64, expected_path: i64, target: i64) -> Scoring {
+    fn round([futility_bound, expected_path, target, settled_bound]: [i64; 4]) -> Scoring {
         let noise = Noise::Gaussian { sigma: 1.0 };
-        Scoring { share: SHARES / 4, noise, futility_bound, expected_path, target, publish: None }
+        let share = SHARES / 4;
+        Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish: None }
     }
 
     #[test]
     fn prospects_count_by_their_square() {
-        let round = round(-ONE, 3 * ONE, i64::MAX);
+        let round = round([-ONE, 3 * ONE, i64::MAX, 9 * ONE]);
         let found =
-            [-2, -1, 0, 1, 2, 3, 9].map(|at| round.importance(at * ONE, SHARES * 256 / 2, SHARES / 2));
-        assert_eq!(found, [0, 1, 16, 64, 144, 256, 256]);
+            [-2, -1, 0, 1, 2, 3, 8, 9].map(|at| round.importance(at * ONE, SHARES * 256 / 2, SHARES / 2));
+        assert_eq!(found, [None, Some(1), Some(16), Some(64), Some(144), Some(256), Some(256), Some(0)]);
     }
 
     #[test]
     fn what_remains_counts_by_its_power_of_three_halves() {
         // Half of the budget brought a score of 4; the other half brings 5 at full importance.
-        let at = |target: i64| round(0, 1, target).importance(4 * ONE, SHARES / 2 * 256, SHARES / 2);
+        let at =
+            |target: i64| round([0, 1, target, i64::MAX]).importance(4 * ONE, SHARES / 2 * 256, SHARES / 2);
         let found = [0, 4, 5, 6, 8, 9, 20].map(|target| at(target * ONE));
-        assert_eq!(found, [1, 1, 22, 64, 183, 256, 256]);
+        assert_eq!(found, [1, 1, 22, 64, 183, 256, 256].map(Some));
     }
 
     proptest! {
         #[test]
         fn any_state_has_an_importance(
-            score: i64, limits: [i64; 3], exposure in 0_u32..=SHARES * 256, left in 0..=SHARES,
+            score: i64, limits: [i64; 4], exposure in 0_u32..=SHARES * 256, left in 0..=SHARES,
         ) {
-            let round = round(limits[0], limits[1], limits[2]);
+            let round = round(limits);
             let found = round.importance(score, exposure, left);
-            prop_assert!(found <= FULL_IMPORTANCE);
-            prop_assert_eq!(found == 0, score < round.futility_bound);
+            prop_assert!(found <= Some(FULL_IMPORTANCE));
+            prop_assert_eq!(found.is_none(), score < round.futility_bound);
+            prop_assert_eq!(found == Some(0), score >= round.settled_bound.max(round.futility_bound));
         }
     }
 

@@ -15,7 +15,7 @@ mod unchecked;
 use serde::{Deserialize, Serialize};
 
 use self::noise::{RoundNoise, fraction};
-use self::steering::steering;
+use self::steering::{Steering, steering};
 use super::shared::requirements::{
     ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
 };
@@ -88,13 +88,13 @@ fn rounds(bound: L0Bound, shares: &[u32], noise: &RoundNoise, publish: &Publish)
     let mut spent = 0;
     let round = |(share, sigma): (&u32, &f64)| {
         spent += share;
-        let [futility_bound, expected_path, target] =
+        let Steering { futility_bound, expected_path, target, settled_bound } =
             steering(publish.threshold.value(), noise.total.hi(), fraction(spent));
         let noise = gaussian_noise(Weighting::EqualL2, bound, *sigma)?;
         let publish = (spent == SHARES).then(|| publish.clone());
-        let rule =
-            Rule::Scoring(Scoring { share: *share, noise, futility_bound, expected_path, target, publish });
-        Ok(Round { weighting: Weighting::EqualL2, rule })
+        let share = *share;
+        let scoring = Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish };
+        Ok(Round { weighting: Weighting::EqualL2, rule: Rule::Scoring(scoring) })
     };
     Ok(Calibration { rounds: shares.iter().zip(&noise.sigmas).map(round).collect::<Result<_>>()? })
 }

@@ -9,15 +9,31 @@ const FUTILITY: f64 = 3.0;
 const GROWTH: f64 = 1.5;
 /// The distance of the target above the threshold, in standard deviations of the remaining noise.
 const MARGIN: f64 = 2.0;
+/// The same of the settled bound. An item there falls below the threshold with a probability of 3e-5 at most.
+const SETTLED: f64 = 4.0;
 
-/// The futility bound, the expected path and the target after a part of the budget.
+/// The bounds of the scores after a part of the budget, in grid steps.
+pub(super) struct Steering {
+    pub(super) futility_bound: i64,
+    pub(super) expected_path: i64,
+    pub(super) target: i64,
+    pub(super) settled_bound: i64,
+}
+
+/// The bounds for a threshold and all noise of a score, both in units, after the part `spent` of the budget.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-pub(super) fn steering(threshold: f64, sigma: f64, spent: f64) -> [i64; 3] {
+pub(super) fn steering(threshold: f64, sigma: f64, spent: f64) -> Steering {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
     let left = 1.0 - spent;
+    let above = |deviations: f64| units(threshold + deviations * sigma * left.sqrt());
     let expected_path = threshold * libm::pow(spent, GROWTH);
     let futility_bound = expected_path - FUTILITY * sigma * (spent * left).sqrt();
-    [futility_bound, expected_path, threshold + MARGIN * sigma * left.sqrt()].map(units)
+    Steering {
+        futility_bound: units(futility_bound),
+        expected_path: units(expected_path),
+        target: above(MARGIN),
+        settled_bound: above(SETTLED),
+    }
 }
 
 #[cfg(test)]
@@ -26,8 +42,10 @@ mod tests {
 
     #[test]
     fn steering_ends_at_the_threshold() {
-        assert_eq!(steering(12.0, 2.0, 1.0), [12 << 30; 3]);
-        let [futility_bound, expected_path, target] = steering(12.0, 2.0, 0.25);
-        assert!(futility_bound < 0 && expected_path == 3 << 29 && target > 15 << 30);
+        let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 1.0);
+        assert_eq!([futility_bound, expected_path, target, settled_bound], [12 << 30; 4]);
+        let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 0.25);
+        assert!(futility_bound < 0 && expected_path == 3 << 29);
+        assert!(target > 15 << 30 && settled_bound > 18 << 30);
     }
 }
