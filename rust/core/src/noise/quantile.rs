@@ -71,8 +71,9 @@ impl Quantiles {
         let z = node.z + (r + r * r * beyond);
         let scale = sigma * UNIT as f64;
         let (steps, error) = (scale * z, scale * self.error);
-        let least = (steps - error).floor();
-        let (floor, most) = (least as i64, (steps + error).floor() as i64);
+        let least = steps - error;
+        // Conversion rounds numbers that are not negative down.
+        let (floor, most) = (least as i64, (steps + error) as i64);
         if floor == most && (0.0..LARGEST).contains(&least) {
             // Above the median the noise is the largest number of steps that is at most the quantile. Below it, it is the
             // largest that is strictly below minus the quantile, which is an integer with probability 0.

@@ -23,9 +23,21 @@ pub(super) fn smaller_of(by_prospect: u128, by_remaining: u128) -> u16 {
 /// bound and the expected path.
 pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -> u128 {
     let way = expected_path.abs_diff(futility_bound).max(1);
-    let covered = score.abs_diff(futility_bound).min(way);
-    let position = u128::from(covered) * ONE / u128::from(way);
+    let covered = score.abs_diff(futility_bound);
+    if covered >= way {
+        return FULL_IMPORTANCE.into();
+    }
+    let position = part_of_one(covered, way);
     position * position * u128::from(FULL_IMPORTANCE) / (ONE * ONE)
+}
+
+/// `covered` / `way`, rounded down to a multiple of 1 / [`ONE`].
+fn part_of_one(covered: u64, way: u64) -> u128 {
+    // Where 64 bits suffice, which is nearly always, the division takes a fraction of the time.
+    match covered.checked_mul(ONE as u64) {
+        Some(covered) => (covered / way).into(),
+        None => u128::from(covered) * ONE / u128::from(way),
+    }
 }
 
 /// The limit by the remaining distance to the target: `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the part of the
@@ -33,16 +45,27 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
 ///
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u128 {
-    let x = remaining(target, score, exposure, left);
-    (x * x * x).isqrt() * u128::from(FULL_IMPORTANCE) / ONE.pow(3).isqrt()
+    match remaining(target, score, exposure, left) {
+        Some(x) => (root_of_cube(x) * u64::from(FULL_IMPORTANCE) / root_of_cube(ONE as u64)).into(),
+        None => FULL_IMPORTANCE.into(),
+    }
 }
 
-fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> u128 {
+/// floor(x^(3/2)) for x up to [`ONE`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^24")]
+fn root_of_cube(x: u64) -> u64 {
+    // Up to 2^48 numbers are exact. A root is rounded correctly, and not up to an integer: the nearest integer is at
+    // least 2^-26 away, a multiple of the spacing of such numbers.
+    ((x * x * x) as f64).sqrt() as u64
+}
+
+/// The part x, below 1, in parts of [`ONE`].
+fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u64> {
     let score = score.max(1);
     let missing = u128::from(target.max(score).abs_diff(score));
     // missing / (1 - F) over score / exposure; the factors SHARES cancel, and exposure counts full importances.
     let full = ONE / u128::from(FULL_IMPORTANCE);
     let above = missing * u128::from(exposure) * full * GROWTH.1;
     let below = u128::from(left.max(1)) * u128::from(score.unsigned_abs()) * GROWTH.0;
-    (above / below).min(ONE)
+    if above >= below * ONE { None } else { u64::try_from(above / below).ok() }
 }

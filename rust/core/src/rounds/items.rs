@@ -79,7 +79,7 @@ impl Weights for ReweightedHistogram {
     /// Only items that take part: after some rounds they are few.
     fn gather(
         &self,
-        vocabulary: &Vocabulary,
+        _: &Vocabulary,
         block: Range<usize>,
         takes_part: impl Fn(usize, u64) -> bool,
         columns: &mut Columns,
@@ -90,8 +90,7 @@ impl Weights for ReweightedHistogram {
                 columns.weights.push(weight);
             }
         }
-        let known = vocabulary.digests();
-        columns.digests.extend(columns.places.iter().map(|place| known.get(self.item(*place))));
+        columns.digests.extend(columns.places.iter().map(|place| self.digest(*place)));
     }
 }
 

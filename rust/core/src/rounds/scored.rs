@@ -12,8 +12,8 @@ use crate::runtime::Control;
 use crate::weighting::ReweightedHistogram;
 use crate::{Error, Result};
 
-/// Bytes for each item code: its code or slot, weight, noise, exposure and importance.
-const BYTES: usize = 4 + 8 + 8 + 4 + 2;
+/// Bytes for each item code: its code or slot, digest, weight, noise, exposure and importance.
+const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
 /// Bytes for each row: what the user gave to the item.
 const ROW_BYTES: usize = 2;
 
@@ -35,7 +35,7 @@ pub(super) fn score_rounds(
     let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users();
     control.charge_memory(bytes as u64, "weighing the items")?;
     let (rows, vocabulary) = contributions.into_kept_rows(control);
-    let mut histogram = ReweightedHistogram::new(rows, codes, publish.budgets());
+    let mut histogram = ReweightedHistogram::new(rows, &vocabulary, publish.budgets());
     let mut states = ItemStates::new(calibration, histogram.slots());
     let mut released = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {

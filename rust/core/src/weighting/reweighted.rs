@@ -15,8 +15,9 @@ use super::slots::Slots;
 use super::spread::{Budgets, Drift, RoundBudget};
 use crate::Result;
 use crate::bounding::KeptRows;
-use crate::contributions::ItemCode;
+use crate::contributions::{ItemCode, Vocabulary};
 use crate::numeric::widths::codes;
+use crate::random::Digest;
 use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
 
 /// The largest importance of an item; an abandoned item has the importance 0.
@@ -31,6 +32,8 @@ const PRIVATE_SLOTS: usize = 1 << 16;
 pub struct ReweightedHistogram {
     sums: Vec<AtomicU64>,
     slots: Slots,
+    /// The digest of the item of each slot. In the vocabulary they stand far apart.
+    digests: Vec<Digest>,
     rows: KeptRows,
     /// One for each row, if some user has a cap that binds.
     drifts: Vec<Drift>,
@@ -41,15 +44,17 @@ pub struct ReweightedHistogram {
 
 impl ReweightedHistogram {
     /// All weights zero.
-    pub(crate) fn new(mut rows: KeptRows, codes: usize, budgets: Budgets) -> Self {
-        let slots = Slots::assign(&mut rows, codes);
+    pub(crate) fn new(mut rows: KeptRows, vocabulary: &Vocabulary, budgets: Budgets) -> Self {
+        let slots = Slots::assign(&mut rows, vocabulary.code_bound());
+        let known = vocabulary.digests();
+        let digests = (0..slots.len()).map(|slot| known.get(slots.item(slot))).collect();
         // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
         let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
         let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
         let binds = budget_of.iter().any(|place| budgets.binds((*place).into()));
         let drifts = vec![0; if binds { rows.items.as_slice().len() } else { 0 }];
         let sums = (0..slots.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { sums, slots, rows, drifts, budget_of, budgets }
+        Self { sums, slots, digests, rows, drifts, budget_of, budgets }
     }
 
     /// Number of slots: one for each item that a user keeps.
@@ -61,6 +66,12 @@ impl ReweightedHistogram {
     #[inline]
     pub(crate) fn item(&self, slot: usize) -> ItemCode {
         self.slots.item(slot)
+    }
+
+    /// The digest of the item of a slot.
+    #[inline]
+    pub(crate) fn digest(&self, slot: usize) -> Digest {
+        self.digests[slot]
     }
 
     /// The sums of the weights of some slots over all rounds so far.
@@ -158,7 +169,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Drop rows of abandoned items, and add the weights of the others.
+    /// Drop rows of items without importance, and add the weights of the others.
     fn weigh(self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
         let (mut read, mut write) = (0, 0);
         let mut kept = Vec::new();
@@ -166,22 +177,21 @@ impl Rows<'_> {
             let budget = round.budgets.get(usize::from(*place));
             let end = read + *len as usize;
             let moves_drifts = budget.is_some_and(RoundBudget::binds);
-            kept.clear();
+            kept.resize(*len as usize, 0);
             let (first, mut squares) = (write, 0);
+            // Without a branch: whether a row stays cannot be predicted.
             for at in read..end {
                 let item = self.items[at];
                 let importance = round.importances[item as usize];
-                if importance > 0 {
-                    self.items[write] = item;
-                    if moves_drifts {
-                        self.drifts[write] = self.drifts[at];
-                    }
-                    squares += u64::from(importance) * u64::from(importance);
-                    kept.push(importance);
-                    write += 1;
+                self.items[write] = item;
+                if moves_drifts {
+                    self.drifts[write] = self.drifts[at];
                 }
+                kept[write - first] = importance;
+                squares += u64::from(importance) * u64::from(importance);
+                write += usize::from(importance > 0);
             }
-            *len = codes(kept.len());
+            *len = codes(write - first);
             read = end;
             let Some(budget) = budget else { continue };
             let spread = budget.spread(squares);
