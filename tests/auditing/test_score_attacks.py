@@ -18,7 +18,8 @@ import dpsel
 from dpsel.auditing import _score_attacks as attacks
 from dpsel.auditing._bounds import Counts, JointCounts
 from dpsel.auditing._neighbours import Neighbours
-from dpsel.auditing._scored import gaussian_epsilon, released_alone, scored, worst_of_scored
+from dpsel.auditing._published_scores import Published, worst_of_scored
+from dpsel.auditing._scored import gaussian_epsilon, released_alone, scored
 from dpsel.auditing._search import Claim
 
 if TYPE_CHECKING:
@@ -80,6 +81,28 @@ def test_a_user_moves_one_item_by_its_cap_and_no_more(on_one_item) -> None:
     claimed, smaller = (gaussian_epsilon(cap / factor / rounds.sigma, delta) for factor in (1, FACTOR))
     assert 0.8 * claimed <= on_one_item.epsilon <= claimed
     assert on_one_item.epsilon > smaller
+
+
+def test_published_scores_have_the_computed_law() -> None:
+    """The computed law against paths that are drawn, of an item that often settles."""
+    rounds = scored(dpsel.Steered(rounds=6), dpsel.ApproxDP(epsilon=1.0, delta=1e-3), 1)
+    cap, users = rounds.size(1).cap, round((rounds.threshold + 9 * rounds.sigma) / rounds.size(1).cap)
+    generator = np.random.default_rng(2)
+    paths = np.zeros(1_000_000)
+    alive, settled = np.ones(len(paths), dtype=bool), np.zeros(len(paths), dtype=bool)
+    for step in rounds.steps:
+        paths += generator.normal(np.where(settled, 0.0, step.share * users * cap), step.sigma)
+        if step is not rounds.steps[-1]:
+            alive &= settled | (paths >= step.least)
+            settled |= paths >= step.settled
+    assert settled.mean() > 0.2
+    scores = np.where(alive & (paths >= rounds.threshold), (paths - rounds.threshold) / rounds.sigma, -1.0)
+    computed, width = Published(rounds, users).outcomes, Published(rounds, users).width / rounds.sigma
+    for low, high in [(-1, 0), (0, 1), (1, 2), (2, 3), (3, 6), (6, 9), (9, 11)]:
+        cells = computed[round(low / width) : round(high / width)] if low >= 0 else computed[-1:]
+        edges = (round(low / width) * width, round(high / width) * width) if low >= 0 else (-1.5, 0.0)
+        found = int(((scores >= edges[0]) & (scores < edges[1])).sum())
+        assert stats.binomtest(found, len(paths), sum(cells)).pvalue > 1e-6
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "bound"), BUDGETS)

@@ -15,9 +15,10 @@ from dpsel.auditing._discovered import worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding
 from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
+from dpsel.auditing._published_scores import worst_of_scored
 from dpsel.auditing._sampling import CallableSampler, DiscoverSampler, SelectSampler, TopKSampler
 from dpsel.auditing._score_attacks import attacks
-from dpsel.auditing._scored import is_scored, worst_of_scored
+from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Claim, Effort, Shown, falsify
 from dpsel.auditing._top_k import K, worst_of_top_k
 from dpsel.exceptions import InvalidParameterError

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._request import selection_request
-from dpsel.auditing._exact import TOLERANCE, Needed, epsilon_for
+from dpsel.auditing._exact import epsilon_for
 
 if TYPE_CHECKING:
     from dpsel.accounting import ApproxDP
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["Scored", "gaussian_delta", "gaussian_epsilon", "is_scored", "scored", "worst_of_scored"]
+__all__ = ["Scored", "gaussian_delta", "gaussian_epsilon", "is_scored", "released_alone", "scored", "tail"]
 
 _UNIT: Final = 1 << 30
 _SHARES: Final = 1 << 20
@@ -32,11 +32,15 @@ def is_scored(mechanism: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round: its share of a user's weight, its part of the noise, and the least score in play."""
+    """One round: its share of a user's weight and its part of the noise.
+
+    Below ``least`` an item is abandoned. From ``settled`` on it gets no more weight.
+    """
 
     share: float
     sigma: float
     least: float
+    settled: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,12 @@ def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scor
     rounds = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
     last = rounds[-1]["publish"]
     steps = tuple(
-        Step(share, each["noise"]["sigma"], each["futility_bound"] / _UNIT)
+        Step(
+            share,
+            each["noise"]["sigma"],
+            least=each["futility_bound"] / _UNIT,
+            settled=each["settled_bound"] / _UNIT,
+        )
         for each in rounds
         for share in [each["share"] / _SHARES]
     )
@@ -88,26 +97,9 @@ def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scor
     )
 
 
-def worst_of_scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed:
-    """Return the epsilon and delta that a user of one item needs.
-
-    If many others have the item, its published score is a normal number that the user moves by its weight.
-    If nobody else has it, the item comes out with a probability that counts as delta alone.
-    """
-    rounds = scored(mechanism, privacy, bound)
-    alone, mu = released_alone(rounds), rounds.size(1).cap / rounds.sigma
-    # Scores that are not published because of their noise.
-    hidden = _tail(rounds.threshold / rounds.sigma) if rounds.is_checked else 0.0
-    shared = gaussian_delta(privacy.epsilon, mu) - hidden
-    if alone > privacy.delta + TOLERANCE:
-        return Needed("1 item of nobody else", math.inf, max(shared, alone))
-    tables = "1 item of many others" if shared >= alone else "1 item of nobody else"
-    return Needed(tables, gaussian_epsilon(mu, privacy.delta + hidden + TOLERANCE), max(shared, alone))
-
-
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Return the delta of a normal number of variance 1 that moves by ``mu``."""
-    return _tail(epsilon / mu - mu / 2) - math.exp(epsilon) * _tail(epsilon / mu + mu / 2)
+    return tail(epsilon / mu - mu / 2) - math.exp(epsilon) * tail(epsilon / mu + mu / 2)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -115,7 +107,8 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return epsilon_for(lambda epsilon: gaussian_delta(epsilon, mu), delta)
 
 
-def _tail(x: float) -> float:
+def tail(x: float) -> float:
+    """Return the probability that a standard normal number is at least ``x``."""
     return math.erfc(x / math.sqrt(2)) / 2
 
 
@@ -123,7 +116,8 @@ def released_alone(rounds: Scored) -> float:
     """Return the probability that the one item of a lone user is released.
 
     In every round the user gives it the round's share of its weight. The law of the score of an item that is
-    still in play is kept at evenly spaced points, from the least score on: the trapezoidal rule.
+    still in play is kept at evenly spaced points, from the least score on: the trapezoidal rule. That an item
+    may settle is left out: it changes the probability by less than one part in ten thousand.
     """
     weight = rounds.size(1).cap
     points, law, mean, spread = [0.0], [1.0], 0.0, 0.0
@@ -139,8 +133,8 @@ def released_alone(rounds: Scored) -> float:
     missing = rounds.threshold - last.share * weight
 
     def released(score: float) -> float:
-        turned_away = _tail((missing + weight - score) / last.sigma) if rounds.is_checked else 0.0
-        return _tail((missing - score) / last.sigma) - turned_away
+        turned_away = tail((missing + weight - score) / last.sigma) if rounds.is_checked else 0.0
+        return tail((missing - score) / last.sigma) - turned_away
 
     return math.fsum(mass * released(score) for score, mass in zip(points, law, strict=True))
 

@@ -9,8 +9,9 @@ const FUTILITY: f64 = 3.0;
 const GROWTH: f64 = 1.5;
 /// The distance of the target above the threshold, in standard deviations of the remaining noise.
 const MARGIN: f64 = 2.0;
-/// The same of the settled bound. An item there falls below the threshold with a probability of 3e-5 at most.
-const SETTLED: f64 = 4.0;
+/// The distance of the settled bound above the threshold, in standard deviations of all noise. An item there falls
+/// below the threshold with a probability below 1e-15.
+const SETTLED: f64 = 8.0;
 
 /// The bounds of the scores after a part of the budget, in grid steps.
 pub(super) struct Steering {
@@ -25,14 +26,13 @@ pub(super) struct Steering {
 pub(super) fn steering(threshold: f64, sigma: f64, spent: f64) -> Steering {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
     let left = 1.0 - spent;
-    let above = |deviations: f64| units(threshold + deviations * sigma * left.sqrt());
     let expected_path = threshold * libm::pow(spent, GROWTH);
     let futility_bound = expected_path - FUTILITY * sigma * (spent * left).sqrt();
     Steering {
         futility_bound: units(futility_bound),
         expected_path: units(expected_path),
-        target: above(MARGIN),
-        settled_bound: above(SETTLED),
+        target: units(threshold + MARGIN * sigma * left.sqrt()),
+        settled_bound: units(threshold + SETTLED * sigma),
     }
 }
 
@@ -43,9 +43,9 @@ mod tests {
     #[test]
     fn steering_ends_at_the_threshold() {
         let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 1.0);
-        assert_eq!([futility_bound, expected_path, target, settled_bound], [12 << 30; 4]);
+        assert_eq!([futility_bound, expected_path, target, settled_bound - (16 << 30)], [12 << 30; 4]);
         let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 0.25);
         assert!(futility_bound < 0 && expected_path == 3 << 29);
-        assert!(target > 15 << 30 && settled_bound > 18 << 30);
+        assert!(target > 15 << 30 && settled_bound == 28 << 30);
     }
 }
