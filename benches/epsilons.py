@@ -1,11 +1,12 @@
 """How many items are released as epsilon grows? The figures and the picture of README.
 
     python -m benches.epsilons FOLDER/imdb.parquet FOLDER/deps_recipes.parquet FOLDER/deps_authors.parquet
+    python -m benches.epsilons --only "dpsel, auto" FILES...     # measures one line of the picture again
     python -m benches.epsilons            # draws the picture and prints the table from the figures
 
 Each Parquet file has the columns `user` and `item`, and perhaps `count`, one row for each user and item.
 The figures go to `docs/images/items_by_epsilon.csv` and the picture to `docs/images/items_by_epsilon.svg`.
-Rows of the CSV file for other data sets, or for other values of epsilon, are kept.
+Rows of the CSV file for other data sets, mechanisms, or values of epsilon, are kept.
 
 All mechanisms get the same (epsilon, 1e-5) and the accounting of this package. The published mechanisms are
 tuned on the data, at no cost: each runs with several limits and cutoffs under one key, and the best setting
@@ -19,9 +20,12 @@ import argparse
 import csv
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benches import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 FIGURES, PICTURE = FOLDER / "items_by_epsilon.csv", FOLDER / "items_by_epsilon.svg"
@@ -35,6 +39,8 @@ CUTOFFS = (2.0, 5.0)
 #: The greedy mechanism needs no limit; this one is beyond what nearly all users have.
 NO_LIMIT = 10_000
 AUTO = "dpsel, auto"
+#: The names in the picture.
+NAMES = (AUTO, "Mad2R", "DP-SIPS", "policy Gaussian", "greedy by frequency", "weighted Gaussian")
 
 TITLES = {
     "imdb": "Film reviews (50,000)",
@@ -65,16 +71,17 @@ def main() -> None:
     )
     parser.add_argument("files", type=Path, nargs="*", help="Parquet files; without any, only draws")
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="names in the picture")
     args = parser.parse_args()
     for file in args.files:
         for epsilon in args.epsilons:
-            keep(measured(file, epsilon))
+            keep(measured(file, epsilon, args.only))
     figures = read()
     draw(figures)
     print(table(figures))
 
 
-def measured(file: Path, epsilon: float) -> list[dict[str, str]]:
+def measured(file: Path, epsilon: float, only: Collection[str] = NAMES) -> list[dict[str, str]]:
     """The rows of one data set and one epsilon."""
     import polars as pl
 
@@ -88,6 +95,8 @@ def measured(file: Path, epsilon: float) -> list[dict[str, str]]:
         )
     found = []
     for name, tried in settings(mean).items():
+        if name not in only:
+            continue
         rows = counted if name.startswith("greedy") else table
         first = {setting: size(rows, epsilon, *setting, KEYS[0]) for setting in tried}
         best = max(first, key=lambda setting: first[setting])
@@ -127,16 +136,18 @@ def read() -> list[dict[str, str]]:
 
 
 def keep(found: list[dict[str, str]]) -> None:
-    """Put the rows into the file, in place of older ones of the same data set and epsilon."""
-    new = {(row["data"], row["epsilon"]) for row in found}
-    rows = [row for row in read() if (row["data"], row["epsilon"]) not in new] + found
+    """Put the rows into the file, in place of older ones of the same data set, epsilon and mechanism."""
+    rows = {(row["data"], row["epsilon"], row["mechanism"]): row for row in [*read(), *found]}
     order = list(TITLES)
-    rows.sort(key=lambda row: (order.index(row["data"]), float(row["epsilon"])))
+
+    def place(row: dict[str, str]) -> tuple[int, float, int]:
+        return order.index(row["data"]), float(row["epsilon"]), NAMES.index(row["mechanism"])
+
     FOLDER.mkdir(exist_ok=True)
     with FIGURES.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(sorted(rows.values(), key=place))
 
 
 def table(figures: list[dict[str, str]]) -> str:

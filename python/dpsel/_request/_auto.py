@@ -13,7 +13,6 @@ from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
     Mechanism,
-    OneItem,
     SelectionMechanism,
     Sips,
     Steered,
@@ -67,14 +66,13 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
     )
 
 
-#: The least limits at which `Steered` is chosen before `Sips`: before curves with a large and with a small
-#: epsilon, and before noise. A curve is computed quickly from the last epsilon on. Decision note 0008 has the
+#: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.
+_REACH: Final = 3
+#: Beyond this limit a reach brings nothing: users of more items than that share their norm too thinly.
+_MOST_WITH_REACH: Final = 3_000
+#: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
-_STEERED_BEFORE_CURVES: Final = 20
-_STEERED_BEFORE_CURVES_IF_SMALL: Final = 10
-_STEERED_BEFORE_NOISE: Final = 10
-_SMALL_EPSILON: Final = 1.0
-_LEAST_CURVE_EPSILON: Final = 0.1
+_CURVES_ABOVE: Final = 1.5
 
 
 def _choose(
@@ -82,32 +80,19 @@ def _choose(
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
         return _best_for_one_item(privacy)
-    least = _steered_from(privacy, with_weights=with_weights)
-    if max_items_per_user >= least:
-        return Steered(), (
-            f"auto: with a limit of {least} or more, weights that are steered to where they are needed "
-            "typically release the most"
+    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and privacy.epsilon > _CURVES_ABOVE:
+        return Sips(release="curve"), (
+            f"auto: with a limit of 1 and an epsilon above {_CURVES_ABOVE}, rounds in which a user's next "
+            "items move up typically release the most; not where nearly all users own one item"
         )
-    curve = _has_curve(privacy, with_weights=with_weights)
-    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and not curve:
-        return OneItem(), "auto: with one item per user and this epsilon, the optimal rule for one item"
-    return Sips(release="curve" if curve else "noise"), (
-        f"auto: with a limit below {least}, rounds in which a user's next items move up typically release "
-        "the most; not where nearly all users own one item"
+    if max_items_per_user > _MOST_WITH_REACH:
+        return Steered(), (
+            "auto: weights that are steered to where they are needed typically release the most"
+        )
+    return Steered(reach=_REACH), (
+        "auto: weights that are steered to where they are needed typically release the most; users keep "
+        f"{_REACH} times the limit, as many items as {_REACH} rounds of Sips would weigh"
     )
-
-
-def _steered_from(privacy: Privacy, *, with_weights: bool) -> int:
-    """The least limit at which `Steered` is chosen."""
-    if not (isinstance(privacy, ApproxDP) and _has_curve(privacy, with_weights=with_weights)):
-        return _STEERED_BEFORE_NOISE
-    small = privacy.epsilon <= _SMALL_EPSILON
-    return _STEERED_BEFORE_CURVES_IF_SMALL if small else _STEERED_BEFORE_CURVES
-
-
-def _has_curve(privacy: Privacy, *, with_weights: bool) -> bool:
-    """Whether a release curve is possible, and quick to compute."""
-    return isinstance(privacy, ApproxDP) and not with_weights and privacy.epsilon >= _LEAST_CURVE_EPSILON
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:

@@ -73,14 +73,14 @@ def plan(
         >>> plan.rows[0]["users_for_95"] < plan.rows[1]["users_for_95"]
         True
 
-        The price of noisy weights, in users that an item needs:
+        The price of a reach, in users of as many items as they may keep:
 
         >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 5}
-        >>> for with_weights in (False, True):
-        ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
-        ...     print(row["mechanism"], row["users_for_95"])
-        Sips(rounds=3, ratio=0.2, release='curve') 91
-        Sips(rounds=3, ratio=0.3333333333333333) 109
+        >>> for mechanism in (dpsel.Steered(), dpsel.Steered(reach=3)):
+        ...     row = dpsel.plan(mechanisms=mechanism, **arguments).rows[0]
+        ...     print(row["items_per_user"], row["users_for_95"])
+        5 XX
+        15 YY
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
