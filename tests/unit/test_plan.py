@@ -19,7 +19,7 @@ def test_one_row_for_each_limit_and_mechanism():
     assert [row["mechanism"] for row in rows[3:]] == [
         "WeightedGaussian()",
         "CountLaplace()",
-        repr(dpsel.Sips(release="curve")),
+        repr(dpsel.Steered(reach=3)),
     ]
 
 

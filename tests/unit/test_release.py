@@ -168,6 +168,8 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
         (1, {"privacy": dpsel.ApproxDP(epsilon=1.5, delta=1e-6)}, STEERED),
         (1, {"privacy": dpsel.ApproxDP(epsilon=1.501, delta=1e-6)}, SIPS),
         (1, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, STEERED),
+        (19, {"privacy": dpsel.ApproxDP(epsilon=19.0, delta=1e-12)}, SIPS),
+        (20, {"privacy": dpsel.ApproxDP(epsilon=11.0, delta=1e-6)}, STEERED),
         (1, {"with_weights": True}, COUNTS),
         (2, {"with_weights": True}, STEERED),
         (2, {"with_weights": True, "privacy": LARGE_EPSILON}, STEERED),

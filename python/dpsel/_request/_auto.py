@@ -68,11 +68,15 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
 
 #: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.
 _REACH: Final = 3
-#: Beyond this limit a reach brings nothing: users of more items than that share their norm too thinly.
+#: Beyond this limit a reach brings nothing: users of more items than that spread their norm thinly.
 _MOST_WITH_REACH: Final = 3_000
 #: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
 _CURVES_ABOVE: Final = 1.5
+#: Beyond this epsilon nothing was compared. `Steered` then has no calibration for a very small delta, so
+#: curves are chosen for small limits.
+_LARGE_EPSILON: Final = 10.0
+_SMALL_LIMIT: Final = 20
 
 
 def _choose(
@@ -80,19 +84,30 @@ def _choose(
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
         return _best_for_one_item(privacy)
-    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and privacy.epsilon > _CURVES_ABOVE:
-        return Sips(release="curve"), (
-            f"auto: with a limit of 1 and an epsilon above {_CURVES_ABOVE}, rounds in which a user's next "
-            "items move up typically release the most; not where nearly all users own one item"
-        )
+    if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
+        return Sips(release="curve"), f"auto: {why}"
+    steered = "auto: weights that are steered to where they are needed typically release the most"
     if max_items_per_user > _MOST_WITH_REACH:
-        return Steered(), (
-            "auto: weights that are steered to where they are needed typically release the most"
+        return Steered(), steered
+    kept = f"users keep {_REACH} times the limit, as many items as {_REACH} rounds of Sips would weigh"
+    return Steered(reach=_REACH), f"{steered}; {kept}"
+
+
+def _why_curves(privacy: Privacy, limit: int) -> str | None:
+    """Return why release curves are chosen, if they are."""
+    if not isinstance(privacy, ApproxDP):
+        return None
+    if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
+        return (
+            f"with a limit of 1 and an epsilon above {_CURVES_ABOVE:g}, rounds in which a user's next items "
+            "move up typically release the most; not where nearly all users own one item"
         )
-    return Steered(reach=_REACH), (
-        "auto: weights that are steered to where they are needed typically release the most; users keep "
-        f"{_REACH} times the limit, as many items as {_REACH} rounds of Sips would weigh"
-    )
+    if limit < _SMALL_LIMIT and privacy.epsilon > _LARGE_EPSILON:
+        return (
+            f"with an epsilon above {_LARGE_EPSILON:g} and a limit below {_SMALL_LIMIT}, release curves, "
+            "which exist for a very small delta too"
+        )
+    return None
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
