@@ -1,7 +1,7 @@
 """How many items are released as epsilon grows? The figures and the picture of README.
 
     python -m benches.epsilons FOLDER/imdb.parquet FOLDER/deps_recipes.parquet FOLDER/deps_authors.parquet
-    python -m benches.epsilons --only "dpsel, auto" FILES...     # measures one line of the picture again
+    python -m benches.epsilons FILES... --only "dpsel, auto"     # measures one line of the picture again
     python -m benches.epsilons            # draws the picture and prints the table from the figures
 
 Each Parquet file has the columns `user` and `item`, and perhaps `count`, one row for each user and item.

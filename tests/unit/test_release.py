@@ -160,8 +160,8 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
     [
         (1, {}, STEERED),
         (2, {}, STEERED),
-        (3000, {}, STEERED),
-        (3001, {}, {"name": "steered", "rounds": 30}),
+        (1000, {}, STEERED),
+        (1001, {}, {"name": "steered", "rounds": 30}),
         (10_000_000, {}, {"name": "steered", "rounds": 30}),
         (1, {"privacy": LARGE_EPSILON}, SIPS),
         (2, {"privacy": LARGE_EPSILON}, STEERED),

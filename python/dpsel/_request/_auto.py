@@ -68,8 +68,8 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
 
 #: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.
 _REACH: Final = 3
-#: Beyond this limit a reach brings nothing: users of more items than that spread their norm thinly.
-_MOST_WITH_REACH: Final = 3_000
+#: Beyond this limit a reach brings next to nothing, and under zCDP the threshold grows with what users keep.
+_MOST_WITH_REACH: Final = 1_000
 #: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
 _CURVES_ABOVE: Final = 1.5

@@ -79,8 +79,8 @@ def plan(
         >>> for mechanism in (dpsel.Steered(), dpsel.Steered(reach=3)):
         ...     row = dpsel.plan(mechanisms=mechanism, **arguments).rows[0]
         ...     print(row["items_per_user"], row["users_for_95"])
-        5 XX
-        15 YY
+        5 92
+        15 162
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
