@@ -145,7 +145,8 @@ impl Mechanism for Steered {
             return Err(Error::parameter("rounds", "between 1 and 256", self.rounds, fix));
         }
         if !(1..=Self::MAX_REACH).contains(&self.reach) {
-            let fix = "users keep reach x max_items_per_user items; 3 is what Sips touches in its three rounds";
+            let fix =
+                "users keep reach x max_items_per_user items; 3 is what Sips touches in its three rounds";
             return Err(Error::parameter("reach", "between 1 and 64", self.reach, fix));
         }
         Ok(())
@@ -220,7 +221,8 @@ mod tests {
                 for rounds in [1, 3, 30, 256] {
                     let privacy = Privacy::ApproxDp { epsilon, delta };
                     let bound = L0Bound::new(bound).unwrap();
-                    let calibration = Steered { rounds, ..Steered::default() }.calibrate(privacy, bound).unwrap();
+                    let calibration =
+                        Steered { rounds, ..Steered::default() }.calibrate(privacy, bound).unwrap();
                     let (found, publish) = scoring(&calibration);
                     assert_eq!(found.iter().map(|round| round.share).sum::<u32>(), SHARES);
                     assert_eq!(publish.noise_check, NoiseCheck::BelowThreshold);

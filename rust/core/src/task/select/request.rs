@@ -156,7 +156,6 @@ impl SelectRequest {
         }
         Ok(calibration)
     }
-
 }
 
 /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
