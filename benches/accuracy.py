@@ -32,6 +32,8 @@ from benches.releases import DELTAS, UPPER_BOUND, Cell, Data, Figures, arguments
 LIMITS = (3, 10, 30, 100, 300, 1000)
 LIMITS_OF_AUTO = (10, 30, 100, 300)
 CUTOFFS = (5.0, 2.0)
+#: The reaches of `Steered` with rows of their own. Another reach is another limit.
+REACHES = (1, 3)
 #: On sets of so many rows the limit is searched.
 SEARCHED = 1_000_000
 #: The guarantee of the long table.
@@ -70,7 +72,8 @@ def rows() -> list[Row]:
         Row("greedy by frequency, repaired", (dpsel.GreedyFrequency(),), "curve"),
     ]
     taken = {repr(mechanism) for row in literature for mechanism in row.mechanisms} | {"OneItem()"}
-    new = [Row(repr(each), (each,)) for each in auto.ours() if repr(each) not in taken]
+    own = [each for each in auto.ours() if getattr(each, "reach", 1) in REACHES]
+    new = [Row(repr(each), (each,)) for each in own if repr(each) not in taken]
     return literature + new
 
 
@@ -126,7 +129,7 @@ def climb(figures: Figures, data: Data, epsilon: float, mechanism: Any) -> int:
 
     def size(place: int) -> float:
         figures.measure(data, epsilon, LIMITS[place], mechanism)
-        return figures.mean(Cell(data.name, epsilon, LIMITS[place], repr(mechanism))) or 0.0
+        return figures.mean_of(data.name, epsilon, LIMITS[place], mechanism) or 0.0
 
     best = LIMITS.index(100)
     for step in (1, -1):
@@ -140,7 +143,7 @@ def best(figures: Figures, data: str, epsilon: float, row: Row) -> tuple[float, 
     found = [
         (size, setting(mechanism, limit))
         for mechanism, limit in product(row.mechanisms, LIMITS)
-        if (size := figures.mean(Cell(data, epsilon, limit, repr(mechanism)))) is not None
+        if (size := figures.mean_of(data, epsilon, limit, mechanism)) is not None
     ]
     return max(found, default=None)
 
@@ -184,7 +187,7 @@ def cases(figures: Figures) -> list[Case]:
         if not bound:
             continue
         limit = enough(int(bound["rows"]) / int(bound["users"]))
-        taken = figures.mean(Cell(data, epsilon, limit, repr(auto.chosen(epsilon, limit))))
+        taken = figures.mean_of(data, epsilon, limit, auto.chosen(epsilon, limit))
         order = figures.mean(Cell(data, epsilon, LIMITS[-1], TRUE_ORDER))
         tops = [top(sizes, groups) for groups in ({"noise"}, {"noise", "curve"}, {"", "noise", "curve"})]
         if taken and order and all(tops):

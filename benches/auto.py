@@ -13,9 +13,11 @@ mechanism was chosen on the other families of sets only (`git_paths` and `git_me
 *Look*: if the best mechanism of each set were known, for two per cent of epsilon.
 
 The second table has the geometric mean and the worst set of every mechanism that wins somewhere. The third
-has `Steered` with about three times the limit, over the best mechanism at the limit.
+has `Steered` with reaches up to 10, also those that "auto" does not take, over the best mechanism.
 
-Mechanisms come from the registry. These are not run:
+Mechanisms come from the registry, `Steered` with reaches of 1, 2 and 3: with 3, a user contributes as many
+items as to three rounds of `Sips`. With larger reaches it would contribute more than to any other one, so
+they do not count as rivals. These are not run:
 - release with noise, where there is a curve: the weights are the same, and less is released;
 - `CountLaplace`, `CountGaussian` and `WeightedLaplace`, which have no curve and are far behind on all sets
   of `docs/accuracy.md`;
@@ -26,7 +28,6 @@ Mechanisms come from the registry. These are not run:
 
 from __future__ import annotations
 
-import itertools
 import re
 import statistics
 from dataclasses import fields
@@ -35,7 +36,7 @@ from typing import Any
 
 import dpsel
 from benches import tables
-from benches.releases import DELTAS, Cell, Data, Figures, arguments, datasets
+from benches.releases import DELTAS, Data, Figures, arguments, datasets
 from dpsel import mechanisms
 from dpsel._request._auto import resolve
 
@@ -45,10 +46,14 @@ SKIPPED = {"count_laplace", "count_gaussian", "weighted_laplace", "greedy_freque
 WORTH_A_RUN, LARGE = 0.67, 3_000_000
 #: What is left of the items if two per cent of epsilon pay for a look at the data.
 AFTER_A_LOOK = 0.98
+#: The reaches of `Steered` that count as rivals, and those of the third table.
+REACHES, WIDER = (1, 2, 3), (1, 2, 3, 5, 10)
+#: The limits of the third table.
+WIDER_LIMITS = (1, 3, 10, 30)
 
 
 def ours() -> list[Any]:
-    """Every mechanism with its variants: a curve if there is one, and each value of a flag."""
+    """Every mechanism with its variants: a curve if there is one, each value of a flag, and each reach."""
     found = []
     for name, cls in mechanisms.selection_mechanisms().items():
         if name in SKIPPED:
@@ -57,6 +62,8 @@ def ours() -> list[Any]:
         for each in fields(cls):  # type: ignore[arg-type]
             if each.name == "release":
                 values["release"] = ("curve",)
+            elif each.name == "reach":
+                values["reach"] = REACHES
             elif isinstance(each.default, bool):
                 values[each.name] = (False, True)
         found += [cls(**dict(zip(values, chosen, strict=True))) for chosen in product(*values.values())]
@@ -81,8 +88,10 @@ def main() -> None:
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)
     for data in datasets(args.paths, args.short, args.most_rows):
-        for epsilon, limit in product(args.epsilons, args.limits):
+        for limit, epsilon in product(args.limits, args.epsilons):
             measure(figures, data, epsilon, limit)
+            for reach in WIDER if limit in WIDER_LIMITS else ():
+                figures.measure(data, epsilon, limit, dpsel.Steered(reach=reach))
     print(summary(figures, args.epsilons, args.limits))
     print(averages(figures, args.epsilons, args.limits))
     print(wider(figures, args.epsilons))
@@ -104,10 +113,10 @@ def measure(figures: Figures, data: Data, epsilon: float, limit: int) -> None:
 
 def scores(figures: Figures, epsilon: float, limit: int) -> dict[str, dict[str, float]]:
     """The mean sizes of the candidates by data set and mechanism."""
-    names = dict.fromkeys(repr(each) for each in candidates(limit))
+    rivals = candidates(limit)
     found: dict[str, dict[str, float]] = {}
     for data in dict.fromkeys(cell.data for cell in figures.found):
-        cells = {name: figures.mean(Cell(data, epsilon, limit, name)) for name in names}
+        cells = {repr(each): figures.mean_of(data, epsilon, limit, each) for each in rivals}
         if sizes := {name: size for name, size in cells.items() if size is not None}:
             found[data] = sizes
     return found
@@ -162,17 +171,20 @@ def averages(figures: Figures, epsilons: list[float], limits: list[int]) -> str:
 
 
 def wider(figures: Figures, epsilons: list[float]) -> str:
-    """`Steered` with the next limit of the list, over the best at the limit."""
-    lines, name = [], repr(dpsel.Steered())
-    for epsilon, (limit, next_one) in product(epsilons, itertools.pairwise(LIMITS)):
-        ratios = [
-            size / max(one.values())
-            for data, one in scores(figures, epsilon, limit).items()
-            if (size := figures.mean(Cell(data, epsilon, next_one, name)))
-        ]
-        if ratios:
-            lines.append((f"{epsilon:g}", f"{limit:,}", f"{next_one:,}", mean(ratios), f"{min(ratios):.2f}"))
-    return tables.markdown(("ε", "limit", "limit of Steered", "mean", "worst"), lines)
+    """`Steered` with each reach, over the best at the limit."""
+    lines = []
+    for epsilon, limit in product(epsilons, WIDER_LIMITS):
+        found, line = scores(figures, epsilon, limit), [f"{epsilon:g}", f"{limit:,}"]
+        for reach in WIDER:
+            wide = dpsel.Steered(reach=reach)
+            sizes = [
+                (figures.mean_of(data, epsilon, limit, wide), max(one.values()))
+                for data, one in found.items()
+            ]
+            ratios = [size / best for size, best in sizes if size is not None]
+            line.append(f"{mean(ratios)} ({min(ratios):.2f})" if ratios else "-")
+        lines.append(line)
+    return tables.markdown(("ε", "limit", *(f"reach {reach}" for reach in WIDER)), lines)
 
 
 def mean(ratios: Any) -> str:

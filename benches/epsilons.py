@@ -1,16 +1,17 @@
 """How many items are released as epsilon grows? The figures and the picture of README.
 
     python -m benches.epsilons FOLDER/imdb.parquet FOLDER/deps_recipes.parquet FOLDER/deps_authors.parquet
+    python -m benches.epsilons FILES... --only "dpsel, auto"     # measures one line of the picture again
     python -m benches.epsilons            # draws the picture and prints the table from the figures
 
 Each Parquet file has the columns `user` and `item`, and perhaps `count`, one row for each user and item.
 The figures go to `docs/images/items_by_epsilon.csv` and the picture to `docs/images/items_by_epsilon.svg`.
-Rows of the CSV file for other data sets, or for other values of epsilon, are kept.
+Rows of the CSV file for other data sets, mechanisms, or values of epsilon, are kept.
 
 All mechanisms get the same (epsilon, 1e-5) and the accounting of this package. The published mechanisms are
 tuned on the data, at no cost: each runs with several limits and cutoffs under one key, and the best setting
 counts. `"auto"` runs with one limit: the smallest of 10, 30, 100, 300 that is at least twice the mean number
-of items of a user. A figure is the median over three fixed keys.
+of items of a user. Its users keep up to three times that. A figure is the median over three fixed keys.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ import argparse
 import csv
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benches import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 FIGURES, PICTURE = FOLDER / "items_by_epsilon.csv", FOLDER / "items_by_epsilon.svg"
@@ -30,11 +34,14 @@ COLUMNS = ("data", "epsilon", "mechanism", "setting", "items", "fewest", "most")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-5
 KEYS = [bytes([seed]) * 32 for seed in (1, 2, 3)]
-LIMITS = (10, 30, 100, 300)
+LIMITS = (10, 30, 100, 300, 1000)
+LIMITS_OF_AUTO = (10, 30, 100, 300)
 CUTOFFS = (2.0, 5.0)
 #: The greedy mechanism needs no limit; this one is beyond what nearly all users have.
 NO_LIMIT = 10_000
 AUTO = "dpsel, auto"
+#: The names in the picture.
+NAMES = (AUTO, "Mad2R", "DP-SIPS", "policy Gaussian", "greedy by frequency", "weighted Gaussian")
 
 TITLES = {
     "imdb": "Film reviews (50,000)",
@@ -47,7 +54,7 @@ def settings(mean: float) -> dict[str, list[tuple[Any, int]]]:
     """Mechanisms with their limits, by the name in the picture."""
     import dpsel
 
-    enough = next((limit for limit in LIMITS if limit >= 2 * mean), LIMITS[-1])
+    enough = next((limit for limit in LIMITS_OF_AUTO if limit >= 2 * mean), LIMITS_OF_AUTO[-1])
     policies = [dpsel.PolicyGaussian(alpha=alpha) for alpha in CUTOFFS]
     return {
         AUTO: [("auto", enough)],
@@ -65,16 +72,17 @@ def main() -> None:
     )
     parser.add_argument("files", type=Path, nargs="*", help="Parquet files; without any, only draws")
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="names in the picture")
     args = parser.parse_args()
     for file in args.files:
         for epsilon in args.epsilons:
-            keep(measured(file, epsilon))
+            keep(measured(file, epsilon, args.only))
     figures = read()
     draw(figures)
     print(table(figures))
 
 
-def measured(file: Path, epsilon: float) -> list[dict[str, str]]:
+def measured(file: Path, epsilon: float, only: Collection[str] = NAMES) -> list[dict[str, str]]:
     """The rows of one data set and one epsilon."""
     import polars as pl
 
@@ -88,6 +96,8 @@ def measured(file: Path, epsilon: float) -> list[dict[str, str]]:
         )
     found = []
     for name, tried in settings(mean).items():
+        if name not in only:
+            continue
         rows = counted if name.startswith("greedy") else table
         first = {setting: size(rows, epsilon, *setting, KEYS[0]) for setting in tried}
         best = max(first, key=lambda setting: first[setting])
@@ -127,16 +137,18 @@ def read() -> list[dict[str, str]]:
 
 
 def keep(found: list[dict[str, str]]) -> None:
-    """Put the rows into the file, in place of older ones of the same data set and epsilon."""
-    new = {(row["data"], row["epsilon"]) for row in found}
-    rows = [row for row in read() if (row["data"], row["epsilon"]) not in new] + found
+    """Put the rows into the file, in place of older ones of the same data set, epsilon and mechanism."""
+    rows = {(row["data"], row["epsilon"], row["mechanism"]): row for row in [*read(), *found]}
     order = list(TITLES)
-    rows.sort(key=lambda row: (order.index(row["data"]), float(row["epsilon"])))
+
+    def place(row: dict[str, str]) -> tuple[int, float, int]:
+        return order.index(row["data"]), float(row["epsilon"]), NAMES.index(row["mechanism"])
+
     FOLDER.mkdir(exist_ok=True)
     with FIGURES.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(sorted(rows.values(), key=place))
 
 
 def table(figures: list[dict[str, str]]) -> str:

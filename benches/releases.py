@@ -6,6 +6,9 @@ and item. Items are numbered before anything is measured, so that no run spends 
 A line of the CSV file stands for one cell: a data set, a guarantee, a limit and a mechanism. It has the sizes
 under the keys 1, 2, ... and the fingerprint of the mechanism, which is the digest of a release of fixed rows.
 If the mechanism changes, so does its fingerprint, and the cell is measured again.
+
+`Steered(reach=r)` releases what `Steered()` does with r times the limit, bit for bit
+(`tests/conformance/test_steered.py`). So the file has only the latter.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import hashlib
 import statistics
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
@@ -53,6 +56,13 @@ class Cell:
     epsilon: float
     limit: int
     mechanism: str
+
+
+def cell_of(data: str, epsilon: float, limit: int, mechanism: Any) -> Cell:
+    """The line that has the sizes of a mechanism at a limit."""
+    reach = getattr(mechanism, "reach", 1)
+    narrow = replace(mechanism, reach=1) if reach > 1 else mechanism
+    return Cell(data, epsilon, reach * limit, repr(narrow))
 
 
 @dataclass
@@ -148,7 +158,9 @@ class Figures:
 
     def measure(self, data: Data, epsilon: float, limit: int, mechanism: Any) -> None:
         """Run a mechanism under the keys of the data set, if that was not done yet."""
-        cell, mark = Cell(data.name, epsilon, limit, repr(mechanism)), fingerprint(mechanism)
+        cell = cell_of(data.name, epsilon, limit, mechanism)
+        mechanism = replace(mechanism, reach=1) if hasattr(mechanism, "reach") else mechanism
+        mark = fingerprint(mechanism)
         known = self.found.get(cell)
         if known and known["fingerprint"] == mark and len(known["items"].split()) >= data.keys:
             return
@@ -163,6 +175,10 @@ class Figures:
         cell = Cell(data.name, epsilon, 0, UPPER_BOUND)
         if cell not in self.found:
             self._keep(data, cell, "", f"{bound(data, epsilon):.0f}")
+
+    def mean_of(self, data: str, epsilon: float, limit: int, mechanism: Any) -> float | None:
+        """The mean over keys of a mechanism at a limit, or `None` if that was not measured."""
+        return self.mean(cell_of(data, epsilon, limit, mechanism))
 
     def stale(self, mechanisms: Iterable[Any]) -> list[str]:
         """The mechanisms that would release other items today than when they were measured."""

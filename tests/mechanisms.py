@@ -130,6 +130,15 @@ class Case:
         """A limit of `items` for each user, or the largest one for which the mechanism exists."""
         return 1 if isinstance(self.mechanism, dpsel.OneItem) else items
 
+    def kept(self, bound: int) -> int:
+        """The most items that a user keeps under a limit."""
+        return kept_items(self.mechanism, bound)
+
+
+def kept_items(mechanism: SelectionMechanism, bound: int) -> int:
+    """The most items that a user keeps under a limit."""
+    return getattr(mechanism, "reach", 1) * bound
+
 
 #: Public frequencies of a few items, some equal.
 PRIOR = {3: 9.5, 1: 4, 2: 4, 7: 0, 8: -1}
@@ -147,6 +156,7 @@ CHOSEN = [
     Case(dpsel.Sips(rounds=1, ratio=0.5), "sips-one-round"),
     Case(dpsel.Sips(rounds=4, ratio=1.0), "sips-equal-rounds"),
     Case(dpsel.Steered(rounds=4)),
+    Case(dpsel.Steered(rounds=4, reach=3), "steered-reach"),
     Case(dpsel.OneItem(), "one-item"),
     Case(dpsel.WeightedGaussian(release="curve"), "weighted-gaussian-curve"),
     Case(dpsel.Sips(rounds=3, ratio=0.2, release="curve"), "sips-curve"),

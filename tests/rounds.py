@@ -8,6 +8,7 @@ from functools import cache
 
 import dpsel
 from dpsel import _core
+from mechanisms import kept_items
 from reference import adaptive, curves, matching, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
@@ -80,7 +81,7 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
         ordered = sequential.preferred(left, bound, key, mechanism.prior)
         return sequential.greedy(ordered, weighting["greedy"]["cutoff"], key)
     sets = {user: items - past.removed for user, items in reference.sets_of(rows).items()}
-    bounded = reference.bound(sets, bound, key)
+    bounded = reference.bound(sets, kept_items(mechanism, bound), key)
     if "share" in rounds[number]:
         importances = {
             item: (past.importances or {}).get(item, steered.FULL)
@@ -106,7 +107,8 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
     sets = reference.sets_of(rows)
     if "share" in rounds[0]:
         scored, pasts = [scored_round(each) for each in rounds], []
-        found = steered.select(reference.bound(sets, bound, key), scored, key, pasts=pasts)
+        kept = reference.bound(sets, kept_items(mechanism, bound), key)
+        found = steered.select(kept, scored, key, pasts=pasts)
         return found, [Past(importances=each.importances, drifts=each.drifts) for each in pasts]
     items = set().union(*sets.values())
     released, pasts, past = {}, [], Past()

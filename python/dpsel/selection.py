@@ -87,12 +87,13 @@ def select_partitions(
             tables and files; for pairs, several names mean that each item is a tuple.
         privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
-            if there are more. Choose it without looking at the data.
+            if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
+            many, as with three rounds of ``Sips``. Choose it without looking at the data.
         mechanism: How to select. ``"auto"`` decides by the parameters alone, and the report says why.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
-            a mechanism with noise. But mechanisms without noise have none to return: ``"auto"``, which
-            chooses one of these under :class:`~dpsel.ApproxDP` for small limits, then takes one
-            with noise, which releases fewer items. ``dpsel.plan(with_weights=True)`` shows its threshold.
+            a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
+            ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items
+            if users own several. ``dpsel.plan(with_weights=True)`` shows its threshold.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use; beyond it the job fails instead of the machine.

@@ -57,6 +57,7 @@ def test_a_mechanism_as_it_is_listed_is_the_one_with_the_defaults(cls):
         ("discover(share=0.25, ordered=false)", dpsel.Discover(share=0.25, ordered=False)),
         ("discover(ordered=True)", dpsel.Discover()),
         ("LimitDomain(candidates=500)", dpsel.LimitDomain(candidates=500)),
+        ("steered(reach=3)", dpsel.Steered(reach=3)),
         ("auto", "auto"),
     ],
 )

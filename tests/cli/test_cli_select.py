@@ -165,7 +165,10 @@ def test_all_paths_reach_the_library(dpsel_run, calls):
 REFUSED = {
     "both budgets": (("--rho", "0.1"), "either --epsilon or --rho"),
     "rounds of another mechanism": (("--mechanism", "count-laplace(rounds=2)"), "it has none"),
-    "release of steered": (("--mechanism", "steered(release=curve)"), "its parameters are rounds=30"),
+    "release of steered": (
+        ("--mechanism", "steered(release=curve)"),
+        "its parameters are rounds=30, reach=1",
+    ),
     "rounds as an option": (("--rounds", "3"), "--mechanism 'sips(rounds=3)'"),
     "prior of sips": (
         ("--mechanism", "sips", "--prior", str(PRIOR)),

@@ -125,13 +125,13 @@ def test_novel_items_within_delta_and_not_one_unit_lower(noisy_case, bound, delt
     privacy = dpsel.ZCDP(rho=0.3, delta=delta) if case.zcdp else dpsel.ApproxDP(epsilon=0.7, delta=delta)
     rounds = calibrated(case, privacy, bound)
     decisions = publications(case, rounds)
-    assert sum(each.novel_release(bound) for each in decisions) <= mpmath.mpf(delta)
+    assert sum(each.novel_release(case.kept(bound)) for each in decisions) <= mpmath.mpf(delta)
     for each, lower in zip(decisions, publications(case, rounds, lambda *at: 1 + _grid(*at)), strict=True):
         # The shares are products of doubles: compare up to their rounding, and T up to the grid step
         # that this moves it. The total above is compared exactly.
         share = each.share * delta
-        assert each.novel_release(bound) <= share * (1 + 1e-12)
-        assert lower.novel_release(bound) > share * (1 - kept_back(case))
+        assert each.novel_release(case.kept(bound)) <= share * (1 + 1e-12)
+        assert lower.novel_release(case.kept(bound)) > share * (1 - kept_back(case))
 
 
 def kept_back(case) -> float:
@@ -149,7 +149,7 @@ def _grid(scale: float, threshold: int) -> int:
 def test_novel_items_within_delta_under_approximate_dp(noisy_case, bound, delta) -> None:
     for epsilon in (0.1, 1.0, 5.0):
         rounds = calibrated(noisy_case, dpsel.ApproxDP(epsilon=epsilon, delta=delta), bound)
-        chances = [each.novel_release(bound) for each in publications(noisy_case, rounds)]
+        chances = [each.novel_release(noisy_case.kept(bound)) for each in publications(noisy_case, rounds)]
         assert sum(chances) <= mpmath.mpf(delta)
 
 
@@ -261,7 +261,7 @@ def scored_delta(rounds: list[steered.ScoredRound], epsilon: float):
 
 def total_delta(case, rounds: list, bound: int, epsilon: float):
     """The exact delta of all rounds together, by the statement that the mechanism rests on."""
-    novel = [each.novel_release(bound) for each in publications(case, rounds)]
+    novel = [each.novel_release(case.kept(bound)) for each in publications(case, rounds)]
     definition = reference.DEFINITIONS.get(case.name)
     if definition and definition.noise == "laplace":
         # The noise alone is epsilon-DP.

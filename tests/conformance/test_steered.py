@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
+from dpsel import _core
 from reference import calibration as formulas
 from reference import mechanisms as reference
 from reference import steered
 from reference.noise import UNIT
-from strategies import keys, max_items, neighbours
+from strategies import keys, max_items, neighbours, rows
 from support import report_of, rounds_of, select, table, units_of
 
 PRIVACY = [
@@ -113,7 +116,74 @@ def test_users_keep_the_items_that_they_had() -> None:
     assert sum(units_of(release).values()) <= 300 * 2 * UNIT
 
 
+@pytest.mark.parametrize("privacy", PRIVACY[1:], ids=str)
+@given(rows=rows(), limit=st.integers(1, 5), reach=st.integers(1, 6), key=keys)
+def test_a_reach_releases_what_a_limit_of_all_kept_items_does(privacy, rows, limit, reach, key) -> None:
+    """Items and scores, and every number of the calibration."""
+    arguments = {"privacy": privacy, "with_weights": True, "key": key}
+    wide, narrow = (
+        select(
+            table(rows),
+            max_items_per_user=most,
+            mechanism=dpsel.Steered(rounds=5, reach=reach),
+            **arguments,
+        )
+        for most, reach in ((limit, reach), (limit * reach, 1))
+    )
+    assert units_of(wide) == units_of(narrow)
+    assert report_of(wide)["calibration"] == report_of(narrow)["calibration"]
+
+
+def test_a_user_moves_no_more_items_than_its_reach_allows() -> None:
+    """One user more moves the scores of exactly `reach` times the limit of its items."""
+    crowd, wanted = [(user, item) for user in range(60) for item in range(12)], range(12)
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=20.0, delta=0.4), "with_weights": True, "key": bytes(32)}
+    mechanism = dpsel.Steered(rounds=1, reach=4)
+    before, after = (
+        units_of(select(table(rows), max_items_per_user=2, mechanism=mechanism, **arguments))
+        for rows in (crowd, crowd + [(1000, item) for item in wanted])
+    )
+    assert set(before) == set(after) == set(wanted)
+    assert sum(after[item] != before[item] for item in wanted) == 4 * 2
+
+
+def test_reports_name_the_reach_and_the_kept_items() -> None:
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6), "max_items_per_user": 1000}
+    release = dpsel.select_partitions([(1, 2)], mechanism=dpsel.Steered(rounds=4, reach=3), **arguments)
+    assert report_of(release)["request"]["mechanism"] == {"name": "steered", "rounds": 4, "reach": 3}
+    assert "Steered(rounds=4, reach=3)" in str(release)
+    assert "3,000 items (3 x 1,000) per user at most" in str(release)
+    assert dpsel.check(release).ok
+    plain = dpsel.select_partitions([(1, 2)], mechanism=dpsel.Steered(rounds=4, reach=1), **arguments)
+    assert report_of(plain)["request"]["mechanism"] == {"name": "steered", "rounds": 4}
+    assert "1,000 items per user at most" in str(plain)
+
+
+def test_a_changed_reach_does_not_pass_the_check() -> None:
+    release = dpsel.select_partitions(
+        [(1, 2)],
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=10,
+        mechanism=dpsel.Steered(rounds=4, reach=3),
+    )
+    report = json.loads(release.report.to_json())
+    report["request"]["mechanism"]["reach"] = 2
+    assert _core.check_report(json.dumps(report)) != []
+
+
 @pytest.mark.parametrize("rounds", [0, -1, 257, 2**40])
 def test_rounds_out_of_range(rounds) -> None:
     with pytest.raises(dpsel.exceptions.InvalidParameterError, match="^rounds must be"):
         dpsel.Steered(rounds=rounds)
+
+
+@pytest.mark.parametrize("reach", [0, -1, 65, 2**40])
+def test_reach_out_of_range(reach) -> None:
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="^reach must be"):
+        dpsel.Steered(reach=reach)
+
+
+def test_reach_and_limit_together_have_a_limit() -> None:
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6), "max_items_per_user": 156_251}
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="^reach must be at most 10,000,000"):
+        dpsel.select_partitions([(1, 2)], mechanism=dpsel.Steered(rounds=4, reach=64), **arguments)

@@ -61,6 +61,7 @@ MORE_SELECTIONS = {
     "sips-default": (dpsel.Sips(), BOTH),
     "sips-curve-default": (dpsel.Sips(release="curve"), WITHOUT),
     "steered-default": (dpsel.Steered(), BOTH),
+    "steered-reach-default": (dpsel.Steered(reach=3), BOTH),
     "mad-default": (dpsel.Mad(), WITHOUT),
     "mad2r-default": (dpsel.Mad2R(), WITHOUT),
     "policy_laplace-default": (dpsel.PolicyLaplace(), WITH),

@@ -528,6 +528,20 @@ MUTANTS = [
         (STEERED, REFERENCE),
     ),
     Mutant(
+        "a reach widens what users keep, but not what the calibration covers",
+        CORE + "task/select/request.rs",
+        "return mechanism.calibrate(self.privacy, kept);",
+        "return mechanism.calibrate(self.privacy, self.max_items_per_user);",
+        (STEERED, "cargo:request"),
+    ),
+    Mutant(
+        "a cluster keeps the limit and not the reach",
+        CORE + "exchange/driver/selection.rs",
+        "bound: Some(request.kept_items()?),",
+        "bound: Some(request.max_items_per_user),",
+        ("cargo:exchange",),
+    ),
+    Mutant(
         "what users gave to an item is forgotten, so that the cap holds in each round only",
         CORE + "weighting/spread.rs",
         "cap.saturating_sub(u64::from(*drift) << step_bits)",

@@ -28,6 +28,7 @@ PARALLEL = [
     dpsel.Sips(rounds=4, ratio=1.0),
     dpsel.Sips(ratio=0.2, release="curve"),
     dpsel.Steered(rounds=5),
+    dpsel.Steered(rounds=3, reach=4),
     dpsel.OneItem(),
 ]
 

@@ -38,7 +38,7 @@ def test_auto_and_its_rivals_were_measured(figures, epsilon, limit):
     assert len(names) >= 9
     for data in names:
         for mechanism in rivals:
-            assert figures.sizes(Cell(data, epsilon, limit, repr(mechanism))), (data, mechanism)
+            assert figures.mean_of(data, epsilon, limit, mechanism), (data, mechanism)
 
 
 def test_no_release_exceeds_the_bound(figures):

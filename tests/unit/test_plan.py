@@ -19,7 +19,7 @@ def test_one_row_for_each_limit_and_mechanism():
     assert [row["mechanism"] for row in rows[3:]] == [
         "WeightedGaussian()",
         "CountLaplace()",
-        repr(dpsel.Sips(release="curve")),
+        repr(dpsel.Steered(reach=3)),
     ]
 
 
@@ -96,7 +96,11 @@ def test_plot(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"items_per_user": 11}, "items_per_user must be at most max_items_per_user = 10, got 11"),
+        (
+            {"items_per_user": 11, "mechanisms": dpsel.Sips()},
+            "items_per_user must be at most max_items_per_user = 10, got 11",
+        ),
+        ({"items_per_user": 31}, "items_per_user must be at most 3 x max_items_per_user = 30, got 31"),
         ({"items_per_user": 0}, "items_per_user must be at least 1, got 0"),
         ({"users": [0]}, "users must be at least 1, got 0"),
         ({"users": [1.5]}, "users must be a whole number, got float"),
@@ -112,12 +116,21 @@ def test_refusals(arguments, message):
         dpsel.plan(**({"privacy": PRIVACY, "max_items_per_user": 10} | arguments))
 
 
+def test_the_worst_case_is_a_user_of_all_items_that_are_kept():
+    wide, narrow = (
+        dpsel.plan(privacy=PRIVACY, max_items_per_user=limit, mechanisms=dpsel.Steered(reach=reach)).rows[0]
+        for limit, reach in ((10, 3), (30, 1))
+    )
+    assert (wide["max_items_per_user"], wide["items_per_user"]) == (10, 30)
+    assert wide["keep"] == narrow["keep"]
+    assert wide["threshold"] == narrow["threshold"]
+
+
 @pytest.mark.parametrize("limit", [1, 5, 10, 20])
 def test_plan_shows_the_price_of_weights(limit):
     """With weights ``auto`` plans what a call with weights runs.
 
-    An item never needs fewer users then, but for a limit of 1: without weights, users are looked at in
-    several rounds, so that items besides their first one come out.
+    An item never needs fewer users then, but for a limit of 1: without weights, users keep several items.
     """
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
     arguments = {"privacy": privacy, "max_items_per_user": limit}
@@ -125,6 +138,6 @@ def test_plan_shows_the_price_of_weights(limit):
     release = dpsel.select_partitions([(1, 2)], with_weights=True, **arguments)
     assert priced["rounds"] == release.report.rounds
     assert (priced["users_for_95"] >= without["users_for_95"]) is (limit > 1)
-    assert (priced["mechanism"] != without["mechanism"]) is (limit < 10)
+    assert (priced["mechanism"] != without["mechanism"]) is (limit == 1)
     with pytest.raises(InvalidParameterError, match="with_weights=True asks for noisy weights"):
         dpsel.plan(mechanisms=dpsel.Mad(), with_weights=True, **arguments)

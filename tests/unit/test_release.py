@@ -13,9 +13,11 @@ from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError,
 
 KEY = bytes(range(32))
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
-LARGE_EPSILON = dpsel.ApproxDP(epsilon=1.1, delta=1e-6)
-#: The guarantees under which `"auto"` may release by a curve.
-CURVES = (PRIVACY, LARGE_EPSILON)
+LARGE_EPSILON = dpsel.ApproxDP(epsilon=1.6, delta=1e-6)
+#: What `"auto"` chooses, as it stands in reports.
+STEERED = {"name": "steered", "rounds": 30, "reach": 3}
+COUNTS = {"name": "count_laplace"}
+SIPS = {"name": "sips", "rounds": 3, "ratio": 0.2, "release": "curve"}
 SECRET = "an unselected secret"
 ROWS = [(user, drink) for user in range(500) for drink in ("tea", "<milk>")] + [(7, SECRET)]
 
@@ -154,34 +156,32 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
 
 
 @pytest.mark.parametrize(
-    ("limit", "arguments", "name"),
+    ("limit", "arguments", "mechanism"),
     [
-        (1, {}, "sips"),
-        (2, {}, "sips"),
-        (9, {}, "sips"),
-        (10, {}, "steered"),
-        (5000, {}, "steered"),
-        (19, {"privacy": LARGE_EPSILON}, "sips"),
-        (20, {"privacy": LARGE_EPSILON}, "steered"),
-        (1, {"with_weights": True}, "count_laplace"),
-        (1, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "sips"),
-        (1, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, "one_item"),
-        (9, {"with_weights": True}, "sips"),
-        (10, {"with_weights": True}, "steered"),
-        (9, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "sips"),
-        (10, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, "steered"),
-        (9, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, "sips"),
+        (1, {}, STEERED),
+        (2, {}, STEERED),
+        (1000, {}, STEERED),
+        (1001, {}, {"name": "steered", "rounds": 30}),
+        (10_000_000, {}, {"name": "steered", "rounds": 30}),
+        (1, {"privacy": LARGE_EPSILON}, SIPS),
+        (2, {"privacy": LARGE_EPSILON}, STEERED),
+        (1, {"privacy": dpsel.ApproxDP(epsilon=1.5, delta=1e-6)}, STEERED),
+        (1, {"privacy": dpsel.ApproxDP(epsilon=1.501, delta=1e-6)}, SIPS),
+        (1, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, STEERED),
+        (19, {"privacy": dpsel.ApproxDP(epsilon=19.0, delta=1e-12)}, SIPS),
+        (20, {"privacy": dpsel.ApproxDP(epsilon=11.0, delta=1e-6)}, STEERED),
+        (1, {"with_weights": True}, COUNTS),
+        (2, {"with_weights": True}, STEERED),
+        (2, {"with_weights": True, "privacy": LARGE_EPSILON}, STEERED),
+        (1, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, STEERED),
+        (10, {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-6)}, STEERED),
     ],
 )
-def test_auto_goes_by_public_parameters(limit, arguments, name):
-    report = dpsel.select_partitions(
-        ROWS, **{"privacy": PRIVACY, "max_items_per_user": limit} | arguments
-    ).report
-    mechanism = report["request"]["mechanism"]
-    assert mechanism["name"] == name
-    assert report["chosen"].startswith("auto: ")
-    with_noise = arguments.get("with_weights") or arguments.get("privacy", PRIVACY) not in CURVES
-    assert mechanism.get("release", "noise") == ("noise" if with_noise or name != "sips" else "curve")
+def test_auto_goes_by_public_parameters(limit, arguments, mechanism):
+    release = dpsel.select_partitions(ROWS, **{"privacy": PRIVACY, "max_items_per_user": limit} | arguments)
+    assert release.report["request"]["mechanism"] == mechanism
+    assert release.report["chosen"].startswith("auto: ")
+    assert dpsel.check(release).ok
 
 
 def test_check_takes_a_release(release):

@@ -13,7 +13,6 @@ from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
     Mechanism,
-    OneItem,
     SelectionMechanism,
     Sips,
     Steered,
@@ -67,14 +66,17 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
     )
 
 
-#: The least limits at which `Steered` is chosen before `Sips`: before curves with a large and with a small
-#: epsilon, and before noise. A curve is computed quickly from the last epsilon on. Decision note 0008 has the
+#: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.
+_REACH: Final = 3
+#: Beyond this limit a reach brings next to nothing, and under zCDP the threshold grows with what users keep.
+_MOST_WITH_REACH: Final = 1_000
+#: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
-_STEERED_BEFORE_CURVES: Final = 20
-_STEERED_BEFORE_CURVES_IF_SMALL: Final = 10
-_STEERED_BEFORE_NOISE: Final = 10
-_SMALL_EPSILON: Final = 1.0
-_LEAST_CURVE_EPSILON: Final = 0.1
+_CURVES_ABOVE: Final = 1.5
+#: Beyond this epsilon nothing was compared. `Steered` then has no calibration for a very small delta, so
+#: curves are chosen for small limits.
+_LARGE_EPSILON: Final = 10.0
+_SMALL_LIMIT: Final = 20
 
 
 def _choose(
@@ -82,32 +84,30 @@ def _choose(
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
         return _best_for_one_item(privacy)
-    least = _steered_from(privacy, with_weights=with_weights)
-    if max_items_per_user >= least:
-        return Steered(), (
-            f"auto: with a limit of {least} or more, weights that are steered to where they are needed "
-            "typically release the most"
+    if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
+        return Sips(release="curve"), f"auto: {why}"
+    steered = "auto: weights that are steered to where they are needed typically release the most"
+    if max_items_per_user > _MOST_WITH_REACH:
+        return Steered(), steered
+    kept = f"users keep {_REACH} times the limit, as many items as {_REACH} rounds of Sips would weigh"
+    return Steered(reach=_REACH), f"{steered}; {kept}"
+
+
+def _why_curves(privacy: Privacy, limit: int) -> str | None:
+    """Return why release curves are chosen, if they are."""
+    if not isinstance(privacy, ApproxDP):
+        return None
+    if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
+        return (
+            f"with a limit of 1 and an epsilon above {_CURVES_ABOVE:g}, rounds in which a user's next items "
+            "move up typically release the most; not where nearly all users own one item"
         )
-    curve = _has_curve(privacy, with_weights=with_weights)
-    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and not curve:
-        return OneItem(), "auto: with one item per user and this epsilon, the optimal rule for one item"
-    return Sips(release="curve" if curve else "noise"), (
-        f"auto: with a limit below {least}, rounds in which a user's next items move up typically release "
-        "the most; not where nearly all users own one item"
-    )
-
-
-def _steered_from(privacy: Privacy, *, with_weights: bool) -> int:
-    """The least limit at which `Steered` is chosen."""
-    if not (isinstance(privacy, ApproxDP) and _has_curve(privacy, with_weights=with_weights)):
-        return _STEERED_BEFORE_NOISE
-    small = privacy.epsilon <= _SMALL_EPSILON
-    return _STEERED_BEFORE_CURVES_IF_SMALL if small else _STEERED_BEFORE_CURVES
-
-
-def _has_curve(privacy: Privacy, *, with_weights: bool) -> bool:
-    """Whether a release curve is possible, and quick to compute."""
-    return isinstance(privacy, ApproxDP) and not with_weights and privacy.epsilon >= _LEAST_CURVE_EPSILON
+    if limit < _SMALL_LIMIT and privacy.epsilon > _LARGE_EPSILON:
+        return (
+            f"with an epsilon above {_LARGE_EPSILON:g} and a limit below {_SMALL_LIMIT}, release curves, "
+            "which exist for a very small delta too"
+        )
+    return None
 
 
 def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:

@@ -63,6 +63,8 @@ def _name(mechanism: Any) -> str:
         label += "-curve"
     if getattr(mechanism, "screening", False):
         label += "-screening"
+    if (reach := getattr(mechanism, "reach", 1)) > 1:
+        label += f"-reach-{reach}"
     return label + ("-published" if getattr(mechanism, "calibration", "") == "published" else "")
 
 

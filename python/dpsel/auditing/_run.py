@@ -22,6 +22,7 @@ from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Claim, Effort, Shown, falsify
 from dpsel.auditing._top_k import K, worst_of_top_k
 from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms._base import kept_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -134,7 +135,8 @@ def _audit_selection(
         # Few samples without scores would show less.
         return
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
-    tables = crafted(limit, _levels(case, loose, limit))
+    kept = kept_items(case.mechanism, limit)
+    tables = crafted(kept, _levels(case, loose, limit, kept))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
     if (
         case.is_published and overflowing
@@ -146,16 +148,16 @@ def _audit_selection(
         _claim(loose),
         effort,
         alpha=alpha,
-        vary=lambda each, random: varied(each, random, limit),
+        vary=lambda each, random: varied(each, random, kept),
         random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
     )
     yield _sampled(case.name, _claim(loose), shown, control=case.control)
 
 
-def _levels(case: Case, privacy: Any, bound: int) -> list[int]:
+def _levels(case: Case, privacy: Any, bound: int, kept: int) -> list[int]:
     """Return numbers of users at which items of one-item users, and of full ones, have even odds."""
     request = selection_request(privacy, bound, case.mechanism).json
-    needed = [n for size in (1, bound) for n in _core_calls.users_needed(request, size, [0.1, 0.5, 0.9])]
+    needed = [n for size in (1, kept) for n in _core_calls.users_needed(request, size, [0.1, 0.5, 0.9])]
     return sorted({max(1, n - 1) for n in needed if n is not None})
 
 

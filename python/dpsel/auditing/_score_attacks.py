@@ -17,6 +17,7 @@ from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon, scored
 from dpsel.auditing._search import Claim, Shown
 from dpsel.budget._strength import without_charge
+from dpsel.mechanisms._base import kept_items
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -98,20 +99,22 @@ def on_users(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> At
     """Return the attack on the claim itself."""
     rounds = scored(mechanism, privacy, bound)
     claim = Claim(privacy.epsilon, privacy.delta)
-    return Attack(mechanism, privacy, bound, claim, _of_users(rounds, bound), rounds)
+    tables = _of_users(rounds, kept_items(mechanism, bound))
+    return Attack(mechanism, privacy, bound, claim, tables, rounds)
 
 
 def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Attack | None:
-    """Return the attack on the most that a user of ``bound`` items adds to the score of one of them.
+    """Return the attack on the most that a user of all items that it may keep adds to the score of one.
 
     The claim is that of a normal number that moves by the cap. ``None`` if the cap is a user's whole weight.
     """
     rounds = scored(mechanism, privacy, bound)
-    size = rounds.size(bound)
+    kept = kept_items(mechanism, bound)
+    size = rounds.size(kept)
     if size.cap >= size.norm:
         return None
     claim = Claim(gaussian_epsilon(size.cap / rounds.sigma, privacy.delta), privacy.delta)
-    return Attack(mechanism, privacy, bound, claim, ((_of_one_item(rounds, bound), 1.0),), rounds)
+    return Attack(mechanism, privacy, bound, claim, ((_of_one_item(rounds, kept), 1.0),), rounds)
 
 
 def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...]:

@@ -50,9 +50,10 @@ Choosing the parameters, before looking at the data:
   delta               bounds the probability that an item of one single user
                       is released: far below 1 / number of users.
   max-items-per-user  about as many items as a typical user has. Users with
-                      more contribute a random subset of that size. A much
-                      larger limit mostly raises the threshold. `dpsel plan`
-                      shows thresholds for several limits without data.
+                      more contribute a random subset of that size; with
+                      auto it mostly is three times as large. A much larger
+                      limit mostly raises the threshold. `dpsel plan` shows
+                      thresholds for several limits without data.
 
 A release does not depend on the order of rows, on repeated rows or on the number of threads, except that
 greedy-frequency counts repeated rows. CSV columns are text.

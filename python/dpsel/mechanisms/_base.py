@@ -167,6 +167,12 @@ def class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
+def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
+    """Return how many items a user keeps at most: more than the limit if the mechanism has a reach."""
+    reach: int = getattr(mechanism, "reach", 1)
+    return reach * max_items_per_user
+
+
 def parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters of a mechanism by name."""
     # `fields` asks for a dataclass, which every registered class is.
@@ -185,4 +191,4 @@ def as_code(mechanism: Mechanism) -> str:
 
 def is_usual(key: str, value: object) -> bool:
     """Whether a parameter is left out where a mechanism is written as code."""
-    return value is None or (key, value) in [("release", "noise"), ("calibration", "curve")]
+    return value is None or (key, value) in [("release", "noise"), ("calibration", "curve"), ("reach", 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_number
@@ -63,21 +64,27 @@ class Steered(SelectionMechanism):
 
     Items that are unlikely to reach the threshold are abandoned, and frequent items get no more weight than
     they need. That weight goes to the items in between. Only the last round publishes. More rounds release
-    more for the same budget and take longer. Users keep the same ``max_items_per_user`` items in all rounds.
-    Under :class:`~dpsel.ApproxDP` every size of user has a norm and a cap of its own, so a large limit costs
-    smaller users nothing. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
+    more for the same budget and take longer. Users keep the same ``reach x max_items_per_user`` items in all
+    rounds. Under :class:`~dpsel.ApproxDP` every size of user has a norm and a cap of its own, so a large
+    limit costs smaller users nothing. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
     :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
 
     Args:
         rounds: Number of rounds, at least 1.
+        reach: Users keep so many times ``max_items_per_user`` items, from 1 to 64. The guarantee is the same
+            for any reach: the threshold is for users who keep that many. :class:`Sips` touches up to
+            ``rounds x max_items_per_user`` items of a user, because released items make room for others.
+            With a reach of 3 the limit means what it means for three rounds of it.
 
     Raises:
-        InvalidParameterError: If the argument is no number or outside its range.
+        InvalidParameterError: If an argument is no number or outside its range.
 
     Examples:
         >>> import dpsel
         >>> dpsel.Steered(rounds=20)
         Steered(rounds=20)
+        >>> dpsel.Steered(reach=3)
+        Steered(rounds=30, reach=3)
     """
 
     name = "steered"
@@ -87,8 +94,19 @@ class Steered(SelectionMechanism):
     additive = False
 
     rounds: int = 30
+    reach: int = 1
 
     def __post_init__(self) -> None:
         """Check the parameters: a mechanism that exists is valid."""
         object.__setattr__(self, "rounds", as_count("rounds", self.rounds))
+        object.__setattr__(self, "reach", as_count("reach", self.reach))
         _core_calls.validate(mechanism=self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in requests and reports, where a reach of 1 is left out."""
+        # `super()` does not work in a class with slots: it has been made again.
+        return {
+            key: value
+            for key, value in SelectionMechanism.to_json(self).items()
+            if (key, value) != ("reach", 1)
+        }

@@ -13,6 +13,7 @@ from dpsel._request import checked_limit, request_of_selection
 from dpsel._tables import Tabular
 from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError
+from dpsel.mechanisms._base import kept_items
 from dpsel.release._wording import readable
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def plan(
         privacy: The guarantee.
         max_items_per_user: One limit, or several to compare.
         mechanisms: One or several; ``"auto"`` by default.
-        items_per_user: Items that each holder of the item contributes; by default the limit, the worst case.
+        items_per_user: Items that each holder of the item contributes; by default as many as users keep at
+            most, the worst case. That is the limit, or with :class:`~dpsel.Steered` ``reach`` times the
+            limit.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
@@ -70,32 +73,25 @@ def plan(
         >>> plan.rows[0]["users_for_95"] < plan.rows[1]["users_for_95"]
         True
 
-        The price of noisy weights, in users that an item needs:
+        The price of a reach, in users of as many items as they may keep:
 
         >>> arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-8), "max_items_per_user": 5}
-        >>> for with_weights in (False, True):
-        ...     row = dpsel.plan(with_weights=with_weights, **arguments).rows[0]
-        ...     print(row["mechanism"], row["users_for_95"])
-        Sips(rounds=3, ratio=0.2, release='curve') 91
-        Sips(rounds=3, ratio=0.3333333333333333) 109
+        >>> for mechanism in (dpsel.Steered(), dpsel.Steered(reach=3)):
+        ...     row = dpsel.plan(mechanisms=mechanism, **arguments).rows[0]
+        ...     print(row["items_per_user"], row["users_for_95"])
+        5 92
+        15 162
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
     counts = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
-    for limit in limits:
-        checked_limit(limit)
-        if held is not None and held > limit:
-            raise InvalidParameterError(
-                f"items_per_user must be at most max_items_per_user = {limit}, got {held}; "
-                "users with more items contribute that many only"
-            )
     requests = [
-        (limit, request_of_selection(privacy, limit, mechanism, with_weights=with_weights))
+        (limit, request_of_selection(privacy, checked_limit(limit), mechanism, with_weights=with_weights))
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
-    rows = tuple(_row(limit, request, held or limit, counts) for limit, request in requests)
+    rows = tuple(_row(limit, request, _held(limit, request, held), counts) for limit, request in requests)
     return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
 
 
@@ -191,6 +187,18 @@ class Plan(Tabular):
             for row in self._rows
         ]
         return head, body
+
+
+def _held(limit: int, request: Request[SelectionMechanism], asked: int | None) -> int:
+    """Return the items of each holder: those asked for, or as many as users keep."""
+    kept = kept_items(request.mechanism, limit)
+    if asked is not None and asked > kept:
+        product = "" if kept == limit else f"{kept // limit} x "
+        raise InvalidParameterError(
+            f"items_per_user must be at most {product}max_items_per_user = {kept}, got {asked}; "
+            "users with more items contribute that many only"
+        )
+    return asked or kept
 
 
 def _row(limit: int, request: Request[SelectionMechanism], held: int, users: list[int]) -> dict[str, Any]:

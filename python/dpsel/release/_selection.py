@@ -136,7 +136,8 @@ class Release(Generic[ItemsT]):
         """Three lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        limit = counted(request["max_items_per_user"], "item")
+        limit, reach = request["max_items_per_user"], request["mechanism"].get("reach", 1)
+        kept = counted(reach * limit, "item") + (f" ({reach} x {limit:,})" if reach > 1 else "")
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
@@ -151,7 +152,7 @@ class Release(Generic[ItemsT]):
             )
         return (
             f"{stamp}{counted(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
-            f"{guarantee}, {limit} per user at most\n"
+            f"{guarantee}, {kept} per user at most\n"
             f"{rule}"
         )
 

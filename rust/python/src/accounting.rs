@@ -85,7 +85,7 @@ pub(crate) fn composed_privacy(
 pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
     guarded(|| match Report::from_json(report_json)?.enforced {
         Enforced::Select(Calibrated { request, calibration }) => {
-            let part = calibration.gaussian_part(request.max_items_per_user);
+            let part = calibration.gaussian_part(request.kept_items()?);
             Ok(part.map(|part| (part.mu, part.delta)))
         }
         Enforced::TopK(_) => Ok(None),

@@ -63,7 +63,7 @@ fn some_rows() -> Rows {
     rows
 }
 
-const MECHANISMS: [&str; 8] = [
+const MECHANISMS: [&str; 9] = [
     r#"{"name": "count_laplace"}"#,
     r#"{"name": "count_gaussian"}"#,
     r#"{"name": "weighted_laplace"}"#,
@@ -72,6 +72,7 @@ const MECHANISMS: [&str; 8] = [
     r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "noise"}"#,
     r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}"#,
     r#"{"name": "steered", "rounds": 12}"#,
+    r#"{"name": "steered", "rounds": 5, "reach": 3}"#,
 ];
 
 #[test]
@@ -92,7 +93,7 @@ proptest! {
     fn few_rows_make_the_local_release(
         rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), partitions in 1_usize..5, bound in 1_u32..4,
     ) {
-        for mechanism in [MECHANISMS[5], MECHANISMS[7]] {
+        for mechanism in [MECHANISMS[5], MECHANISMS[7], MECHANISMS[8]] {
             same(table, &rows, &request(mechanism, bound, false), partitions);
         }
     }

@@ -15,7 +15,7 @@ pub trait Mechanism {
     /// [`crate::Error::InvalidParameter`] or [`crate::Error::Incompatible`].
     fn validate(&self) -> Result<()>;
 
-    /// Weighting, noise and threshold of every round, meeting `privacy` for users of at most `bound` items.
+    /// Weighting, noise and threshold of every round, meeting `privacy` for users who keep at most `bound` items.
     ///
     /// # Contract
     /// Running the rounds in order, each on the items that earlier rounds did not release, satisfies
@@ -40,6 +40,8 @@ pub struct Properties {
     pub noisy_weights: bool,
     /// The order in which a user's items are filled, if the mechanism fills them one by one.
     pub item_order: Option<ItemOrder>,
+    /// How many times `max_items_per_user` items a user keeps. The bound of a calibration is that product.
+    pub reach: u32,
     /// Why the mechanism guarantees nothing, if so. `dpsel check` reports it.
     pub flaw: Option<&'static str>,
 }

@@ -31,7 +31,7 @@ impl Selection {
         ingest::check_schema(schema, &request.columns)?;
         let spec = JobSpec {
             columns: request.columns.clone(),
-            bound: Some(request.max_items_per_user),
+            bound: Some(request.kept_items()?),
             calibration: calibration.clone(),
             with_weights: request.with_weights,
         };

@@ -50,6 +50,6 @@ impl Mechanism for CountGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, item_order: None, flaw: None }
+        Properties { noisy_weights: true, item_order: None, reach: 1, flaw: None }
     }
 }

@@ -55,6 +55,6 @@ impl Mechanism for CountLaplace {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, item_order: None, flaw: None }
+        Properties { noisy_weights: true, item_order: None, reach: 1, flaw: None }
     }
 }

@@ -144,7 +144,7 @@ impl Mechanism for GreedyFrequency {
             GreedyCalibration::Published => Some(PUBLISHED_FLAW),
         };
         let noisy_weights = self.calibration == GreedyCalibration::Published;
-        Properties { noisy_weights, item_order: Some(self.order), flaw }
+        Properties { noisy_weights, item_order: Some(self.order), reach: 1, flaw }
     }
 }
 

@@ -65,6 +65,6 @@ impl Mechanism for Mad {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
     }
 }

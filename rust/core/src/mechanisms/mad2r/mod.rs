@@ -85,6 +85,6 @@ impl Mechanism for Mad2R {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
     }
 }

@@ -99,7 +99,7 @@ impl Mechanism for Matching {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
     }
 }
 

@@ -54,7 +54,7 @@ impl Mechanism for OneItem {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, flaw: None }
+        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
     }
 }
 

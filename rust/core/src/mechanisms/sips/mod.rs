@@ -147,7 +147,12 @@ impl Mechanism for Sips {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: self.release == ReleaseStep::Noise, item_order: None, flaw: None }
+        Properties {
+            noisy_weights: self.release == ReleaseStep::Noise,
+            item_order: None,
+            reach: 1,
+            flaw: None,
+        }
     }
 }
 

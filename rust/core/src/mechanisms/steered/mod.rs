@@ -4,7 +4,8 @@
 //! One user moves them by its norm. Besides, the release depends on the user only where the noise of one of its items
 //! lies between the threshold and the threshold less the user's cap. Under approximate DP each size of user has a norm
 //! and a cap whose two parts add up to delta. Conditions: each user keeps the same at most D0 items in all rounds, and
-//! gives each at most its cap over all of them. Page and proof: `docs/algorithms/steered.md`.
+//! gives each at most its cap over all of them. D0 is the reach times `max_items_per_user`. Page and proof:
+//! `docs/algorithms/steered.md`.
 
 mod checked;
 mod noise;
@@ -34,12 +35,24 @@ use crate::{Error, Result};
 pub struct Steered {
     /// Number of rounds: more release more and take longer.
     pub rounds: u32,
+    /// A user keeps so many times `max_items_per_user` items. Left out of requests and reports if it is 1.
+    #[serde(default = "usual_reach", skip_serializing_if = "is_usual_reach")]
+    pub reach: u32,
 }
 
 impl Default for Steered {
     fn default() -> Self {
-        Self { rounds: 30 }
+        Self { rounds: 30, reach: usual_reach() }
     }
+}
+
+fn usual_reach() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_usual_reach(reach: &u32) -> bool {
+    *reach == usual_reach()
 }
 
 /// The power of the part of the rounds so far by which the shares of rounds grow.
@@ -48,6 +61,8 @@ const SHARE_GROWTH: f64 = 0.1;
 impl Steered {
     /// The most rounds.
     pub const MAX_ROUNDS: u32 = 256;
+    /// The largest reach.
+    pub const MAX_REACH: u32 = 64;
 
     /// Shares of the rounds in a score. They grow slowly, and add up to exactly [`SHARES`].
     ///
@@ -125,11 +140,16 @@ fn total_slack(calibration: &Calibration, bound: L0Bound) -> f64 {
 
 impl Mechanism for Steered {
     fn validate(&self) -> Result<()> {
-        if (1..=Self::MAX_ROUNDS).contains(&self.rounds) {
-            return Ok(());
+        if !(1..=Self::MAX_ROUNDS).contains(&self.rounds) {
+            let fix = "30 rounds do well; more take longer and release little more";
+            return Err(Error::parameter("rounds", "between 1 and 256", self.rounds, fix));
         }
-        let fix = "30 rounds do well; more take longer and release little more";
-        Err(Error::parameter("rounds", "between 1 and 256", self.rounds, fix))
+        if !(1..=Self::MAX_REACH).contains(&self.reach) {
+            let fix =
+                "users keep reach x max_items_per_user items; 3 is what Sips touches in its three rounds";
+            return Err(Error::parameter("reach", "between 1 and 64", self.reach, fix));
+        }
+        Ok(())
     }
 
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
@@ -159,7 +179,7 @@ impl Mechanism for Steered {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, item_order: None, flaw: None }
+        Properties { noisy_weights: true, item_order: None, reach: self.reach, flaw: None }
     }
 }
 
@@ -201,7 +221,8 @@ mod tests {
                 for rounds in [1, 3, 30, 256] {
                     let privacy = Privacy::ApproxDp { epsilon, delta };
                     let bound = L0Bound::new(bound).unwrap();
-                    let calibration = Steered { rounds }.calibrate(privacy, bound).unwrap();
+                    let calibration =
+                        Steered { rounds, ..Steered::default() }.calibrate(privacy, bound).unwrap();
                     let (found, publish) = scoring(&calibration);
                     assert_eq!(found.iter().map(|round| round.share).sum::<u32>(), SHARES);
                     assert_eq!(publish.noise_check, NoiseCheck::BelowThreshold);
@@ -263,7 +284,7 @@ mod tests {
         for privacy in
             [Privacy::ApproxDp { epsilon: 1e-3, delta: 1e-10 }, Privacy::Zcdp { rho: 1e-9, delta: 1e-3 }]
         {
-            let refused = Steered { rounds: 256 }.calibrate(privacy, bound);
+            let refused = Steered { rounds: 256, ..Steered::default() }.calibrate(privacy, bound);
             assert!(matches!(refused, Err(Error::Calibration { .. })), "law 4 allows 1e-18");
         }
     }
@@ -271,8 +292,8 @@ mod tests {
     #[test]
     fn zcdp_rounds_cost_rho_and_caps_are_generous_to_small_users() {
         let bound = L0Bound::new(300).unwrap();
-        let calibration =
-            Steered { rounds: 20 }.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
+        let steered = Steered { rounds: 20, ..Steered::default() };
+        let calibration = steered.calibrate(Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, bound).unwrap();
         assert!(composed_mu(sigmas(&calibration)) <= 0.2_f64.sqrt() * (1.0 + 1e-14));
         let publish = scoring(&calibration).1;
         assert_eq!(
@@ -291,10 +312,21 @@ mod tests {
     }
 
     #[test]
+    fn a_reach_of_one_is_no_part_of_a_report() {
+        let json = |steered: &Steered| serde_json::to_string(steered).unwrap();
+        assert_eq!(json(&Steered::default()), r#"{"rounds":30}"#);
+        let wide = Steered { reach: 3, ..Steered::default() };
+        assert_eq!(json(&wide), r#"{"rounds":30,"reach":3}"#);
+        for steered in [Steered::default(), wide] {
+            assert_eq!(serde_json::from_str::<Steered>(&json(&steered)).unwrap(), steered);
+        }
+    }
+
+    #[test]
     fn parameters_out_of_range_are_refused() {
         let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-30 };
-        for rounds in [0, 257] {
-            assert!(matches!(Steered { rounds }.validate(), Err(Error::InvalidParameter { .. })));
+        for (rounds, reach) in [(0, 1), (257, 1), (30, 0), (30, 65)] {
+            assert!(matches!(Steered { rounds, reach }.validate(), Err(Error::InvalidParameter { .. })));
         }
         let bound = L0Bound::new(100).unwrap();
         assert!(matches!(Steered::default().calibrate(privacy, bound), Err(Error::Calibration { .. })));

@@ -55,7 +55,7 @@ impl Mechanism for UnitGreedy {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: Some(self.order), flaw: None }
+        Properties { noisy_weights: false, item_order: Some(self.order), reach: 1, flaw: None }
     }
 }
 

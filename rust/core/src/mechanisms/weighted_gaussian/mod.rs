@@ -92,6 +92,11 @@ impl Mechanism for WeightedGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: self.release == ReleaseStep::Noise, item_order: None, flaw: None }
+        Properties {
+            noisy_weights: self.release == ReleaseStep::Noise,
+            item_order: None,
+            reach: 1,
+            flaw: None,
+        }
     }
 }

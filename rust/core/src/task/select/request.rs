@@ -52,6 +52,7 @@ impl SelectRequest {
         self.privacy.validate()?;
         L0Bound::new(self.max_items_per_user.get().into())?;
         self.mechanism.as_mechanism().validate()?;
+        self.kept_items()?;
         self.columns.validate()?;
         if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
             return Err(Error::Incompatible {
@@ -69,6 +70,25 @@ impl SelectRequest {
             });
         }
         Ok(self)
+    }
+
+    /// The most items that a user keeps: `max_items_per_user` times the reach of the mechanism.
+    ///
+    /// # Contract
+    /// Calibration, bounding and all that is said about one user take this number.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if it is above [`L0Bound::MAX`].
+    pub fn kept_items(&self) -> Result<L0Bound> {
+        let reach = self.mechanism.as_mechanism().properties().reach;
+        L0Bound::new(u64::from(self.max_items_per_user.get()) * u64::from(reach)).map_err(|_| {
+            Error::parameter(
+                "reach",
+                "at most 10,000,000 / max_items_per_user",
+                reach,
+                "users keep reach x max_items_per_user items; lower one of them",
+            )
+        })
     }
 
     /// The order in which each user's items are taken.
@@ -100,13 +120,13 @@ impl SelectRequest {
     /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
     /// weights to be published within delta.
     pub fn calibrate(&self) -> Result<Calibration> {
-        let mechanism = self.mechanism.as_mechanism();
+        let (mechanism, kept) = (self.mechanism.as_mechanism(), self.kept_items()?);
         if !self.with_weights {
-            return mechanism.calibrate(self.privacy, self.max_items_per_user);
+            return mechanism.calibrate(self.privacy, kept);
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
-        let calibration = mechanism.calibrate(left, self.max_items_per_user)?;
-        let slack = self.weights_slack(&calibration);
+        let calibration = mechanism.calibrate(left, kept)?;
+        let slack = weights_slack(&calibration, kept);
         if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
             return Err(Error::Calibration {
                 what: format!("publishing noisy weights for {reserve:e} of delta"),
@@ -136,17 +156,17 @@ impl SelectRequest {
         }
         Ok(calibration)
     }
+}
 
-    /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one
-    /// user can move, each value of their noise that is told apart is exact up to 2^-128.
-    fn weights_slack(&self, calibration: &Calibration) -> f64 {
-        let slack = |round: &Round| {
-            let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
-            let items = round.weighting.changed_items(self.max_items_per_user);
-            Some(mul_up(mul_up(items, values), 1.0 / 2_f64.powi(128)))
-        };
-        calibration.rounds.iter().filter_map(slack).fold(0.0, add_up)
-    }
+/// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
+/// can move, each value of their noise that is told apart is exact up to 2^-128.
+fn weights_slack(calibration: &Calibration, kept: L0Bound) -> f64 {
+    let slack = |round: &Round| {
+        let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
+        let items = round.weighting.changed_items(kept);
+        Some(mul_up(mul_up(items, values), 1.0 / 2_f64.powi(128)))
+    };
+    calibration.rounds.iter().filter_map(slack).fold(0.0, add_up)
 }
 
 /// The cost in delta of a total variation of 1 on both sides: 1 + e^epsilon, or 1 under approximate zCDP.
@@ -191,6 +211,7 @@ fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanisms::Steered;
 
     fn request(delta: f64, with_weights: bool) -> SelectRequest {
         let request: SelectRequest = serde_json::from_str(&format!(
@@ -212,11 +233,32 @@ mod tests {
         }
     }
 
+    fn steered(limit: u32, reach: u32) -> Result<SelectRequest> {
+        let mut request = request(1e-6, false);
+        request.max_items_per_user = L0Bound::new(limit.into())?;
+        request.mechanism = MechanismSpec::Steered(Steered { reach, ..Steered::default() });
+        request.validate()
+    }
+
+    #[test]
+    fn a_reach_is_calibrated_like_a_limit_of_all_kept_items() {
+        for (limit, reach) in [(1, 3), (10, 3), (100, 10), (300, 64)] {
+            let (wide, narrow) = (steered(limit, reach).unwrap(), steered(limit * reach, 1).unwrap());
+            let calibration = wide.calibrate().unwrap();
+            assert_eq!(calibration, narrow.calibrate().unwrap());
+            assert_ne!(calibration, steered(limit, 1).unwrap().calibrate().unwrap());
+            let largest = calibration.scoring().and_then(|(_, publish)| publish.sizes.last().copied());
+            assert_eq!(largest.map(|size| size.items), Some(limit * reach), "the table covers all users");
+        }
+        assert!(matches!(steered(156_251, 64), Err(Error::InvalidParameter { .. })));
+        assert!(steered(156_250, 64).is_ok() && steered(L0Bound::MAX, 1).is_ok());
+    }
+
     #[test]
     fn publishing_weights_is_paid_from_delta() {
         let (with, without) = (request(1e-6, true), request(1e-6, false));
         let calibration = with.calibrate().unwrap();
-        assert!(with.weights_slack(&calibration) <= RELEASE_SLACK);
+        assert!(weights_slack(&calibration, with.kept_items().unwrap()) <= RELEASE_SLACK);
         let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
         assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
     }

@@ -29,7 +29,7 @@ pub fn select_partitions(
     let report = Report::new(Enforced::Select(calibrated), key)?;
     control.plan(PHASES + calibration.rounds.len());
     let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
-    let bounded = BoundedContributions::new(contributions, request.max_items_per_user, key, control)?;
+    let bounded = BoundedContributions::new(contributions, request.kept_items()?, key, control)?;
     let selected = select_rounds(bounded, &calibration, request.with_weights, key, control)?;
     Ok(Release { items: publish(&selected, request.with_weights)?, report })
 }
