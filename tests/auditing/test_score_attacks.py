@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha256
 from itertools import count
-from math import comb, exp
+from math import ceil, comb, exp
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,19 +86,24 @@ def test_a_user_moves_one_item_by_its_cap_and_no_more(on_one_item) -> None:
 def test_published_scores_have_the_computed_law() -> None:
     """The computed law against paths that are drawn, of an item that often settles."""
     rounds = scored(dpsel.Steered(rounds=6), dpsel.ApproxDP(epsilon=1.0, delta=1e-3), 1)
-    cap, users = rounds.size(1).cap, round((rounds.threshold + 9 * rounds.sigma) / rounds.size(1).cap)
-    generator = np.random.default_rng(2)
+    cap, users = rounds.size(1).cap, round((rounds.threshold + 10 * rounds.sigma) / rounds.size(1).cap)
+    law, generator = Published(rounds, users), np.random.default_rng(2)
+
+    def edge(score: float) -> float:
+        """The least score that counts as at least this one: its cell's middle decides."""
+        return rounds.threshold + ceil((score - rounds.threshold) / law.width - 0.5) * law.width
+
     paths = np.zeros(1_000_000)
     alive, settled = np.ones(len(paths), dtype=bool), np.zeros(len(paths), dtype=bool)
     for step in rounds.steps:
         paths += generator.normal(np.where(settled, 0.0, step.share * users * cap), step.sigma)
         if step is not rounds.steps[-1]:
-            alive &= settled | (paths >= step.least)
-            settled |= paths >= step.settled
+            alive &= settled | (paths >= edge(step.least))
+            settled |= paths >= edge(step.settled)
     assert settled.mean() > 0.2
     scores = np.where(alive & (paths >= rounds.threshold), (paths - rounds.threshold) / rounds.sigma, -1.0)
-    computed, width = Published(rounds, users).outcomes, Published(rounds, users).width / rounds.sigma
-    for low, high in [(-1, 0), (0, 1), (1, 2), (2, 3), (3, 6), (6, 9), (9, 11)]:
+    computed, width = law.outcomes, law.width / rounds.sigma
+    for low, high in [(-1, 0), (0, 1), (1, 2), (2, 3), (3, 6), (6, 9), (9, 12)]:
         cells = computed[round(low / width) : round(high / width)] if low >= 0 else computed[-1:]
         edges = (round(low / width) * width, round(high / width) * width) if low >= 0 else (-1.5, 0.0)
         found = int(((scores >= edges[0]) & (scores < edges[1])).sum())
