@@ -233,8 +233,8 @@ MUTANTS = [
     Mutant(
         "items without weight may be released",
         CORE + "rounds/decision.rs",
-        "let held = weight > 0 || state.exposure > 0;",
-        "let held = true;",
+        "state.exposure > 0 || (weight > 0 && state.importance > 0)",
+        "state.exposure > 0 || state.importance > 0",
         (REFERENCE, LAW5),
     ),
     Mutant(
@@ -664,8 +664,22 @@ MUTANTS = [
     Mutant(
         "abandoned items come back",
         CORE + "rounds/scoring.rs",
-        "            return 0;\n",
-        "            return 1;\n",
+        "            return None;\n",
+        "            return Some(1);\n",
+        (REFERENCE,),
+    ),
+    Mutant(
+        "settled items get weight again",
+        CORE + "rounds/decision.rs",
+        "None if state.importance == 0 => Outcome::Kept(state),",
+        "None if state.exposure == 0 => Outcome::Kept(state),",
+        ("cargo:decision",),
+    ),
+    Mutant(
+        "settled items are abandoned",
+        CORE + "rounds/scoring.rs",
+        "            return Some(0);\n",
+        "            return None;\n",
         (REFERENCE,),
     ),
     Mutant(
@@ -881,9 +895,8 @@ MUTANTS = [
     Mutant(
         "mad2r: items that nobody kept are left out without noise",
         CORE + "rounds/decision.rs",
-        "let importance = screening.importance(noise.noisy_weight(weight, word));",
-        "let importance =\n"
-        "    if weight == 0 { 0 } else { screening.importance(noise.noisy_weight(weight, word)) };",
+        "match screening.importance(noise.noisy_weight(weight, word)) {",
+        "match if weight == 0 { 0 } else { screening.importance(noise.noisy_weight(weight, word)) } {",
         (CURVES + "::test_items_that_nobody_kept_have_noise_and_may_come_up",),
     ),
     Mutant(
@@ -1141,8 +1154,8 @@ MUTANTS = [
     Mutant(
         "noisy weights of a release curve",
         CORE + "mechanisms/sips/mod.rs",
-        "Properties { noisy_weights: self.release == ReleaseStep::Noise, ",
-        "Properties { noisy_weights: true, ",
+        "noisy_weights: self.release == ReleaseStep::Noise,",
+        "noisy_weights: true,",
         (LAW5, CURVES + "::test_only_approximate_dp_and_no_noisy_weights"),
     ),
     Mutant(

@@ -214,3 +214,51 @@ fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
     let beyond = noisy.wrapping_sub(threshold.steps()).rem_euclid(step.cast_signed());
     noisy.saturating_sub(beyond)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+    use crate::numeric::UNIT;
+
+    /// The first of two scored rounds, in which items settle at 20 units.
+    fn decider() -> Decider {
+        let [futility_bound, expected_path, target, settled_bound] =
+            [0, 2, 10, 20].map(|units| units * UNIT.cast_signed());
+        let (noise, share) = (Noise::Gaussian { sigma: 1.0 }, SHARES / 2);
+        let scoring =
+            Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish: None };
+        let noise = Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
+        Decider {
+            kind: Kind::Scoring { scoring: Box::new(scoring), noise, left: SHARES / 2 },
+            with_weights: false,
+        }
+    }
+
+    /// A word in the middle: nearly no noise.
+    const WORD: u128 = 1 << 127;
+
+    #[test]
+    fn an_item_that_is_settled_stays_so() {
+        let decider = decider();
+        let Outcome::Kept(settled) = decider.decide(ItemState::default(), 1000 * UNIT, WORD) else {
+            panic!("not kept");
+        };
+        assert!(settled.importance == 0 && settled.exposure > 0);
+        assert!(decider.takes_part(settled, 0));
+        for weight in [1000 * UNIT, 10 * UNIT, 0] {
+            let Outcome::Kept(state) = decider.decide(settled, weight, WORD) else { panic!("not kept") };
+            assert_eq!((state.importance, state.exposure), (0, settled.exposure));
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_abandoned_takes_no_part() {
+        let decider = decider();
+        assert!(!decider.takes_part(ItemState::ABANDONED, 1000 * UNIT));
+        assert_eq!(
+            decider.decide(ItemState::ABANDONED, 1000 * UNIT, WORD),
+            Outcome::Kept(ItemState::ABANDONED)
+        );
+    }
+}
