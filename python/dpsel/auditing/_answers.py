@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Set
 from numbers import Number
 from typing import Any, Final, NamedTuple
 
-__all__ = ["UNKNOWN", "Answer", "NotAnAnswer", "read_answers"]
+__all__ = ["UNKNOWN", "Answer", "NotAnAnswer", "items_and_numbers", "read_answers"]
 
 #: The position of an item that is in no table.
 UNKNOWN: Final = -1
 _PAIR: Final = 2
-#: Answers of this type say nothing by their order.
+#: Most answers are of these types and hold whole numbers.
+_PLAIN: Final = (list, set)
 _MOST_TEXT: Final = 80
 
 
@@ -40,6 +41,8 @@ def read_answers(raw: Any, width: int, copies: int, *, is_ordered: bool) -> list
     Raises:
         NotAnAnswer: If it cannot be iterated over.
     """
+    if copies == 1 and type(raw) in _PLAIN and all(type(one) is int and 0 <= one < width for one in raw):
+        return [Answer(tuple(raw if is_ordered and type(raw) is list else sorted(raw)))]
     elements, has_order = _elements(raw)
     is_ordered = is_ordered and has_order
     found: list[list[tuple[int, float | None]]] = [[] for _ in range(copies)]
@@ -54,6 +57,31 @@ def read_answers(raw: Any, width: int, copies: int, *, is_ordered: bool) -> list
     return [
         _answer(each, others if copy == 0 else [], is_ordered=is_ordered) for copy, each in enumerate(found)
     ]
+
+
+def items_and_numbers(
+    answer: Any, width: int, *, ordered: bool = True
+) -> tuple[list[int], dict[int, float]]:
+    """Return what a function answered as an audit reads it; programs that replay a witness use this.
+
+    Args:
+        answer: The answer.
+        width: The number of items in the table; other items become -1.
+        ordered: Whether the order of a list is kept.
+
+    Returns:
+        The items as whole numbers, and the number beside each if the answer has numbers.
+
+    Raises:
+        NotAnAnswer: If the answer cannot be iterated over.
+
+    Examples:
+        >>> from dpsel.auditing import items_and_numbers
+        >>> items_and_numbers([("2", 7.5), ("0", 3.0)], 3)
+        ([2, 0], {2: 7.5, 0: 3.0})
+    """
+    (one,) = read_answers(answer, width, 1, is_ordered=ordered)
+    return list(one.items), dict(zip(one.items, one.numbers, strict=False))
 
 
 def _answer(found: list[tuple[int, float | None]], others: list[str], *, is_ordered: bool) -> Answer:

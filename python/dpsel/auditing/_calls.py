@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.auditing._answers import NotAnAnswer, read_answers
+from dpsel.budget._strength import without_charge
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class _Tables:
     pair: Pair
     rows: tuple[list[Any], list[Any]]
     width: int
+    copies: int
     is_ordered: bool
 
 
@@ -66,32 +68,34 @@ class Subject:
     name: str
     clock: Clock
     copies: int = 1
-    _made: dict[Pair, _Tables] = field(default_factory=dict)
+    _made: dict[tuple[Pair, int], _Tables] = field(default_factory=dict)
 
-    def draw(self, pair: Pair, samples: int) -> tuple[list[Answer], list[Answer]]:
+    def draw(self, pair: Pair, samples: int, copies: int | None = None) -> tuple[list[Answer], list[Answer]]:
         """Return at least so many answers without and with the rows of the user."""
-        made = self._tables(pair)
+        made = self._tables(pair, copies or self.copies)
         without: list[Answer] = []
         added: list[Answer] = []
-        # Taking turns, so that both sides have equally many answers whenever this ends.
-        for _ in range(max(1, -(-samples // self.copies))):
-            without += self._call(made, added=False)
-            added += self._call(made, added=True)
+        with without_charge():
+            # Taking turns, so that both sides have equally many answers whenever this ends.
+            for _ in range(max(1, -(-samples // made.copies))):
+                without += self._call(made, added=False)
+                added += self._call(made, added=True)
         return without, added
 
-    def without(self, pair: Pair, samples: int) -> list[Answer]:
+    def without(self, pair: Pair, samples: int, copies: int | None = None) -> list[Answer]:
         """Return at least so many answers without the rows of the user."""
-        made = self._tables(pair)
-        calls = range(max(1, -(-samples // self.copies)))
-        return [answer for _ in calls for answer in self._call(made, added=False)]
+        made = self._tables(pair, copies or self.copies)
+        calls = range(max(1, -(-samples // made.copies)))
+        with without_charge():
+            return [answer for _ in calls for answer in self._call(made, added=False)]
 
-    def _tables(self, pair: Pair) -> _Tables:
-        made = self._made.get(pair)
+    def _tables(self, pair: Pair, copies: int) -> _Tables:
+        made = self._made.get((pair, copies))
         if made is None:
             if len(self._made) >= _MOST_MADE:
                 self._made.clear()
-            rows = (pair.rows(self.copies, added=False), pair.rows(self.copies, added=True))
-            made = self._made[pair] = _Tables(pair, rows, pair.width, pair.shows_order)
+            rows = (pair.rows(copies, added=False), pair.rows(copies, added=True))
+            made = self._made[pair, copies] = _Tables(pair, rows, pair.width, copies, pair.shows_order)
         return made
 
     def _call(self, made: _Tables, *, added: bool) -> list[Answer]:
@@ -99,7 +103,7 @@ class Subject:
         self.clock.called += 1
         try:
             raw = self.function(rows.copy())
-            return read_answers(raw, made.width, self.copies, is_ordered=made.is_ordered)
+            return read_answers(raw, made.width, made.copies, is_ordered=made.is_ordered)
         except NotAnAnswer as error:
             raise InvalidParameterError(f"{self.name} {error}; {_wanted()}") from error
         except Exception as error:

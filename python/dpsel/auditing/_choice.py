@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._statistics import Statistic, learned, statistics
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Cut", "Gathered", "best_cut"]
 
 #: An estimate is taken less so many standard deviations, because the best of many is chosen.
-_CAUTION: Final = 1.5
+_CAUTION: Final = 1.2
 #: Answers that are all different are judged by so many of them.
 _MOST_DISTINCT: Final = 3000
+#: With so few answers, other events say the same as one of whole answers.
+_FEW: Final = 3
 #: Of numbers that take many values, so many cuts are looked at.
 _MOST_CUTS: Final = 60
 
@@ -102,12 +104,24 @@ def best_cut(pair: Pair, gathered: Gathered, bounds: Bounds) -> Choice:
         for statistic in statistics(pair, ordered=ordered, numbered=numbered)
         for choice in _cuts(statistic, whole, bounds)
     ]
-    found += _cuts(learned(first[1], first[0]), second, bounds)
+    if len(answers) > _FEW:
+        found += _learned(first, second, bounds)
     # Where all answers are alike, this event never happens.
     plain = Cut(statistics(pair, ordered=False, numbered=False)[0], at_least=True, cut=math.inf, added=True)
     trials = min(side.total() for side in whole)
     found.append(Choice(plain, _effect(0.0, trials, 0.0, trials, bounds, bounds.slope()), 0, 0, trials))
     return max(found, key=lambda choice: choice.effect)
+
+
+def _learned(
+    first: tuple[Outcomes, Outcomes], second: tuple[Outcomes, Outcomes], bounds: Bounds
+) -> Iterator[Choice]:
+    """Return events that are learned from one half and judged by the other.
+
+    They are hard to read, so plain events are preferred where the difference may be chance.
+    """
+    for choice in _cuts(learned(first[1], first[0]), second, bounds):
+        yield replace(choice, effect=choice.effect - 0.5 / math.sqrt(choice.trials))
 
 
 def _cuts(statistic: Statistic, sides: tuple[Outcomes, Outcomes], bounds: Bounds) -> Iterator[Choice]:
@@ -161,9 +175,9 @@ def _effect(
 ) -> float:
     """Return by how many standard deviations of one sample a frequency exceeds what is allowed.
 
-    The variance is that of an allowed pair nearby, and one more hit is assumed on the rare side.
+    The variance is that of an allowed pair nearby, and half a hit more is assumed on the rare side.
     """
-    doubted = min(1.0, rare + 1 / n_rare)
+    doubted = min(1.0, rare + 0.5 / n_rare)
     most = bounds.most(doubted)
     grows = min(slope, (bounds.most(min(1.0, doubted + 0.01)) - most) / 0.01)
     variance = most * (1 - most) + grows * grows * doubted * (1 - doubted) + 1 / n_likely

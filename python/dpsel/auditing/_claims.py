@@ -61,7 +61,8 @@ def bounds_of(privacy: Privacy) -> Bounds:
             found.append((epsilon, privacy.to_approx_dp(epsilon=epsilon).delta))
         except InvalidParameterError:
             continue
-    return Bounds(tuple(found))
+    # Where nothing can be converted, nothing is forbidden.
+    return Bounds(tuple(found) or ((usual, 1.0),))
 
 
 def with_epsilon(privacy: Privacy, epsilon: float) -> Privacy:

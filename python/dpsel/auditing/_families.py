@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import product, zip_longest
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
     from dpsel.auditing._tables import Items, Kind
 
-__all__ = ["Levels", "family", "swapped"]
+__all__ = ["USUAL", "Levels", "family", "swapped"]
 
 #: Tables of more rows are tried only if they are the first of their kind.
 _MOST_ROWS: Final = 3000
 _MOST_OWN: Final = 12
+#: The first tables are the usual worst ones.
+USUAL: Final = 4
 #: So many tables have items of another type than whole numbers.
 _MOST_OF_A_KIND: Final = 16
 #: Fractions of a user by which a cutoff of greedy filling may miss a whole number.
@@ -46,12 +48,15 @@ class Levels:
 
 def family(bound: int, levels: Levels, kind: Kind = "int") -> list[Pair]:
     """Return pairs of tables, those that mostly matter first; others than whole numbers get fewer."""
-    families = [_novel(bound), _boundary(bound, levels), _several(bound, levels), _ranked(bound, levels)]
+    boundary = list(_boundary(bound, levels))
+    families = [iter(boundary), _novel(bound), _several(bound, levels), _ranked(bound, levels)]
     if kind == "int":
-        families += [_bounded(bound, levels), _moving_others(bound, levels), _crowds(levels)]
-    # In turns: if time is short, all families lose their last ones.
-    turns = [pair for turn in zip_longest(*families) for pair in turn if pair and pair.size <= _MOST_ROWS]
-    unique = {replace(pair, name=""): pair for pair in reversed(turns)}
+        families += [_crowds(levels), _bounded(bound, levels), _moving_others(bound, levels)]
+    # In turns: if time is short, all families lose their last ones. The usual worst tables come first.
+    usual = [next(_novel(bound)), *boundary[:USUAL - 1]]
+    turns = [pair for turn in zip_longest(*families) for pair in turn if pair]
+    small = [pair for pair in (*usual, *turns) if pair.size <= _MOST_ROWS]
+    unique = {replace(pair, name=""): pair for pair in reversed(small)}
     found = [replace(pair, kind=kind) for pair in reversed(unique.values())]
     return found if kind == "int" else found[:_MOST_OF_A_KIND]
 
@@ -156,12 +161,12 @@ def _crowds(levels: Levels) -> Iterator[Pair]:
     item comes out as surely as it ever does. See ``crowd`` in ``_neighbours.py``.
     """
     _, middle, high = levels.alone
-    for top in dict.fromkeys((high, high + 1, middle + 1, middle, high - 1)):
-        for left in _LEFT:
-            cutoff = top - left
-            groups = floor((cutoff - floor(cutoff) + 1) / left)
-            if cutoff < 2 or groups * ceil(cutoff) * 6 > _MOST_ROWS:  # noqa: PLR2004 - see `crowd`
-                continue
+    tops = list(dict.fromkeys((high + 1, high, high + 2, middle + 1, middle)))
+    for left, top in sorted(product(_LEFT, tops), key=lambda pair: (pair[0], tops.index(pair[1]))):
+        cutoff = top - left
+        groups = floor((cutoff - floor(cutoff) + 1) / left)
+        # See `crowd`.
+        if cutoff >= 2 and groups * ceil(cutoff) * 6 <= _MOST_ROWS:  # noqa: PLR2004
             yield _crowd(cutoff, left, groups)
 
 

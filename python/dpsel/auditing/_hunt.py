@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._choice import Gathered, best_cut
+from dpsel.auditing._families import USUAL
 from dpsel.auditing._sequential import Evidence, Side
 from dpsel.auditing._tables import varied
 
@@ -29,14 +30,13 @@ __all__ = ["Hunt", "Looked", "Tested"]
 #: Until which part of everything a stage searches, until which it tests, and its share of the false alarms.
 _STAGES: Final = ((0.0, 0.12, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.5))
 _TESTS: Final = 4
-#: The first tables are the usual worst ones: so many are tested whatever the search found.
-_USUAL: Final = 4
 #: The part of everything that the first look at all tables may take.
 _FIRST_LOOK: Final = 0.08
 _FEWEST, _MOST_FIRST = 16, 240
 #: The part of everything after which no more tables are looked at for the first time, and samples of one look.
 _LATEST: Final = 0.3
 _MOST_AT_ONCE: Final = 20_000
+_MOST_ROWS: Final = 20_000
 #: How much a table is favoured of which little is known, in units of its standard error.
 _OPTIMISM: Final = 1.2
 
@@ -88,7 +88,8 @@ class Hunt:
     bound: int
     alpha: float
     most_items: int
-    #: Whether there is an item of padding, and of what kind variations are.
+    #: Disjoint copies in one call of the search; those of tests are the subject's.
+    copies: int = 1
     progress: Callable[[str], None] | None = None
     random: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - chooses tables, not noise
     looked: list[Looked] = field(default_factory=list)
@@ -112,16 +113,17 @@ class Hunt:
         clock = self.subject.clock
         before, started = clock.called, clock.elapsed
         for pair in candidates:
-            if clock.spent > _LATEST and len(self.looked) >= _USUAL:
+            if clock.spent > _LATEST and len(self.looked) >= USUAL:
                 break
             self.looked.append(Looked(pair))
-            self._look(self.looked[-1], _FEWEST)
+            self._look(self.looked[-1], _FEWEST, self.subject.copies)
         cost = (clock.elapsed - started) / max(1, clock.called - before)
         calls = clock.affords(cost, _FIRST_LOOK / (2 * len(self.looked)))
-        return max(_FEWEST, min(_MOST_FIRST, calls * self.subject.copies))
+        return max(_FEWEST, min(_MOST_FIRST, calls * self.copies))
 
-    def _look(self, looked: Looked, samples: int) -> None:
-        without, added = self.subject.draw(looked.pair, samples)
+    def _look(self, looked: Looked, samples: int, copies: int | None = None) -> None:
+        together = min(copies or self.copies, max(self.subject.copies, _MOST_ROWS // looked.pair.size))
+        without, added = self.subject.draw(looked.pair, samples, together)
         looked.gathered.add(without, added)
         looked.choice = best_cut(looked.pair, looked.gathered, self.bounds)
 
@@ -130,7 +132,8 @@ class Hunt:
         for looked in self.looked:
             if looked.gathered.trials < first and not looked.gathered.is_full:
                 return looked
-        for looked in self.looked[:_USUAL]:
+        # Whatever the search finds, these are tested.
+        for looked in self.looked[:USUAL]:
             if looked.gathered.trials < 8 * first and not looked.gathered.is_full:
                 return looked
         open_ones = [looked for looked in self.looked if not looked.gathered.is_full] or self.looked
@@ -167,7 +170,7 @@ class Hunt:
     def _chosen(self, alpha: float) -> list[Tested]:
         """Return tests of the best tables; one with the same event as before goes on."""
         best = sorted(self.looked, key=lambda looked: looked.effect, reverse=True)[:_TESTS]
-        best += [looked for looked in self.looked[:_USUAL] if all(looked is not one for one in best)]
+        best += [looked for looked in self.looked[:USUAL] if all(looked is not one for one in best)]
         tests = []
         for looked in best:
             assert looked.choice is not None  # noqa: S101 - all were looked at

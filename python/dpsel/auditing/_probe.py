@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._families import Levels
@@ -11,10 +12,11 @@ if TYPE_CHECKING:
     from dpsel.auditing._calls import Subject
     from dpsel.auditing._tables import Kind
 
-__all__ = ["levels_of"]
+__all__ = ["copies_for_search", "levels_of"]
 
 _SAMPLES: Final = 24
 _FINE: Final = 150
+_COPIES: Final = 16
 _ODDS: Final = (0.1, 0.5, 0.9)
 _MOST_ROWS: Final = 20_000
 #: The part of everything that one search for a boundary may spend.
@@ -28,6 +30,26 @@ def levels_of(subject: Subject, bound: int, kind: Kind, padding: int) -> Levels:
     if size == 1 or kind != "int":
         return Levels(alone, alone, 1)
     return Levels(alone, _Search(subject, size, kind, padding).levels(), size)
+
+
+def copies_for_search(subject: Subject, levels: Levels) -> int:
+    """Return how many disjoint copies one call of the search may have.
+
+    Copies are no independent samples if a function does not decide item by item, so tests do not use them.
+    The search may, if that saves time and an item comes out as often as alone.
+    """
+    pair = Pair("copies", ((levels.alone[1], (0,)),), ())
+    copies = max(subject.copies, min(_COPIES, _MOST_ROWS // pair.size))
+    if copies == subject.copies:
+        return copies
+    started = subject.clock.elapsed
+    alone = [0 in answer.items for answer in subject.without(pair, _FINE)]
+    between = subject.clock.elapsed
+    together = [0 in answer.items for answer in subject.without(pair, 4 * _FINE, copies)]
+    each = ((between - started) / len(alone), (subject.clock.elapsed - between) / len(together))
+    first, second = (sum(hits) / len(hits) for hits in (alone, together))
+    is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
+    return copies if is_alike and (2 * each[1] < each[0] or subject.clock.calls is not None) else subject.copies
 
 
 class _Search:

@@ -1,4 +1,4 @@
-"""The two audits, from arguments to reports."""
+"""The audit of what ships, from arguments to a report."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._arguments import as_number, at_least_one
+from dpsel._arguments import at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
 from dpsel.auditing._discovered import worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
-from dpsel.auditing._findings import AuditReport, Finding
+from dpsel.auditing._findings import AuditReport, Finding, checked_chance
 from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
 from dpsel.auditing._published_scores import worst_of_scored
-from dpsel.auditing._sampling import CallableSampler, DiscoverSampler, SelectSampler, TopKSampler
+from dpsel.auditing._sampling import DiscoverSampler, SelectSampler, TopKSampler
 from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Claim, Effort, Shown, falsify
@@ -24,32 +24,28 @@ from dpsel.auditing._top_k import K, worst_of_top_k
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from dpsel.auditing._cases import Case
     from dpsel.auditing._sampling import Sampler
 
-#: The effort: rows of a selection, of a selection with scores, draws of a top-k, outcomes of anything else.
+#: The effort: rows of a selection, of a selection with scores, draws of a top-k.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "scores": Effort(screen=0, climbs=0, test=1_000_000, tested=0),
         "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
-        "calls": Effort(screen=1_500, climbs=4, test=40_000, tested=2),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
         "scores": Effort(screen=0, climbs=60, test=10_000_000, tested=0),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
         "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
-        "calls": Effort(screen=12_000, climbs=60, test=150_000, tested=4),
     },
 }
 #: The search proposes the same tables in every run; the samples are fresh.
 _SEED: Final = 1
-#: Numbers of users that a function of unknown threshold may need.
-_UNKNOWN_LEVELS: Final = [1, 3, 7, 16]
 
 
 def run(
@@ -63,7 +59,7 @@ def run(
 ) -> AuditReport:
     """Audit the mechanisms of dpsel."""
     kinds = _kinds(effort)
-    alpha = _chance(false_alarm)
+    alpha = checked_chance(false_alarm)
     bound = None if max_items_per_user is None else at_least_one("max_items_per_user", max_items_per_user)
     claimed = None if privacy is None else _testable(privacy)
     cases = _cases.cases_named(chosen) if chosen else _cases.with_guarantee(claimed)
@@ -74,35 +70,6 @@ def run(
         audited = _audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, alpha / len(cases))
     return AuditReport(tuple(found), alpha)
-
-
-def run_callable(
-    function: Callable[[list[tuple[int, int]]], Iterable[Any]],
-    *,
-    privacy: Any,
-    max_items_per_user: int,
-    effort: str,
-    copies: int,
-    false_alarm: float,
-    name: str | None,
-) -> AuditReport:
-    """Audit a function."""
-    claim = _claim(_testable(privacy))
-    bound = at_least_one("max_items_per_user", max_items_per_user)
-    sampler = CallableSampler(function, at_least_one("copies", copies))
-    alpha = _chance(false_alarm)
-    tables = crafted(bound, _UNKNOWN_LEVELS)
-    shown = falsify(
-        sampler,
-        tables,
-        claim,
-        _kinds(effort)["calls"],
-        alpha=alpha,
-        vary=lambda each, random: varied(each, random, bound),
-        random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
-    )
-    subject = name or str(getattr(function, "__name__", type(function).__name__))
-    return AuditReport((_sampled(subject, claim, shown),), alpha)
 
 
 def _audit_selection(
@@ -232,10 +199,3 @@ def _kinds(effort: str) -> dict[str, Effort]:
     if effort not in _EFFORTS:
         raise InvalidParameterError(f'effort must be "quick" or "thorough", got {effort!r}')
     return _EFFORTS[effort]
-
-
-def _chance(false_alarm: float) -> float:
-    chance = as_number("false_alarm", false_alarm)
-    if not 0 < chance < 0.1:  # noqa: PLR2004 - the bounds are those of a small chance
-        raise InvalidParameterError(f"false_alarm must be above 0 and below 0.1, got {chance}")
-    return chance
