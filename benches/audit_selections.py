@@ -1,7 +1,7 @@
 """Selections with known guarantees: broken ones as people write them, and sound ones.
 
-Each takes rows (user, item). All noise comes from one generator, which tests seed. ``needs`` is a lower bound of
-what a broken one needs: the delta at the claimed epsilon, or the epsilon at the claimed delta.
+Each takes rows (user, item). All noise comes from one generator, which tests seed. Broken ones are registered
+with about what they need: the delta at the claimed epsilon, or the epsilon at the claimed delta.
 """
 
 from __future__ import annotations
@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dpsel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: The usual claim.
 EPSILON, DELTA = 1.0, 0.02
 USUAL = dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA)
 #: The published cutoff of greedy filling is just below a whole number of users at this delta.
 GREEDY = dpsel.ApproxDP(epsilon=1.0, delta=math.exp(-3.95) / 2)
+
+#: Thresholds on true counts.
+SOME, MANY = 10, 25
 
 _random = random.Random()  # noqa: S311 - noise that can be drawn again
 BROKEN: list[Selection] = []
@@ -116,25 +121,25 @@ def select(rows, limit, scale, at):
 
 @broken(delta=1.0)
 def true_counts(rows):
-    return [item for item, n in counts_of(rows, 1).items() if n >= 10]
+    return [item for item, n in counts_of(rows, 1).items() if n >= SOME]
 
 
 @broken(bound=3, delta=1.0)
 def true_counts_of_three_items(rows):
-    return {item for item, n in counts_of(rows, 3).items() if n >= 25}
+    return {item for item, n in counts_of(rows, 3).items() if n >= MANY}
 
 
 @broken(bound=3, delta=1.0)
 def noise_of_a_fixed_seed(rows):
     fixed = random.Random(7)  # noqa: S311 - as people do
-    return [item for item, n in sorted(counts_of(rows, 3).items()) if n + fixed.gauss(0, 3) >= 14]
+    return [item for item, n in sorted(counts_of(rows, 3).items()) if n + fixed.gauss(0, 3) >= SOME]
 
 
 @broken(delta=0.5)
 def small_counts_left_out_first(rows):
-    """Items of fewer than 9 users are left out, by true counts; the others are likely."""
+    """Items of few users are left out, by true counts; the others are likely."""
     at = threshold(1 / EPSILON, 1)
-    return [i for i, n in counts_of(rows, 1).items() if n >= 9 and n + laplace(1 / EPSILON) >= at]
+    return [i for i, n in counts_of(rows, 1).items() if n >= SOME and n + laplace(1 / EPSILON) >= at]
 
 
 # Broken: too little noise.
@@ -249,11 +254,7 @@ def noise_repeated_for_numpy_integers(rows):
     """Each call draws anew, but items of NumPy's type get the noise of their type."""
     noises: dict[Any, float] = defaultdict(lambda: laplace(1 / EPSILON))
     at = threshold(1 / EPSILON, 1)
-    return [
-        i
-        for i, n in counts_of(rows, 1).items()
-        if n + noises[i if type(i) is int else type(i)] >= at
-    ]
+    return [i for i, n in counts_of(rows, 1).items() if n + noises[i if type(i) is int else type(i)] >= at]
 
 
 @broken(delta=0.39)
@@ -289,11 +290,26 @@ def counts_that_cost_nothing(rows):
     return [(i, n + laplace(1 / EPSILON)) for i, n in counts.items() if n + laplace(1 / EPSILON) >= at]
 
 
-@broken(bound=3, epsilon=2.0, privacy=dpsel.PureDP(epsilon=1.0), domain=4)
-def top_of_a_list_with_half_the_noise(rows):
-    counts = counts_of(rows, 3)
-    noisy = {item: counts.get(item, 0) + laplace(3 / EPSILON / 2) for item in range(4)}
+@broken(bound=2, epsilon=2.0, privacy=dpsel.PureDP(epsilon=1.0), domain=4)
+def top_of_a_list_with_too_little_noise(rows):
+    """Noise for one item, and the user moves two of four counts: the order moves by 2 epsilon."""
+    counts = counts_of(rows, 2)
+    noisy = {item: counts.get(item, 0) + laplace(1 / EPSILON) for item in range(4)}
     return sorted(noisy, key=noisy.get, reverse=True)[:2]
+
+
+@broken(bound=2, privacy=dpsel.ZCDP(rho=0.25, delta=DELTA), delta=0.1)
+def gaussian_noise_for_one_item(rows):
+    """Half the variance that rho = 0.25 asks for; rho is 0.5 and more with the threshold's items."""
+    sigma = math.sqrt(2) / 1.5
+    at = 1 + sigma * _upper(share_of(DELTA, 2))
+    return [item for item, n in counts_of(rows, 2).items() if n + _random.gauss(0, sigma) >= at]
+
+
+@broken(neighbours="swap", delta=0.1)
+def laplace_noise_for_add_remove_under_swaps(rows):
+    """Two counts move, and the noise is for one."""
+    return select(rows, 1, 1 / EPSILON, threshold(1 / EPSILON, 1))
 
 
 @broken(bound=4, privacy=GREEDY, delta=0.05)
@@ -303,9 +319,7 @@ def greedy_as_published(rows):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mechanism = dpsel.GreedyFrequency(calibration="published")
-        return dpsel.select_partitions(
-            rows, privacy=GREEDY, max_items_per_user=4, mechanism=mechanism
-        ).items
+        return dpsel.select_partitions(rows, privacy=GREEDY, max_items_per_user=4, mechanism=mechanism).items
 
 
 @sound()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from numbers import Number
 from typing import Any, Final, NamedTuple
 
@@ -59,9 +60,7 @@ def read_answers(raw: Any, width: int, copies: int, *, is_ordered: bool) -> list
     ]
 
 
-def items_and_numbers(
-    answer: Any, width: int, *, ordered: bool = True
-) -> tuple[list[int], dict[int, float]]:
+def items_and_numbers(answer: Any, width: int, *, ordered: bool = True) -> tuple[list[int], dict[int, float]]:
     """Return what a function answered as an audit reads it; programs that replay a witness use this.
 
     Args:
@@ -98,7 +97,7 @@ def _elements(raw: Any) -> tuple[Iterable[Any], bool]:
     """Return the elements of an answer, and whether their order was published."""
     if isinstance(raw, Mapping):
         return raw.items(), True
-    if isinstance(raw, Set):
+    if isinstance(raw, AbstractSet):
         return raw, False
     if isinstance(raw, str | bytes) or raw is None:
         message = f"returned {'nothing' if raw is None else 'a text'} instead of the released items"
@@ -130,7 +129,7 @@ def _number(value: Any) -> float | None:
     value = value.as_py() if hasattr(value, "as_py") else value
     if isinstance(value, Number) or hasattr(value, "__float__"):
         try:
-            return float(value)  # type: ignore[arg-type]
+            return float(value)
         except (TypeError, ValueError):
             return None
     return None

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import as_number, at_least_one, type_name
-from dpsel.accounting import ApproxDP, PureDP, ZCDP, checked_privacy
+from dpsel._arguments import as_count, as_number, at_least_one, type_name
+from dpsel.accounting import ZCDP, ApproxDP, PureDP, checked_privacy
 from dpsel.auditing._calls import Clock, Subject, name_of
 from dpsel.auditing._claims import Bounds, bounds_of, with_epsilon
 from dpsel.auditing._families import Levels, family, swapped
@@ -96,8 +96,6 @@ def _checked(
         raise InvalidParameterError(f"seconds must be above 0 and finite, got {time}")
     if neighbours not in _NEIGHBOURS:
         raise InvalidParameterError(f'neighbours must be "add_remove" or "swap", got {neighbours!r}')
-    if isinstance(padding, bool) or not isinstance(padding, int) or padding < 0:
-        raise InvalidParameterError(f"padding must be a whole number, 0 or more, got {padding!r}")
     alpha = checked_chance(false_alarm)
     return Plan(
         privacy=checked_privacy(privacy),
@@ -107,7 +105,7 @@ def _checked(
         neighbours=neighbours,
         kinds=_kinds(items),
         are_required=items is not None,
-        padding=padding,
+        padding=as_count("padding", padding),
         domain=None if domain is None else at_least_one("domain", domain),
         alpha=alpha,
     )
@@ -141,7 +139,7 @@ def _candidates(subject: Subject, plan: Plan) -> tuple[list[Pair], Levels, list[
                 raise
             left_out.append(f"{kind} ({type(error.__cause__).__name__})")
             continue
-        main = main or levels
+        main = levels if main is None else main
         pairs = family(plan.bound, levels, kind)
         found += swapped(pairs, levels) if plan.neighbours == "swap" else pairs
     assert main is not None  # noqa: S101 - the first kind is there, or its error was raised
@@ -207,11 +205,13 @@ def _seen(hunt: Hunt, plan: Plan, left_out: list[str]) -> str:
     kinds = [kind for kind in plan.kinds if all(not out.startswith(kind) for out in left_out)]
     refused = f" (not taken: {', '.join(left_out)})" if left_out else ""
     return (
-        f"{len(hunt.looked)} pairs of tables were tried, with items of the kinds {', '.join(kinds)}{refused}. "
-        f"Events were tested on: {shown}. With the most samples of one test, {trials:,}, these would have been "
-        f"seen: an event of probability {new:.4g} that never happens on the other table, and an event of "
-        f"probability 0.5 that has at most {_EVEN - even:.4g} there. Other tables and smaller faults were not "
-        "looked at."
+        f"{len(hunt.looked)} pairs of tables were tried, with items of the kinds "
+        f"{', '.join(kinds)}{refused}. "
+        f"Events were tested on: {shown}. With the most samples of one test, {trials:,}, these "
+        f"would have been seen: an event of probability {new:.4g} that never happens on the other "
+        f"table, and an event of "
+        f"probability 0.5 that has at most {_EVEN - even:.4g} there. Other tables and smaller "
+        "faults were not looked at."
     )
 
 

@@ -141,9 +141,7 @@ def _cuts(statistic: Statistic, sides: tuple[Outcomes, Outcomes], bounds: Bounds
             if best is not None:
                 effect, level, likely, rare = best
                 # All cuts between two values are the same event; the value itself is the plainest.
-                yield Choice(
-                    Cut(statistic, at_least, level, added), effect, likely, rare, min(trials)
-                )
+                yield Choice(Cut(statistic, at_least, level, added), effect, likely, rare, min(trials))
 
 
 def _added_up(order: list[float], levels: dict[float, list[int]]) -> Iterator[tuple[float, int, int]]:
@@ -170,9 +168,7 @@ def _best(
     return best
 
 
-def _effect(
-    likely: float, n_likely: int, rare: float, n_rare: int, bounds: Bounds, slope: float
-) -> float:
+def _effect(likely: float, n_likely: int, rare: float, n_rare: int, bounds: Bounds, slope: float) -> float:
     """Return by how many standard deviations of one sample a frequency exceeds what is allowed.
 
     The variance is that of an allowed pair nearby, and half a hit more is assumed on the rare side.

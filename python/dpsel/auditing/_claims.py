@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from dpsel.accounting import ApproxDP, PureDP, ZCDP
+from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def family(bound: int, levels: Levels, kind: Kind = "int") -> list[Pair]:
     if kind == "int":
         families += [_crowds(levels), _bounded(bound, levels), _moving_others(bound, levels)]
     # In turns: if time is short, all families lose their last ones. The usual worst tables come first.
-    usual = [next(_novel(bound)), *boundary[:USUAL - 1]]
+    usual = [next(_novel(bound)), *boundary[: USUAL - 1]]
     turns = [pair for turn in zip_longest(*families) for pair in turn if pair]
     small = [pair for pair in (*usual, *turns) if pair.size <= _MOST_ROWS]
     unique = {replace(pair, name=""): pair for pair in reversed(small)}
@@ -74,7 +74,7 @@ def _novel(bound: int) -> Iterator[Pair]:
 
 
 def _boundary(bound: int, levels: Levels) -> Iterator[Pair]:
-    sizes = [size for size in dict.fromkeys((min(bound, _MOST_OWN), min(bound, 3), min(bound, 2))) if size > 1]
+    sizes = [size for size in dict.fromkeys(min(bound, most) for most in (_MOST_OWN, 3, 2)) if size > 1]
     alone, full = levels.around(full=False), levels.around(full=True)
     for place, level in enumerate(alone):
         yield Pair(f"an item of {level} others", ((level, (0,)),), (0,))
@@ -95,7 +95,7 @@ def _mixed(own: int, levels: Levels) -> Iterator[Pair]:
     level = levels.around(full=False)[0]
     half = mine[: own // 2]
     groups = tuple((level, (item,)) for item in half)
-    yield Pair(f"{len(half)} items of {level} others, {own - len(half)} of nobody", groups, mine)
+    yield Pair(f"{_items(len(half))} of {level} others, {own - len(half)} of nobody", groups, mine)
 
 
 def _several(bound: int, levels: Levels) -> Iterator[Pair]:
@@ -119,14 +119,16 @@ def _ranked(bound: int, levels: Levels) -> Iterator[Pair]:
     high = 2 * levels.alone[2] + 6
     for level in dict.fromkeys((high, 3 * high, levels.alone[2] + 2)):
         for other in (level, level + 1):
-            groups = ((level, (0,)), (other, (1,)))
-            yield Pair(f"an item of {level} others beside one of {other}", groups, (0,))
+            two = ((level, (0,)), (other, (1,)))
+            yield Pair(f"an item of {level} others beside one of {other}", two, (0,))
     if bound > 1:
-        groups = ((high, (0,)), (high, (1,)), (high, (2,)))
-        yield Pair(f"2 of 3 items of {high} others", groups, (0, 1))
+        three = ((high, (0,)), (high, (1,)), (high, (2,)))
+        yield Pair(f"2 of 3 items of {high} others", three, (0, 1))
     for level in (1, 4):
         groups = tuple((level, (item,)) for item in range(4))
-        yield Pair(f"{_items(min(bound, 3))} of 4 that {level} others have", groups, tuple(range(min(bound, 3))))
+        yield Pair(
+            f"{_items(min(bound, 3))} of 4 that {level} others have", groups, tuple(range(min(bound, 3)))
+        )
 
 
 def _bounded(bound: int, levels: Levels) -> Iterator[Pair]:
@@ -138,7 +140,9 @@ def _bounded(bound: int, levels: Levels) -> Iterator[Pair]:
         groups = tuple((level, (item,)) for item in own)
         yield Pair(f"{len(own)} items of {level} others each, above the limit", groups, own)
     level = max(1, middle - 1)
-    yield replace(Pair(f"an item of {level} others in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)), place="mixed")
+    yield replace(
+        Pair(f"an item of {level} others in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)), place="mixed"
+    )
     yield Pair(f"an item of {level} others that have repeated rows", ((level, (0, 0, 1)),), (0,))
 
 

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["Hunt", "Looked", "Tested"]
 
 #: Until which part of everything a stage searches, until which it tests, and its share of the false alarms.
-_STAGES: Final = ((0.0, 0.12, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.5))
+_STAGES: Final = ((0.0, 0.15, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.5))
 _TESTS: Final = 4
 #: The part of everything that the first look at all tables may take.
 _FIRST_LOOK: Final = 0.08
+#: The part that a closer look at the usual tables may take, and how many more samples they get.
+_USUAL_LOOK, _USUAL_TIMES = 0.05, 8
 _FEWEST, _MOST_FIRST = 16, 240
-#: The part of everything after which no more tables are looked at for the first time, and samples of one look.
+#: The part of everything after which no more tables are looked at for the first time.
 _LATEST: Final = 0.3
+#: Samples and rows of one look.
 _MOST_AT_ONCE: Final = 20_000
 _MOST_ROWS: Final = 20_000
 #: How much a table is favoured of which little is known, in units of its standard error.
@@ -99,6 +102,7 @@ class Hunt:
     def run(self, candidates: Sequence[Pair]) -> Tested | None:
         """Return the test that refutes the claim, if there is one."""
         first = self._first_look(candidates)
+        self._look_at_usual(first)
         for search, test, share in _STAGES:
             while self.subject.clock.spent < search:
                 looked = self._next(first)
@@ -121,6 +125,13 @@ class Hunt:
         calls = clock.affords(cost, _FIRST_LOOK / (2 * len(self.looked)))
         return max(_FEWEST, min(_MOST_FIRST, calls * self.copies))
 
+    def _look_at_usual(self, first: int) -> None:
+        """Look more at the usual worst tables, which are tested in any case."""
+        until = self.subject.clock.spent + _USUAL_LOOK
+        for looked in self.looked[:USUAL]:
+            if self.subject.clock.spent < until:
+                self._look(looked, _USUAL_TIMES * first)
+
     def _look(self, looked: Looked, samples: int, copies: int | None = None) -> None:
         together = min(copies or self.copies, max(self.subject.copies, _MOST_ROWS // looked.pair.size))
         without, added = self.subject.draw(looked.pair, samples, together)
@@ -131,10 +142,6 @@ class Hunt:
         """Return tables that few samples were seen of, promising ones, or a variation of these."""
         for looked in self.looked:
             if looked.gathered.trials < first and not looked.gathered.is_full:
-                return looked
-        # Whatever the search finds, these are tested.
-        for looked in self.looked[:USUAL]:
-            if looked.gathered.trials < 8 * first and not looked.gathered.is_full:
                 return looked
         open_ones = [looked for looked in self.looked if not looked.gathered.is_full] or self.looked
         best = max(open_ones, key=lambda looked: looked.promise)
@@ -177,7 +184,8 @@ class Hunt:
             known = [
                 test
                 for test in self.tested
-                if test.looked is looked and test.cut.code == looked.choice.cut.code
+                if test.looked is looked
+                and test.cut.code == looked.choice.cut.code
                 and test.cut.added == looked.choice.cut.added
             ]
             if not known:

@@ -49,7 +49,9 @@ def copies_for_search(subject: Subject, levels: Levels) -> int:
     each = ((between - started) / len(alone), (subject.clock.elapsed - between) / len(together))
     first, second = (sum(hits) / len(hits) for hits in (alone, together))
     is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
-    return copies if is_alike and (2 * each[1] < each[0] or subject.clock.calls is not None) else subject.copies
+    return (
+        copies if is_alike and (2 * each[1] < each[0] or subject.clock.calls is not None) else subject.copies
+    )
 
 
 class _Search:

@@ -95,7 +95,9 @@ def _where(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def largest_refuted(evidence: Evidence, family: Callable[[float], Bounds], alpha: float, high: float) -> float:
+def largest_refuted(
+    evidence: Evidence, family: Callable[[float], Bounds], alpha: float, high: float
+) -> float:
     """Return the largest number up to which all bounds of a family are ruled out; 0 if the first is not.
 
     The family has to allow more, the larger its number is.

@@ -128,12 +128,11 @@ def _program(test: Tested, name: str, copies: int) -> str:
     sorted_too = "" if pair.shows_order else ", ordered=False"
     lines += ["    random.Random(1).shuffle(rows)"] if pair.place == "mixed" else []
     lines += [
-        f"    answers = [items_and_numbers(function(list(rows)), {pair.width}{sorted_too}) for _ in range(2000)]",
+        "    raw = [function(list(rows)) for _ in range(2000)]",
+        f"    answers = [items_and_numbers(each, {pair.width}{sorted_too}) for each in raw]",
         f"    counts.append(sum({test.cut.code} for items, number in answers))",
         f"print(counts, 'of 2000 without and with: {copies} copies in a call were tested')"
         if copies > 1
         else "print(counts, 'of 2000 without and with')",
     ]
     return "\n".join(lines)
-
-
