@@ -11,7 +11,7 @@ from dpsel.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["KINDS", "Kind", "Pair", "converter", "varied"]
+__all__ = ["KINDS", "Kind", "Pair", "converter", "mixed_key", "varied"]
 
 Items: TypeAlias = tuple[int, ...]
 Kind: TypeAlias = Literal["int", "str", "numpy"]
@@ -30,6 +30,11 @@ def converter(kind: Kind) -> Callable[[int], Any]:
             raise InvalidParameterError('items="numpy" needs numpy, which is not installed') from error
         return np.int64
     return str if kind == "str" else int
+
+
+def mixed_key(user: int, place: int) -> float:
+    """Return a pseudorandom place for a row of a user; rows of others keep their order if the user comes."""
+    return Random(1000 * user + place).random()  # noqa: S311 - an order of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +90,15 @@ class Pair:
         # The others keep their numbers if the first one is absent.
         start = int(self.place == "first" and not added and self.instead is None)
         step = len(self.users(added=True))
-        rows = [
-            (copy * step + user, item_of(copy * width + item))
+        numbered = [
+            (copy * step + user, place, item_of(copy * width + item))
             for copy in range(copies)
             for user, items in enumerate(users, start)
-            for item in items
+            for place, item in enumerate(items)
         ]
         if self.place == "mixed":
-            Random(1).shuffle(rows)  # noqa: S311 - an order of rows
-        return rows
+            numbered.sort(key=lambda row: mixed_key(row[0], row[1]))
+        return [(user, item) for user, _, item in numbered]
 
     @property
     def shows_order(self) -> bool:

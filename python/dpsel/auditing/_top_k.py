@@ -25,7 +25,7 @@ K: Final = 2
 _NOISY: Final = {"gamma", "laplace_top_k"}
 _REACH: Final = 60
 _HIGHEST: Final = 4
-#: Items of tables in which one count is far below all others. The law of pairs of two items is quick to compute.
+#: Numbers of items in tables of which one count is far below all others: as many as are quick to compute.
 _FAR_ITEMS: Final = {
     "joint": 8,
     "joint_set": 8,

@@ -86,6 +86,18 @@ def witness_of(test: Tested, name: str, copies: int) -> Witness:
     )
 
 
+def _rows(pair: Pair) -> str:
+    """Return the line that makes rows; mixed ones are sorted by a key that only their user decides."""
+    if pair.place != "mixed":
+        return f"    rows = [(user, {_KINDS[pair.kind]}) for user, own in users for item in own]"
+    key = "random.Random(1000 * user + n).random()"
+    row = f"({key}, user, {_KINDS[pair.kind]})"
+    return (
+        f"    rows = sorted({row} for user, own in users for n, item in enumerate(own))\n"
+        "    rows = [(user, item) for _, user, item in rows]"
+    )
+
+
 def _users(pair: Pair, *, added: bool) -> str:
     """Return the items of all users as Python, equal users together."""
     runs: list[tuple[int, tuple[int, ...]]] = []
@@ -123,10 +135,9 @@ def _program(test: Tested, name: str, copies: int) -> str:
         f"added = list(enumerate({_users(pair, added=True)}))",
         "counts = []",
         "for users in (without, added):",
-        f"    rows = [(user, {_KINDS[pair.kind]}) for user, own in users for item in own]",
+        _rows(pair),
     ]
     sorted_too = "" if pair.shows_order else ", ordered=False"
-    lines += ["    random.Random(1).shuffle(rows)"] if pair.place == "mixed" else []
     lines += [
         "    raw = [function(list(rows)) for _ in range(2000)]",
         f"    answers = [items_and_numbers(each, {pair.width}{sorted_too}) for each in raw]",
