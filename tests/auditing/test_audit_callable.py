@@ -23,7 +23,7 @@ import selections
 from dpsel.auditing._tables import Pair
 
 CLAIM = dpsel.ApproxDP(epsilon=selections.EPSILON, delta=selections.DELTA)
-ARGUMENTS = {"privacy": CLAIM, "max_items_per_user": selections.LIMIT, "calls": 60_000}
+ARGUMENTS = {"privacy": CLAIM, "max_items_per_user": selections.LIMIT, "calls": 40_000}
 KINDS = ("int", "str", "numpy")
 
 
@@ -65,7 +65,7 @@ def test_what_is_correct_stands(function, neighbours) -> None:
 def test_a_swap_needs_more_noise() -> None:
     assert audited(selections.correct, privacy=dpsel.ApproxDP(epsilon=2.0, delta=0.02)).refuted is False
     selections.start_again()
-    finding = audited(selections.correct, neighbours="swap", calls=150_000)
+    finding = audited(selections.correct, neighbours="swap", calls=80_000)
     assert finding.refuted
     assert finding.neighbours == "swap"
     assert re.search(r"without: .*\n", str(finding.witness))
@@ -150,7 +150,7 @@ def test_the_witness_can_be_replayed(name) -> None:
     likely, rare = (added, without) if witness.likely_on == "added" else (without, added)
     assert abs(likely / 2000 - witness.likely / witness.likely_trials) < 0.1
     assert abs(rare / 2000 - witness.rare / witness.rare_trials) < 0.1
-    assert witness.likely_trials == witness.rare_trials
+    assert witness.rare_trials >= witness.likely_trials > 0
 
 
 def test_the_report_has_the_witness_in_every_form(tmp_path) -> None:

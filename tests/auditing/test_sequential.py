@@ -61,11 +61,9 @@ def test_what_is_allowed_is_not_refuted_and_the_opposite_event_counts_too() -> N
     assert math.e * 0.97 + 0.02 > 1
 
 
-@pytest.mark.parametrize(
-    "most", [lambda q: APPROX.most(q), lambda q: bounds_of(dpsel.ZCDP(0.5, 0.01)).most(q)]
-)
-def test_bounds_grow_and_are_concave(most) -> None:
-    points = [most(i / 50) for i in range(51)]
+@pytest.mark.parametrize("bounds", [APPROX, bounds_of(dpsel.ZCDP(rho=0.5, delta=0.01))])
+def test_bounds_grow_and_are_concave(bounds) -> None:
+    points = [bounds.most(i / 50) for i in range(51)]
     assert points == sorted(points)
     assert points[-1] == 1
     assert all(a + c <= 2 * b + 1e-9 for a, b, c in zip(points, points[1:], points[2:], strict=False))
@@ -84,6 +82,6 @@ def test_gaussian_noise_is_within_its_zcdp() -> None:
 def test_the_largest_refuted_claim_is_found() -> None:
     seen = evidence(1000, 100, 2000)
     least = largest_refuted(seen, lambda eps: Bounds(((eps, 0.02),)), 1e-6, 64.0)
-    assert 1.8 < least < math.log(0.48 / 0.05)
+    assert 1.6 < least < math.log(0.48 / 0.05)
     assert evidence(1000, 900, 2000).against(APPROX) < 0
     assert largest_refuted(evidence(10, 10, 20), lambda eps: Bounds(((eps, 0.02),)), 1e-6, 64.0) == 0

@@ -167,7 +167,7 @@ def _finding(hunt: Hunt, plan: Plan, found: Tested | None, left_out: list[str]) 
         max(epsilons),
         max(deltas),
         found is not None,
-        max(test.evidence.rare.trials for test in tested),
+        max(test.evidence.likely.trials for test in tested),
         measure="rho" if isinstance(privacy, ZCDP) else "epsilon",
         neighbours=plan.neighbours,  # type: ignore[arg-type]
         event=worst.cut.words,
@@ -196,8 +196,8 @@ def _least_delta(evidence: Evidence, privacy: Privacy, alpha: float) -> float:
 
 def _seen(hunt: Hunt, plan: Plan, left_out: list[str]) -> str:
     """Say which tables were tried and what size of fault would have been seen on them."""
-    longest = max(hunt.tested, key=lambda test: test.evidence.rare.trials)
-    trials, bounds = longest.evidence.rare.trials, hunt.bounds
+    longest = max(hunt.tested, key=lambda test: test.evidence.likely.trials)
+    trials, bounds = longest.evidence.likely.trials, hunt.bounds
     names = list(dict.fromkeys(test.pair.words for test in hunt.tested))
     new = _first(lambda p: _is_seen(p, 0.0, trials, bounds, longest.alpha), bounds.most(0.0), 1.0)
     even = _first(lambda q: _is_seen(_EVEN, _EVEN - q, trials, bounds, longest.alpha), 0.0, _EVEN)

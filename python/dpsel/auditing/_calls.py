@@ -83,12 +83,12 @@ class Subject:
                 added += self._call(made, added=True)
         return without, added
 
-    def without(self, pair: Pair, samples: int, copies: int | None = None) -> list[Answer]:
-        """Return at least so many answers without the rows of the user."""
+    def side(self, pair: Pair, samples: int, *, added: bool, copies: int | None = None) -> list[Answer]:
+        """Return at least so many answers on one table of a pair."""
         made = self._tables(pair, copies or self.copies)
         calls = range(max(1, -(-samples // made.copies)))
         with without_charge():
-            return [answer for _ in calls for answer in self._call(made, added=False)]
+            return [answer for _ in calls for answer in self._call(made, added=added)]
 
     def _tables(self, pair: Pair, copies: int) -> _Tables:
         made = self._made.get((pair, copies))

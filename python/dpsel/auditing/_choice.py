@@ -106,11 +106,12 @@ def best_cut(pair: Pair, gathered: Gathered, bounds: Bounds) -> Choice:
     ]
     if len(answers) > _FEW:
         found += _learned(first, second, bounds)
-    # Where all answers are alike, this event never happens.
+    if found:
+        return max(found, key=lambda choice: choice.effect)
+    # All answers are alike: this event never happens.
     plain = Cut(statistics(pair, ordered=False, numbered=False)[0], at_least=True, cut=math.inf, added=True)
     trials = min(side.total() for side in whole)
-    found.append(Choice(plain, _effect(0.0, trials, 0.0, trials, bounds, bounds.slope()), 0, 0, trials))
-    return max(found, key=lambda choice: choice.effect)
+    return Choice(plain, _effect(0.0, trials, 0.0, trials, bounds, bounds.slope()), 0, 0, trials)
 
 
 def _learned(
@@ -162,6 +163,9 @@ def _best(
     for level, without, with_user in cuts:
         likely, rare = (with_user, without) if added else (without, with_user)
         n_likely, n_rare = (trials[1], trials[0]) if added else trials
+        if likely / n_likely + rare / n_rare > 1:
+            # The opposite event on the other side says the same, and is the rarer one.
+            continue
         effect = _effect(likely / n_likely, n_likely, rare / n_rare, n_rare, bounds, slope)
         if best is None or effect > best[0]:
             best = (effect, level, likely, rare)

@@ -20,6 +20,7 @@ from dpsel.auditing._tables import varied
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpsel.auditing._answers import Answer
     from dpsel.auditing._calls import Subject
     from dpsel.auditing._choice import Choice, Cut
     from dpsel.auditing._claims import Bounds
@@ -34,6 +35,8 @@ _TESTS: Final = 4
 _FIRST_LOOK: Final = 0.08
 #: The part that a closer look at the usual tables may take, and how many more samples they get.
 _USUAL_LOOK, _USUAL_TIMES = 0.05, 8
+#: Below this rate an event is seldom, and it gets up to so many times the samples there.
+_SELDOM, _MOST_DOUBT = 0.02, 3.0
 _FEWEST, _MOST_FIRST = 16, 240
 #: The part of everything after which no more tables are looked at for the first time.
 _LATEST: Final = 0.3
@@ -159,20 +162,37 @@ class Hunt:
         while tests and self.subject.clock.spent < until:
             test = self._in_turn(tests, turn)
             turn += 1
-            without, added = self.subject.draw(test.pair, max(chunk, test.evidence.rare.trials // 4))
-            likely, rare = (added, without) if test.cut.added else (without, added)
-            for side, answers in ((test.evidence.likely, likely), (test.evidence.rare, rare)):
-                side.trials += len(answers)
-                side.hits += sum(map(test.cut.holds, answers))
+            answers = self._sample(test, chunk)
             if test.refutes(self.bounds):
                 return test
             # A later stage chooses among tables by what tests have shown, too.
             if not test.looked.gathered.is_full:
-                test.looked.gathered.add(without, added)
+                test.looked.gathered.add(*answers)
             self._say("testing", test)
         for test in tests:
             test.looked.choice = best_cut(test.pair, test.looked.gathered, self.bounds)
         return None
+
+    def _sample(self, test: Tested, chunk: int) -> tuple[list[Answer], list[Answer]]:
+        """Count the event in more answers; return equally many without and with the user.
+
+        Of an event that hardly happens on the rare side, doubt about that side counts e^epsilon times. So
+        there are more samples of it.
+        """
+        evidence = test.evidence
+        number = max(chunk, evidence.likely.trials // 4)
+        doubt = math.sqrt(self.bounds.slope()) if evidence.rare.rate < _SELDOM else 1.0
+        found = []
+        for side, added, samples in (
+            (evidence.likely, test.cut.added, number),
+            (evidence.rare, not test.cut.added, round(number * min(_MOST_DOUBT, doubt))),
+        ):
+            answers = self.subject.side(test.pair, samples, added=added)
+            side.trials += len(answers)
+            side.hits += sum(map(test.cut.holds, answers))
+            found.append(answers)
+        likely, rare = found[0], found[1][: len(found[0])]
+        return (rare, likely) if test.cut.added else (likely, rare)
 
     def _chosen(self, alpha: float) -> list[Tested]:
         """Return tests of the best tables; one with the same event as before goes on."""
@@ -200,7 +220,7 @@ class Hunt:
             return tests[turn]
 
         def promise(test: Tested) -> float:
-            return _excess(test.evidence, self.bounds) + _OPTIMISM / math.sqrt(test.evidence.rare.trials)
+            return _excess(test.evidence, self.bounds) + _OPTIMISM / math.sqrt(test.evidence.likely.trials)
 
         return max(tests, key=promise)
 
@@ -224,7 +244,7 @@ def _excess(evidence: Evidence, bounds: Bounds) -> float:
     often, seldom = evidence.likely.rate, evidence.rare.rate
     most = bounds.most(seldom)
     slope = bounds.slope()
-    variance = most * (1 - most) + slope * slope * seldom * (1 - seldom) + 1 / max(1, evidence.rare.trials)
+    variance = most * (1 - most) + slope * slope * seldom * (1 - seldom) + 1 / max(1, evidence.likely.trials)
     return (often - most) / math.sqrt(variance)
 
 

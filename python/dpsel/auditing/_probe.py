@@ -40,18 +40,17 @@ def copies_for_search(subject: Subject, levels: Levels) -> int:
     """
     pair = Pair("copies", ((levels.alone[1], (0,)),), ())
     copies = max(subject.copies, min(_COPIES, _MOST_ROWS // pair.size))
-    if copies == subject.copies:
-        return copies
+    # Time must not decide where calls are counted.
+    if copies == subject.copies or subject.clock.calls is not None:
+        return subject.copies
     started = subject.clock.elapsed
-    alone = [0 in answer.items for answer in subject.without(pair, _FINE)]
+    alone = [0 in answer.items for answer in subject.side(pair, _FINE, added=False)]
     between = subject.clock.elapsed
-    together = [0 in answer.items for answer in subject.without(pair, 4 * _FINE, copies)]
+    together = [0 in answer.items for answer in subject.side(pair, 4 * _FINE, added=False, copies=copies)]
     each = ((between - started) / len(alone), (subject.clock.elapsed - between) / len(together))
     first, second = (sum(hits) / len(hits) for hits in (alone, together))
     is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
-    return (
-        copies if is_alike and (2 * each[1] < each[0] or subject.clock.calls is not None) else subject.copies
-    )
+    return copies if is_alike and 2 * each[1] < each[0] else subject.copies
 
 
 class _Search:
@@ -81,7 +80,7 @@ class _Search:
     def _sample(self, users: int, samples: int) -> float:
         items = tuple(range(self.size))
         pair = Pair(f"{users} users", ((users, items),), (), kind=self.kind, padding=self.padding)
-        answers = self.subject.without(pair, samples)
+        answers = self.subject.side(pair, samples, added=False)
         hits = sum(sum(item in answer.items for item in items) for answer in answers)
         return hits / (len(answers) * self.size)
 

@@ -69,6 +69,9 @@ def _counts(pair: Pair, touched: Sequence[int], others: list[int]) -> Iterator[S
             yield _count(same)
     if novel and shared:
         yield _weighted({**dict.fromkeys(novel, float(_BEYOND)), **dict.fromkeys(shared, 1.0)})
+    if pair.instead:
+        left = dict.fromkeys(sorted(set(pair.instead) - set(pair.added)), -1.0)
+        yield _weighted({**dict.fromkeys(sorted(set(pair.added) - set(pair.instead)), 1.0), **left})
     if others:
         yield _weighted({**dict.fromkeys(touched, 1.0), **dict.fromkeys(others, -1.0)})
     yield Statistic("the number of released items", "len(items)", lambda answer: len(answer.items))
