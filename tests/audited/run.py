@@ -45,9 +45,7 @@ def main(chosen: str) -> int:
             if chosen not in file:
                 continue
             (Path(folder) / file).write_text(code, encoding="utf-8")
-            done = subprocess.run(
-                [sys.executable, "-m", "dpsel.cli", *command[1:]], cwd=folder, check=False
-            )
+            done = subprocess.run([sys.executable, "-m", "dpsel.cli", *command[1:]], cwd=folder, check=False)
             if done.returncode != CODES[verdict]:
                 failed.append(f"{file}: the page says {verdict}, the command ended with {done.returncode}")
     print("\n".join(failed) or "every verdict is that of the page")

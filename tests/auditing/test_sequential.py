@@ -85,3 +85,11 @@ def test_the_largest_refuted_claim_is_found() -> None:
     assert 1.6 < least < math.log(0.48 / 0.05)
     assert evidence(1000, 900, 2000).against(APPROX) < 0
     assert largest_refuted(evidence(10, 10, 20), lambda eps: Bounds(((eps, 0.02),)), 1e-6, 64.0) == 0
+
+
+def test_samples_that_chose_an_event_are_no_evidence() -> None:
+    """They shape the Beta law; the product starts at 1."""
+    side = Side.expected(30, 100)
+    assert (side.hits, side.trials) == (0, 0)
+    assert side.average() == pytest.approx(0)
+    assert side.a / (side.a + side.b) == pytest.approx(0.3, abs=0.01)
