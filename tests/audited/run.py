@@ -19,7 +19,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "auditing-your-library.md"
 RECIPE = re.compile(
-    r"```python\n# (?P<file>\w+\.py)\n(?P<code>.*?)```\s+(?P<command>(?: {4}.*\n)+)(?P<text>.*?)(?=\n## |\Z)",
+    r"```python\n# (?P<file>\w+\.py)\n(?P<code>.*?)```\s+"
+    r"(?P<command>(?: {4}[^\n]*\n)+)(?P<text>.*?)(?=\n## |\Z)",
     re.DOTALL,
 )
 #: Exit codes of `dpsel audit`.
