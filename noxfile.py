@@ -7,6 +7,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
     nox -s dp_accounting  budgets in Google's dp_accounting, in an environment of its own
+    nox -s audited        the audit of other libraries, in an environment of its own
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
@@ -132,6 +133,18 @@ def dp_accounting(session: nox.Session) -> None:
     session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
     here = {"PYTHONPATH": "python"}
     session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
+
+
+@nox.session(venv_backend="venv")
+def audited(session: nox.Session) -> None:
+    """Audit other libraries as the guide does; they want other versions than our tests do."""
+    groups = nox.project.load_toml("pyproject.toml")
+    session.install("--quiet", *nox.project.dependency_groups(groups, "audited"))
+    # The module that the other sessions built; its Python files are beside it.
+    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
+    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
+    here = {"PYTHONPATH": str(Path("python").resolve())}
+    session.run("python", "tests/audited/run.py", *session.posargs, env=here)
 
 
 @nox.session

@@ -90,11 +90,55 @@ def coarse_weights(rows):
     return noisy(weights, 1 / EPSILON, share)
 
 
+def true_counts(rows):
+    """No noise at all; users have two items."""
+    return [item for item, count in counted(sets_of(rows)).items() if count >= 11]
+
+
+def shared_noise(rows):
+    """One draw for all items, which come out as text."""
+    noise = laplace(SCALE)
+    at = threshold(SCALE, LIMIT)
+    return [str(item) for item, count in counted(sets_of(rows)).items() if count + noise >= at]
+
+
+def noise_shared_by_kind(rows):
+    """Right for whole numbers of Python; all others share the draw of their type."""
+    noises: dict = defaultdict(lambda: laplace(SCALE))
+    at = threshold(SCALE, LIMIT)
+    counts = counted(sets_of(rows))
+    return [i for i, n in counts.items() if n + noises[i if type(i) is int else type(i)] >= at]
+
+
+def ordered_by_count(rows):
+    """The items are right, but their order is that of the true counts."""
+    counts = counted(sets_of(rows))
+    return sorted(noisy(counts, SCALE, threshold(SCALE, LIMIT)), key=lambda item: (-counts[item], item))
+
+
+def told_counts(rows):
+    """The items are right, with true counts."""
+    counts = counted(sets_of(rows))
+    return [(item, counts[item]) for item in noisy(counts, SCALE, threshold(SCALE, LIMIT))]
+
+
+def ordered_by_noise(rows):
+    """Order and counts are those of the noise that decided."""
+    at = threshold(SCALE, LIMIT)
+    found = {item: count + laplace(SCALE) for item, count in counted(sets_of(rows)).items()}
+    return sorted(((i, n) for i, n in found.items() if n >= at), key=lambda pair: -pair[1])
+
+
 def nothing_is_hidden(rows):
     return {item for _, item in rows}
 
 
 BROKEN = [
+    true_counts,
+    shared_noise,
+    noise_shared_by_kind,
+    ordered_by_count,
+    told_counts,
     half_the_noise,
     threshold_without_the_count,
     threshold_for_one_item,

@@ -42,9 +42,23 @@ def test_a_refuted_claim_has_its_own_exit_code(dpsel_run):
 
 def test_a_broken_function_is_refuted(dpsel_run, folder):
     (folder / "theirs.py").write_text(BROKEN)
-    run = dpsel_run("audit", "--callable", "theirs:everything", *CLAIM, "--copies", "3")
+    run = dpsel_run("audit", "--callable", "theirs:everything", *CLAIM, "--copies", "3", "--report", "a.json")
     assert run.code == 4
     assert "theirs:everything" in run.out
+    (finding,) = json.loads((folder / "a.json").read_text())["findings"]
+    assert finding["witness"]["replay"].startswith("from theirs import everything as function\n")
+    for line in finding["witness"]["replay"].splitlines():
+        assert line in run.out
+
+
+def test_what_stands_says_what_would_have_been_seen(dpsel_run, folder):
+    (folder / "mine.py").write_text("def nothing(rows):\n    return [item for _, item in rows if item < 0]\n")
+    options = ("--rho", "0.5", "--delta", "0.02", "--max-items-per-user", "2", "--neighbours", "swap")
+    further = ("--items", "int", "--domain", "40", "--padding", "1", "--calls", "2000")
+    run = dpsel_run("audit", "--callable", "mine:nothing", *options, *further)
+    assert run.code == 0
+    assert "would have been seen" in run.out
+    assert "rho 0.5" in run.out
 
 
 def test_the_limit_and_the_budget_are_honoured(dpsel_run):
@@ -67,7 +81,10 @@ def test_the_limit_and_the_budget_are_honoured(dpsel_run):
         (("sips", "--callable", "a:b"), "either mechanisms or --callable"),
         (("--callable", "json:dumps"), "--callable needs what the function claims"),
         (("--callable", "json", *CLAIM), "MODULE:FUNCTION"),
-        (("--callable", "math:sqrt", *CLAIM), "the function to audit raised TypeError; it is called with"),
+        (
+            ("--callable", "math:sqrt", *CLAIM),
+            "math:sqrt raised TypeError: must be real number, not list; this was on the table",
+        ),
         (("--callable", "no_such_module:f", *CLAIM), "cannot import"),
         (("--callable", "json:no_such_name", *CLAIM), "cannot import"),
         (("--callable", "json:__name__", *CLAIM), "is not a function"),

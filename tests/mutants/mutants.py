@@ -1201,6 +1201,29 @@ MUTANTS = [
         ("tests/auditing/test_audit.py::test_neighbours_differ_in_the_rows_of_one_user",),
     ),
     Mutant(
+        "evidence that is sure of the rare side",
+        "python/dpsel/auditing/_sequential.py",
+        "- self.likely.likelihood(bounds.most(rare)) - self.rare.likelihood(rare)",
+        "- self.likely.likelihood(bounds.most(rare)) - self.rare.likelihood(seldom)",
+        ("tests/auditing/test_sequential.py",),
+    ),
+    Mutant(
+        "the others of a function's tables change their numbers when a user comes",
+        "python/dpsel/auditing/_tables.py",
+        'start = int(self.place == "first" and not added and self.instead is None)',
+        "start = int(not added and self.instead is None)",
+        (
+            "tests/auditing/test_audit_callable.py::test_tables_differ_in_the_rows_of_one_user_and_in_nothing_else",
+        ),
+    ),
+    Mutant(
+        "an audit that tests events on the samples that chose them",
+        "python/dpsel/auditing/_sequential.py",
+        "return cls(hits / 2 + 0.5, (trials - hits) / 2 + 0.5)",
+        "return cls(hits / 2 + 0.5, (trials - hits) / 2 + 0.5, hits, trials)",
+        ("tests/auditing/test_sequential.py",),
+    ),
+    Mutant(
         "a budget that may be overspent once",
         "python/dpsel/budget/_budget.py",
         "if amount > left[name]:",

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpsel.auditing._answers import items_and_numbers
 from dpsel.auditing._findings import AuditReport, Finding
+from dpsel.auditing._witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
-__all__ = ["AuditReport", "Finding", "audit", "audit_callable"]
+__all__ = ["AuditReport", "Finding", "Witness", "audit", "audit_callable", "items_and_numbers"]
 
 #: The chance that a report calls a true claim refuted.
 FALSE_ALARM = 1e-6
@@ -81,36 +83,59 @@ def audit(
 
 
 def audit_callable(
-    function: Callable[[list[tuple[int, int]]], Iterable[Any]],
+    function: Callable[[list[Any]], Any],
     *,
     privacy: Privacy,
     max_items_per_user: int,
-    effort: Literal["quick", "thorough"] = "quick",
+    seconds: float = 60.0,
+    calls: int | None = None,
+    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    items: str | Iterable[str] | None = None,
+    domain: int | None = None,
+    padding: int = 0,
     copies: int = 1,
     false_alarm: float = FALSE_ALARM,
     name: str | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> AuditReport:
     """Try to refute the guarantee of any function that selects items, of any library.
 
-    The function is called some two hundred thousand times with small tables. So few samples cannot see a
-    small delta: claim a large one, such as 0.02. Thresholds, scales and bounding are mostly wrong at every
-    delta or at none.
+    The audit finds the number of users at which items come out, makes neighbouring tables around it, searches
+    for an event that is too likely on one side, and tests it on fresh samples. It stops as soon as the claim
+    is refuted; the bounds hold whenever it stops. Samples cannot see a small delta: claim a large one, such
+    as 0.02. Thresholds, scales and limits are mostly wrong at every delta or at none.
 
     Args:
-        function: Takes rows, a list of pairs (user, item) of whole numbers, and returns the released items.
-        privacy: What the function claims, :class:`~dpsel.ApproxDP` or :class:`~dpsel.PureDP`.
+        function: Takes rows, a list of pairs (user, item), and returns the released items: a set, a list,
+            pairs (item, number), a dictionary, a column or a table. The order of a list counts, except that
+            in which items first occur in the rows. Every call has to draw fresh noise.
+        privacy: What the function claims.
         max_items_per_user: The limit that the function enforces; users of the tables have more at times.
-        effort: ``"quick"`` or ``"thorough"``, ten times as many calls.
-        copies: Number of disjoint copies of the tables in one call, each of which is a sample. More
-            than 1 is right only for functions that decide about an item by the users connected with it.
+        seconds: How long to try at most.
+        calls: How many calls to make at most, instead of seconds. Then an audit of a function with seeded
+            noise can be repeated exactly, if ``copies`` fits and no time is measured.
+        neighbours: Whether one table has one user more (``"add_remove"``), or one user has other rows
+            (``"swap"``).
+        items: What items are: ``"int"``, ``"str"``, ``"numpy"`` (``numpy.int64``), or several. By default
+            whole numbers, and besides those that the function takes of the others; NumPy's only if it is
+            imported.
+        domain: If the items are public, their number: the tables have items below it only.
+        padding: So many users more in every table share one more item, so that no table is empty.
+        copies: Number of disjoint copies of the tables in one call, each of which is a sample. More than 1
+            is right only for functions that decide about an item by the users connected with it. Then many
+            samples are cheap. Noise that items share is seen within a copy, but then the copies are not
+            independent, and ``false_alarm`` does not hold.
         false_alarm: The chance that a true claim is called refuted.
-        name: What to call the function in the report.
+        name: What to call the function in the report, such as ``"library.module:function"``.
+        progress: Called with a line of text about once in a second.
 
     Returns:
-        One finding.
+        One finding. If the claim is refuted, ``witness`` has the tables, the event, the counts and a program
+        that replays them. If it stands, ``seen`` says what would have been seen.
 
     Raises:
-        InvalidParameterError: If a parameter is out of range, or the function raises.
+        InvalidParameterError: If a parameter is out of range, or if the function raises or returns something
+            that is no answer; the text names the function and the table.
 
     Examples:
         >>> import dpsel
@@ -120,14 +145,20 @@ def audit_callable(
         >>> dpsel.audit_callable(everything, privacy=claim, max_items_per_user=3).ok
         False
     """
-    from dpsel.auditing._run import run_callable
+    from dpsel.auditing._callables import run_callable
 
     return run_callable(
         function,
         privacy=privacy,
         max_items_per_user=max_items_per_user,
-        effort=effort,
+        seconds=seconds,
+        calls=calls,
         copies=copies,
+        neighbours=neighbours,
+        items=items,
+        domain=domain,
+        padding=padding,
         false_alarm=false_alarm,
         name=name,
+        progress=progress,
     )

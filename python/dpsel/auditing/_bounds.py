@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Counts", "JointCounts", "proportion_above", "proportion_below"]
+__all__ = ["Counts", "JointCounts", "least_of_convex", "proportion_above", "proportion_below"]
 
 _ENOUGH_STEPS = 60
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -122,7 +122,7 @@ class JointCounts(Counts):
             likely = min(1.0, delta + factor * rare)
             return self.likely_trials * _kl(often, likely) + self.rare_trials * _kl(seldom, rare)
 
-        least = _least_of_convex(distance, low, high)
+        least = least_of_convex(distance, low, high)
         return math.isinf(least) or (1 + least) * math.exp(-least) <= alpha
 
 
@@ -134,7 +134,7 @@ def _kl(frequency: float, p: float) -> float:
     return more + ((1 - frequency) * math.log((1 - frequency) / (1 - p)) if frequency < 1 else 0.0)
 
 
-def _least_of_convex(function: Callable[[float], float], low: float, high: float) -> float:
+def least_of_convex(function: Callable[[float], float], low: float, high: float) -> float:
     """Return the minimum between the ends, by golden sections."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)

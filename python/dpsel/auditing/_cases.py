@@ -23,6 +23,12 @@ __all__ = ["Case", "cases_named", "every_case"]
 #: A budget as people use it, for laws that can be computed.
 USUAL: Final = ApproxDP(epsilon=1.0, delta=1e-6)
 USUAL_BOUND: Final = 10
+#: Claims of which some mechanisms need more than of the usual one.
+SHARPER: Final = (
+    ApproxDP(epsilon=1.0, delta=0.01),
+    ApproxDP(epsilon=8.0, delta=0.01),
+    ApproxDP(epsilon=16.0, delta=1e-6),
+)
 #: A delta that a few thousand samples can see.
 LOOSE: Final = ApproxDP(epsilon=1.0, delta=0.02)
 LOOSE_BOUND: Final = 4

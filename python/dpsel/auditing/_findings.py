@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
+from dpsel._arguments import as_number
 from dpsel._tables import html_table, text_table
+from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
+from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["AuditReport", "Finding"]
+__all__ = ["AuditReport", "Finding", "checked_chance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,12 @@ class Finding:
         refuted: Whether the bounds exceed the claim.
         samples: Outcomes that the bounds rest on, of the table that has fewer; 0 if exact.
         control: Whether it is known to be wrong, and there to show that the audit sees it.
+        measure: ``"rho"`` if the claim is zCDP: then ``claimed_epsilon`` and ``epsilon`` are its rho.
+        neighbours: ``"add_remove"`` or ``"swap"``: how neighbouring tables differ.
+        event: The event that was tested on ``tables``, in words; empty where the law was computed.
+        witness: What refutes the claim of a function, with a program that replays it.
+        tried: The tables that were tried for a function, in words.
+        seen: If the claim of a function stands, what size of fault would have been seen.
 
     Examples:
         >>> import dpsel
@@ -49,6 +58,12 @@ class Finding:
     refuted: bool
     samples: int = 0
     control: bool = False
+    measure: Literal["epsilon", "rho"] = "epsilon"
+    neighbours: Literal["add_remove", "swap"] = "add_remove"
+    event: str = ""
+    witness: Witness | None = None
+    tried: tuple[str, ...] = ()
+    seen: str = ""
 
     @property
     def as_expected(self) -> bool:
@@ -100,11 +115,19 @@ class AuditReport:
         _core_calls.write_text(path, self.to_json() + "\n")
 
     def __str__(self) -> str:
-        """Return a table for a person."""
-        return f"{text_table(*self._table())}\n\n{self._summary()}"
+        """Return a table for a person, and what is behind it."""
+        return "\n\n".join([text_table(*self._table()), self._summary(), *self._details()])
 
     def _repr_html_(self) -> str:
         return html_table(*self._table())
+
+    def _details(self) -> list[str]:
+        """Return the witness of each refuted function, and what was looked at where a claim stands."""
+        return [
+            f"{each.subject}: {each.verdict}\n{each.witness or each.seen}"
+            for each in self.findings
+            if each.witness or each.seen
+        ]
 
     def _summary(self) -> str:
         wrong = [finding for finding in self.findings if not finding.as_expected]
@@ -124,4 +147,15 @@ class AuditReport:
 def _row(finding: Finding) -> list[str]:
     law = "exact" if finding.method == "exact" else f"{finding.samples:,} samples"
     numbers: list[Any] = [finding.claimed_epsilon, finding.epsilon, finding.claimed_delta, finding.delta]
-    return [finding.subject, law, *(f"{number:.4g}" for number in numbers), finding.verdict, finding.tables]
+    shown = [f"{number:.4g}" for number in numbers]
+    if finding.measure == "rho":
+        shown[:2] = [f"rho {number}" for number in shown[:2]]
+    return [finding.subject, law, *shown, finding.verdict, finding.tables]
+
+
+def checked_chance(false_alarm: float) -> float:
+    """Return the chance of a false alarm, or refuse it."""
+    chance = as_number("false_alarm", false_alarm)
+    if not 0 < chance < 0.1:  # noqa: PLR2004 - the bounds are those of a small chance
+        raise InvalidParameterError(f"false_alarm must be above 0 and below 0.1, got {chance}")
+    return chance

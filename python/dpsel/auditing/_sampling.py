@@ -10,18 +10,17 @@ from dpsel import _core_calls
 from dpsel._request import top_k_request
 from dpsel.auditing._events import Samples
 from dpsel.budget._strength import without_charge
-from dpsel.exceptions import InvalidParameterError
 from dpsel.selection import select_partitions
 from dpsel.top_k import select_top_k
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from dpsel.accounting import Privacy
     from dpsel.auditing._neighbours import Neighbours
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
-__all__ = ["CallableSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
+__all__ = ["DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
 
 #: The most rows of one call: each of the disjoint copies of a gadget is an independent sample.
 _ROWS_PER_CALL = 400_000
@@ -87,45 +86,6 @@ def _masks(items: Iterable[int], width: int, copies: int) -> list[int]:
     for item in items:
         masks[item // width] |= 1 << item % width
     return masks
-
-
-@dataclass(frozen=True, slots=True)
-class CallableSampler:
-    """Any function from rows to items; the cost is in outcomes."""
-
-    function: Callable[[list[tuple[int, int]]], Iterable[Any]]
-    copies: int = 1
-
-    def draw(self, tables: Neighbours, cost: int) -> Samples:
-        """Call the function until there are ``cost`` outcomes on either table."""
-        calls = -(-cost // self.copies)
-        return Samples(
-            self._outcomes(tables, calls, with_user=False), self._outcomes(tables, calls, with_user=True)
-        )
-
-    def _outcomes(self, tables: Neighbours, calls: int, *, with_user: bool) -> Counter[int]:
-        found: Counter[int] = Counter()
-        users, width = tables.users(self.copies, with_user=with_user), tables.width
-        rows = [(user, item) for user, items in users for item in items]
-        for _ in range(calls):
-            masks = [0] * self.copies
-            with without_charge():
-                items = self._call(rows)
-            for item in items:
-                known = isinstance(item, int) and 0 <= item < width * self.copies
-                # Items that are not in the table share one more outcome.
-                masks[item // width if known else 0] |= 1 << (item % width if known else width)
-            found.update(masks)
-        return found
-
-    def _call(self, rows: list[tuple[int, int]]) -> list[Any]:
-        try:
-            return list(self.function(list(rows)))
-        except Exception as error:
-            raise InvalidParameterError(
-                f"the function to audit raised {type(error).__name__}; it is called with a list of pairs "
-                "(user, item) of whole numbers and has to return the released items"
-            ) from error
 
 
 @dataclass(frozen=True, slots=True)

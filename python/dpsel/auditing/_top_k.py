@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations_with_replacement, product
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._request import top_k_request
@@ -24,6 +25,16 @@ K: Final = 2
 _NOISY: Final = {"gamma", "laplace_top_k"}
 _REACH: Final = 60
 _HIGHEST: Final = 4
+#: Numbers of items in tables of which one count is far below all others: as many as are quick to compute.
+_FAR_ITEMS: Final = {
+    "joint": 8,
+    "joint_set": 8,
+    "permute_flip_joint": 5,
+    "gumbel_peel": 4,
+    "permute_flip_peel": 4,
+}
+#: How far that is, in steps of 1 / epsilon.
+_FAR: Final = 20.0
 
 CountPair = tuple[list[int], list[int]]
 
@@ -38,6 +49,19 @@ def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -
         for change in product((0, 1), repeat=items):
             if 0 < sum(change) <= (bound or items):
                 yield list(counts), [count + one for count, one in zip(counts, change, strict=True)]
+
+
+def _far_pairs(mechanism: TopKMechanism, epsilon: float, bound: int | None) -> Iterator[CountPair]:
+    """Return counts that are equal but for one, which the user raises together with one of the others.
+
+    Answers without the lowest item are nearly certain, and stay so. Those with it are rare, and the user
+    makes them likelier in two ways.
+    """
+    items, high = _FAR_ITEMS.get(mechanism.name, 0), ceil(_FAR / epsilon)
+    if items:
+        counts = [high] * (items - 1) + [0]
+        first = int(bound is None or bound > 1)
+        yield counts, [high + first, *counts[1:-1], 1]
 
 
 def worst_of_top_k(
@@ -57,7 +81,7 @@ def worst_of_top_k(
         before, after = law(pair[0]), law(pair[1])
         return max(divergence(before, after, eps), divergence(after, before, eps))
 
-    pairs = list(count_pairs(mechanism, privacy, bound))
+    pairs = [*count_pairs(mechanism, privacy, bound), *_far_pairs(mechanism, epsilon, bound)]
     worst = max(pairs, key=lambda pair: needed(pair, epsilon))
     least = 0.0
     for pair in pairs:

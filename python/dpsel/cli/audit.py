@@ -24,7 +24,7 @@ Examples:
   dpsel audit
   dpsel audit sips 'policy-gaussian(passes=2)' --thorough --report audit.json
   dpsel audit --callable mylibrary.keys:select --epsilon 1 --delta 0.02 \\
-      --max-items-per-user 3
+      --max-items-per-user 3 --seconds 60
 
 How to read the table: it has the claimed epsilon and delta, and beside each the least value that the audit
 showed to be needed. Exact laws are computed from the thresholds, curves and rates that releases use. Samples
@@ -36,8 +36,10 @@ it publishes: on its claim, and on the most that a user may add to the score of 
 A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
 'sips(rounds=5)'. `dpsel mechanisms` lists them.
 
-A --callable takes a list of (user, item) pairs of whole numbers and returns the released items. Modules
-are also looked for in the current directory. Claim a large delta: samples cannot see a small one.
+A --callable takes a list of (user, item) pairs and returns the released items: a set, a list, or pairs of
+items and numbers. Modules are also looked for in the current directory. Claim a large delta: samples cannot
+see a small one. The audit ends as soon as the claim is refuted, and shows the two tables, the event, what
+was counted, and a program that counts it again.
 """
 
 
@@ -76,10 +78,49 @@ class _Subject(MechanismType):
     help="Audit this function from rows to items; needs --epsilon and --max-items-per-user.",
 )
 @click.option(
+    "--rho", type=float, metavar="R", help="With --callable: a claim of zCDP, instead of --epsilon."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="With --callable: how long to try at most.  [default: 60; with --thorough 600]",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --callable: how many calls to make at most, instead of seconds.",
+)
+@click.option(
+    "--neighbours",
+    type=click.Choice(["add-remove", "swap"]),
+    help="With --callable: one user more, or one user with other rows.  [default: add-remove]",
+)
+@click.option(
+    "--items",
+    type=click.Choice(["int", "str", "numpy"]),
+    multiple=True,
+    help="With --callable: what items are; may be repeated.  [default: int, and others that it takes]",
+)
+@click.option(
+    "--domain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --callable: the items are public, and are the numbers below N.",
+)
+@click.option(
+    "--padding",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --callable: users who are in every table, for functions that take no empty one.",
+)
+@click.option(
     "--copies",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --callable: disjoint copies of the tables in one call.  [default: 1]",
+    help="With --callable: disjoint copies of the tables in one call, for functions that decide about an "
+    "item by the users connected with it.  [default: 1]",
 )
 @click.option(
     "--report",
@@ -92,15 +133,12 @@ def command(mechanisms: tuple[Chosen | str, ...], report: Path | None, *, quick:
 
     Exits with 4 if a claim is refuted.
     """
-    arguments: dict[str, Any] = {
-        "privacy": _privacy(options["epsilon"], options["delta"]),
-        "effort": "quick" if quick else "thorough",
-    }
+    privacy = _privacy(options["epsilon"], options["rho"], options["delta"])
     subjects = [each.made() if isinstance(each, Chosen) else each for each in mechanisms]
     is_printed = report is not None and str(report) == STDOUT
     with Staged() as staged:
         place = staged.add(report) if report and not is_printed else None
-        found = _run(subjects, arguments, options)
+        found = _run(subjects, privacy, options | {"quick": quick})
         if place:
             found.save(place)
     if is_printed:
@@ -109,35 +147,55 @@ def command(mechanisms: tuple[Chosen | str, ...], report: Path | None, *, quick:
     return ExitCode.OK if found.ok else ExitCode.CHECK_FAILED
 
 
-def _run(mechanisms: list[Any], arguments: dict[str, Any], options: dict[str, Any]) -> dpsel.AuditReport:
-    limit, target, copies = options["max_items_per_user"], options["target"], options["copies"]
+#: Options that only make sense with a function.
+_OF_CALLABLES = ("rho", "seconds", "calls", "neighbours", "items", "domain", "padding", "copies")
+
+
+def _run(mechanisms: list[Any], privacy: Privacy | None, options: dict[str, Any]) -> dpsel.AuditReport:
+    limit, target = options["max_items_per_user"], options["target"]
+    given = {name: options[name] for name in _OF_CALLABLES if options[name] not in (None, ())}
     if target is None:
-        if copies is not None:
-            message = "--copies belongs to --callable"
+        if given:
+            message = f"--{next(iter(given))} belongs to --callable"
             raise click.UsageError(message)
-        return dpsel.audit(*mechanisms, **arguments, max_items_per_user=limit, progress=_progress())
+        effort: Any = "quick" if options["quick"] else "thorough"
+        return dpsel.audit(
+            *mechanisms,
+            privacy=privacy,
+            effort=effort,
+            max_items_per_user=limit,
+            progress=_progress("auditing {} ..."),
+        )
     if mechanisms:
         message = "give either mechanisms or --callable"
         raise click.UsageError(message)
-    if arguments["privacy"] is None or limit is None:
+    if privacy is None or limit is None:
         message = "--callable needs what the function claims: --epsilon, mostly --delta, --max-items-per-user"
         raise click.UsageError(message)
-    function = _function(target)
+    given.pop("rho", None)
+    if "neighbours" in given:
+        given["neighbours"] = given["neighbours"].replace("-", "_")
+    arguments = {"seconds": 60.0 if options["quick"] else 600.0} | given
     return dpsel.audit_callable(
-        function, **arguments, max_items_per_user=limit, copies=copies or 1, name=target
+        _function(target),
+        privacy=privacy,
+        max_items_per_user=limit,
+        name=target,
+        progress=_progress("{}"),
+        **arguments,
     )
 
 
-def _privacy(epsilon: float | None, delta: float | None) -> Privacy | None:
-    if epsilon is None and delta is None:
+def _privacy(epsilon: float | None, rho: float | None, delta: float | None) -> Privacy | None:
+    if epsilon is None and rho is None and delta is None:
         return None
-    if epsilon is None:
+    if epsilon is None and rho is None:
         message = "--delta needs --epsilon"
         raise click.UsageError(message)
-    return privacy_of(epsilon, None, delta)
+    return privacy_of(epsilon, rho, delta)
 
 
-def _function(target: str) -> Callable[[list[tuple[int, int]]], Any]:
+def _function(target: str) -> Callable[[list[Any]], Any]:
     """Import ``module:function``."""
     module, _, name = target.partition(":")
     if not module or not name:
@@ -159,8 +217,8 @@ def _function(target: str) -> Callable[[list[tuple[int, int]]], Any]:
     return function  # type: ignore[no-any-return]
 
 
-def _progress() -> Callable[[str], None] | None:
-    """Show the name of the audited mechanism, on a terminal."""
+def _progress(form: str) -> Callable[[str], None] | None:
+    """Show what is being done, on a terminal."""
     if not sys.stderr.isatty():
         return None
-    return lambda name: click.echo(f"auditing {name} ...", err=True)
+    return lambda text: click.echo(form.format(text), err=True)

@@ -1,0 +1,108 @@
+"""Where a function starts to release an item: numbers of users with small, even and large odds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from dpsel.auditing._families import Levels
+from dpsel.auditing._tables import Pair
+
+if TYPE_CHECKING:
+    from dpsel.auditing._calls import Subject
+    from dpsel.auditing._tables import Kind
+
+__all__ = ["copies_for_search", "levels_of"]
+
+_SAMPLES: Final = 24
+_FINE: Final = 150
+_COPIES: Final = 16
+_ODDS: Final = (0.1, 0.5, 0.9)
+_MOST_ROWS: Final = 20_000
+#: The part of everything that one search for a boundary may spend.
+_PART: Final = 0.04
+
+
+def levels_of(subject: Subject, bound: int, kind: Kind, padding: int) -> Levels:
+    """Return the boundary for users of one item, and for users who all have the same few."""
+    size = min(bound, 12)
+    alone = _Search(subject, 1, kind, padding).levels()
+    if size == 1 or kind != "int":
+        return Levels(alone, alone, 1)
+    return Levels(alone, _Search(subject, size, kind, padding).levels(), size)
+
+
+def copies_for_search(subject: Subject, levels: Levels) -> int:
+    """Return how many disjoint copies one call of the search may have.
+
+    Copies are no independent samples if a function does not decide item by item, so tests do not use them.
+    The search may, if that saves time and an item comes out as often as alone.
+    """
+    pair = Pair("copies", ((levels.alone[1], (0,)),), ())
+    copies = max(subject.copies, min(_COPIES, _MOST_ROWS // pair.size))
+    # Time must not decide where calls are counted.
+    if copies == subject.copies or subject.clock.calls is not None:
+        return subject.copies
+    started = subject.clock.elapsed
+    alone = [0 in answer.items for answer in subject.side(pair, _FINE, added=False)]
+    between = subject.clock.elapsed
+    together = [0 in answer.items for answer in subject.side(pair, 4 * _FINE, added=False, copies=copies)]
+    each = ((between - started) / len(alone), (subject.clock.elapsed - between) / len(together))
+    first, second = (sum(hits) / len(hits) for hits in (alone, together))
+    is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
+    return copies if is_alike and 2 * each[1] < each[0] else subject.copies
+
+
+class _Search:
+    """Doubles the number of users until an item comes out, then halves intervals."""
+
+    def __init__(self, subject: Subject, size: int, kind: Kind, padding: int) -> None:
+        self.subject, self.size, self.kind, self.padding = subject, size, kind, padding
+        self.rates: dict[int, float] = {}
+        self.until = subject.clock.spent + _PART
+
+    def levels(self) -> tuple[int, int, int]:
+        top = 1
+        while self.rate(top) < _ODDS[-1] and 2 * top * self.size <= _MOST_ROWS and not self.is_late():
+            top *= 2
+        low, middle, high = (self._first(odds, top) for odds in _ODDS)
+        return low, self._refined(middle), high
+
+    def is_late(self) -> bool:
+        return self.subject.clock.spent > self.until
+
+    def rate(self, users: int) -> float:
+        """Return how often an item of so many users comes out."""
+        if users not in self.rates:
+            self.rates[users] = self._sample(users, _SAMPLES)
+        return self.rates[users]
+
+    def _sample(self, users: int, samples: int) -> float:
+        items = tuple(range(self.size))
+        pair = Pair(f"{users} users", ((users, items),), (), kind=self.kind, padding=self.padding)
+        answers = self.subject.side(pair, samples, added=False)
+        hits = sum(sum(item in answer.items for item in items) for answer in answers)
+        return hits / (len(answers) * self.size)
+
+    def _refined(self, middle: int) -> int:
+        """Return the nearest number of users with even odds, by more samples."""
+        around = [users for users in range(middle - 2, middle + 3) if users > 0]
+        while around and not self.is_late():
+            rates = {users: self._sample(users, _FINE) for users in around}
+            least = min((users for users, rate in rates.items() if rate >= _ODDS[1]), default=around[-1])
+            if least not in (around[0], around[-1]) or least <= 1:
+                return least
+            # The first samples were misleading: go on in that direction.
+            around = [users for users in range(least - 2, least + 3) if users > 0]
+            middle = least
+        return middle
+
+    def _first(self, odds: float, top: int) -> int:
+        """Return about the least number of users with these odds."""
+        known = sorted(users for users, rate in self.rates.items() if rate >= odds)
+        high = known[0] if known else top
+        low = max((users for users in self.rates if users < high), default=0)
+        while high - low > 1 and not self.is_late():
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.rate(middle) >= odds else (middle, high)
+        return high
