@@ -1,8 +1,8 @@
 """A falsifier: lower bounds of the epsilon and delta that a mechanism needs, against what it claims.
 
-:func:`audit` runs what ships with dpsel, :func:`audit_callable` any function from rows to items. A claim that
-stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works is in
-``docs/guide/audit.md``.
+[`audit`][dpsel.audit] runs what ships with dpsel, [`audit_callable`][dpsel.audit_callable] any function from
+rows to items. A claim that stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works
+is in ``docs/guide/audit.md``.
 
 Examples:
     >>> import dpsel
@@ -45,8 +45,8 @@ def audit(
 
     Args:
         *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control
-            the published calibration of :class:`~dpsel.GreedyFrequency`, which has to be refuted. With a
-            pure claim everything means everything that can be pure.
+            the published calibration of [`GreedyFrequency`][dpsel.GreedyFrequency], which has to be refuted.
+            With a pure claim everything means everything that can be pure.
         privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
             which samples can see, for the others.
         max_items_per_user: The limit; by default one that fits. ``OneItem`` always has the limit 1.
@@ -98,7 +98,7 @@ def audit_callable(
 
     Args:
         function: Takes rows, a list of pairs (user, item) of whole numbers, and returns the released items.
-        privacy: What the function claims, :class:`~dpsel.ApproxDP` or :class:`~dpsel.PureDP`.
+        privacy: What the function claims, [`ApproxDP`][dpsel.ApproxDP] or [`PureDP`][dpsel.PureDP].
         max_items_per_user: The limit that the function enforces; users of the tables have more at times.
         effort: ``"quick"`` or ``"thorough"``, ten times as many calls.
         copies: Number of disjoint copies of the tables in one call, each of which is a sample. More

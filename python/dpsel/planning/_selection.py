@@ -97,7 +97,7 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class Plan(Tabular):
-    """What :func:`plan` found: one row for each limit and mechanism.
+    """What [`plan`][dpsel.plan] found: one row for each limit and mechanism.
 
     Examples:
         >>> import dpsel
@@ -154,7 +154,7 @@ class Plan(Tabular):
         """Return numbers of users, and keep probabilities, of one row, for a smooth curve.
 
         Args:
-            row: Its position in :attr:`rows`.
+            row: Its position in [`rows`][dpsel.Plan.rows].
 
         Returns:
             Two lists of the same length.
