@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import formulas
 import generated
 import links
+import lists
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
@@ -38,7 +39,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) 
     if source in links.OUTSIDE:
         page.edit_url = f"{repository}/edit/main/{source.relative_to(links.ROOT).as_posix()}"
     try:
-        return links.relinked(generated.filled(markdown), source, page.file.src_uri, repository)
+        text = lists.widened(generated.filled(markdown))
+        return links.relinked(text, source, page.file.src_uri, repository)
     except ValueError as error:
         raise PluginError(f"{page.file.src_uri}: {type(error).__name__}: {error}") from error
 

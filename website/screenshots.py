@@ -1,10 +1,10 @@
-"""Pictures of pages of the built site in headless Chromium: light and dark, at the width of a desk and of a phone.
+"""Pages of the built site in headless Chromium: light and dark, at the width of a desk and of a phone.
 
     python website/screenshots.py            into target/screenshots
     python website/screenshots.py FOLDER
 
-It also fails if a page is wider than its window, if a script ends with an error, or if a page asks for anything
-that is not part of the site. Needs Chromium (`CHROMIUM` names it) or Google Chrome.
+It also fails if a page is wider than its window, lacks a picture, or asks for anything outside of the site.
+Needs Chromium (`CHROMIUM` names it) or Google Chrome.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Silent(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_GET(self) -> None:
         """Serve a page, or `/frame/WIDTH/HEIGHT/SCHEME/page`."""
         if not (found := re.match(r"/frame/(\d+)/(\d+)/(\w+)/(.*)", self.path)):
             return super().do_GET()
