@@ -1,10 +1,10 @@
-"""Keys that other libraries release from the same rows, and how long they take. Makes the table of docs/compare.md.
+"""Which keys do other libraries release from the same rows, how fast? Makes the table of docs/compare.md.
 
-    python -m benches.peers_keys                   all libraries; needs a package index, and Java for Tumult
-    python -m benches.peers_keys opendp dpsel      some of them; figures of the others stay
+    python -m benches.peers_keys                   all; needs a package index, and Java for Tumult
+    python -m benches.peers_keys opendp dpsel      some; figures of the others stay
 
-Each library is installed once into a virtual environment of its own in `bench-data/peer-venvs`, in the version
-named here, and each run is a process of its own. Its program is in `benches/keys/`. Figures go to
+Each library is installed once into a virtual environment of its own in `bench-data/peer-venvs`, in the
+version named here, and each run is a process of its own. Its program is in `benches/keys/`. Figures go to
 `docs/images/peers_keys.json`. dpsel runs from this environment: `maturin develop --release` first.
 """
 
@@ -122,7 +122,10 @@ def measured(names: list[str]) -> dict[str, Any]:
     """The figures, with those of other libraries as they were."""
     found: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in names:
-        found[name] = {"date": dt.datetime.now(dt.UTC).date().isoformat(), "python": platform.python_version()}
+        found[name] = {
+            "date": dt.datetime.now(dt.UTC).date().isoformat(),
+            "python": platform.python_version(),
+        }
         for case in CASES:
             runs = [one_run(name, case) for _ in range(REPEATS)]
             seconds = [run["seconds"] for run in runs]
@@ -139,14 +142,22 @@ def measured(names: list[str]) -> dict[str, Any]:
 def table(found: dict[str, Any]) -> str:
     """The figures as Markdown."""
     heads = [f"{case.title}: keys | seconds" for case in CASES.values()]
-    lines = [f"| library | version | lines of code | {' | '.join(heads)} |", "|---|---|---:|" + "---:|---:|" * len(CASES)]
+    lines = [
+        f"| library | version | lines of code | {' | '.join(heads)} |",
+        "|---|---|---:|" + "---:|---:|" * len(CASES),
+    ]
     for name, peer in PEERS.items():
         if name in found:
             cells = [f"{found[name][case]['keys']:,} | {found[name][case]['seconds']:.2f}" for case in CASES]
-            lines.append(f"| {peer.title} | {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |")
+            lines.append(
+                f"| {peer.title} | {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |"
+            )
     dates = sorted({found[name]["date"] for name in found})
     said = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    return "\n".join(lines) + f"\n\n*Measured on {said}, medians of {REPEATS} runs: `python -m benches.peers_keys`.*\n"
+    return (
+        "\n".join(lines)
+        + f"\n\n*Measured on {said}, medians of {REPEATS} runs: `python -m benches.peers_keys`.*\n"
+    )
 
 
 def filled(page: str, found: dict[str, Any]) -> str:

@@ -86,7 +86,8 @@ def steered() -> dict[str, Any]:
     """Scores and importances of all words after every round of a real release.
 
     No public function shows them, because they are not private. The plain Python form of the mechanism in
-    `tests/reference` computes them from the release key, which is known here; it has to release the same words.
+    `tests/reference` computes them from the release key, which is known here. It has to release the same
+    words.
     """
     sys.path.insert(0, str(ROOT / "tests"))
     from reference import mechanisms, prf
@@ -120,7 +121,7 @@ def steered() -> dict[str, Any]:
                 scores[word].append(round(total[word] / unit, 4))
     return {
         "lines": {word: lines[word] for word in sorted(lines, key=lambda word: (-lines[word], word))[:400]},
-        "scores": {word: each for word, each in sorted(scores.items()) if lines[word] >= 2},
+        "scores": {word: each for word, each in sorted(scores.items()) if lines[word] > 1},
         "weights": {word: weights[word] for word in WORDS},
         "importances": {word: importances[word] for word in WORDS},
         "futility": [round(each.futility_bound / unit, 4) for each in rounds[:-1]],

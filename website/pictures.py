@@ -1,7 +1,7 @@
 """Draws the pictures of the pages Learn and Understand from `docs/images/learn.json`.
 
-    python website/pictures.py            draws them from the numbers in the file
-    python website/pictures.py --write    computes the numbers again, then draws
+python website/pictures.py            draws them from the numbers in the file
+python website/pictures.py --write    computes the numbers again, then draws
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def epsilon(needed: dict[str, list[int]]) -> Figure:
     before = [n / 100 for n in range(101)]
     for each, color in zip((0.5, 1, 2, 4), (GREEN, BLUE, GREY, ORANGE), strict=True):
         grown = math.exp(each)
-        belief.plot(before, [grown * p / (1 - p + grown * p) for p in before], color=color, label=f"ε = {each:g}")
+        belief.plot(
+            before, [grown * p / (1 - p + grown * p) for p in before], color=color, label=f"ε = {each:g}"
+        )
     belief.plot(before, before, ":", color="black", linewidth=1)
     belief.set(xlabel="suspicion before", ylabel="suspicion after, at most")
     belief.legend(frameon=False)
@@ -136,9 +138,13 @@ def limit(needed: dict[str, list[int]]) -> Figure:
     """What a larger limit costs, and whom."""
     figure, (axes,) = axes_of()
     axes.plot(figures.LIMITS, needed["limit_counts"], "o-", color=ORANGE, label="CountGaussian")
-    axes.plot(figures.LIMITS, needed["limit_full"], "o-", color=BLUE, label="Steered, users who fill the limit")
+    axes.plot(
+        figures.LIMITS, needed["limit_full"], "o-", color=BLUE, label="Steered, users who fill the limit"
+    )
     axes.plot(figures.LIMITS, needed["limit_ten"], "o-", color=GREEN, label="Steered, users of 10 items")
-    axes.set(xscale="log", yscale="log", xlabel="max_items_per_user", ylabel="users for 95 % (ε = 1, δ = 1e-8)")
+    axes.set(
+        xscale="log", yscale="log", xlabel="max_items_per_user", ylabel="users for 95 % (ε = 1, δ = 1e-8)"
+    )
     axes.legend(frameon=False)
     return figure
 

@@ -1,4 +1,4 @@
-"""Keys by OpenDP: a private group-by with its Polars front. The counts that it makes on the way are dropped."""
+"""Keys by OpenDP: a private group-by with its Polars front. The counts made on the way are dropped."""
 
 import json
 import sys

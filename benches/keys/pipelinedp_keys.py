@@ -5,13 +5,14 @@ import json
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import pipeline_dp
 
 path, epsilon, delta, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 start = time.perf_counter()
 # job
-with open(path, newline="", encoding="utf-8") as lines:
+with Path(path).open(newline="", encoding="utf-8") as lines:
     rows = [(row["user"], row["item"]) for row in csv.DictReader(lines)]
 accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=delta)
 engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())

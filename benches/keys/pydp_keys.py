@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from importlib.metadata import version
+from pathlib import Path
 
 from pydp.algorithms.partition_selection import create_partition_strategy
 
@@ -14,7 +15,7 @@ path, epsilon, delta, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]
 start = time.perf_counter()
 # job
 items_of = defaultdict(set)
-with open(path, newline="", encoding="utf-8") as lines:
+with Path(path).open(newline="", encoding="utf-8") as lines:
     for row in csv.DictReader(lines):
         items_of[row["user"]].add(row["item"])
 users_of = Counter()
