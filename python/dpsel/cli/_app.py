@@ -13,6 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
+from dpsel._core_calls import __commit__
 from dpsel.cli import (
     audit,
     check,
@@ -57,8 +58,12 @@ Try it on the corpus that ships with the package:
 """
 
 
+#: Wheels of a release record the commit that they were made from.
+_VERSION = f"{dpsel.__version__} ({f'commit {__commit__}' if __commit__ else 'commit not recorded'})"
+
+
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(dpsel.__version__, prog_name=PROGRAM)
+@click.version_option(_VERSION, prog_name=PROGRAM)
 def cli() -> None:
     """Publish the items of a (user, item) table that differential privacy allows.
 
