@@ -1,4 +1,8 @@
-"""Keys by OpenDP: a private group-by with its Polars front. The counts made on the way are dropped."""
+"""Keys by OpenDP: a private group-by with its Polars front. The counts made on the way are dropped.
+
+One row for each item, and then `limit` rows, are `limit` items. `truncate_num_groups` would say it directly, but
+fails in 0.16.0 where the key is one column.
+"""
 
 import json
 import sys
@@ -21,7 +25,7 @@ context = dp.Context.compositor(
 query = (
     context.query()
     .truncate_per_group(1, by=["item"])
-    .truncate_num_groups(limit, by=["item"])
+    .truncate_per_group(limit)
     .group_by("item")
     .agg(dp.len())
 )

@@ -13,7 +13,6 @@ import click
 from click.shell_completion import shell_complete
 
 import dpsel
-from dpsel._core_calls import __commit__
 from dpsel.cli import (
     audit,
     check,
@@ -59,7 +58,9 @@ Try it on the corpus that ships with the package:
 
 
 #: Wheels of a release record the commit that they were made from.
-_VERSION = f"{dpsel.__version__} ({f'commit {__commit__}' if __commit__ else 'commit not recorded'})"
+_VERSION = (
+    f"{dpsel.__version__} ({f'commit {dpsel.__commit__}' if dpsel.__commit__ else 'commit not recorded'})"
+)
 
 
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
