@@ -1,7 +1,7 @@
 """Keys by OpenDP: a private group-by with its Polars front. The counts made on the way are dropped.
 
-One row for each item, and then `limit` rows, are `limit` items. `truncate_num_groups` would say it directly, but
-fails in 0.16.0 where the key is one column.
+One row for each item, and then `limit` rows, are `limit` items. `truncate_num_groups` would say it directly,
+but fails in 0.16.0 where the key is one column.
 """
 
 import json

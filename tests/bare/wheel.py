@@ -51,9 +51,8 @@ def faults(wheel: Path) -> list[str]:
     found = []
     if wheel.stat().st_size > BUDGET:
         found.append(f"has {wheel.stat().st_size:,} bytes; the budget is {BUDGET:,}")
-    for part in ("dpsel/py.typed", "dpsel/data/quotations.csv", "/licenses/LICENSE", "/sboms/"):
-        if not any(part in name for name in names):
-            found.append(f"lacks {part}")
+    parts = ("dpsel/py.typed", "dpsel/data/quotations.csv", "/licenses/LICENSE", "/sboms/")
+    found += [f"lacks {part}" for part in parts if not any(part in name for name in names)]
     if foreign := [name for name in names if not name.startswith(("dpsel/", "dpsel-"))]:
         found.append(f"has {foreign[:3]}")
     components = [
