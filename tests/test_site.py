@@ -41,6 +41,26 @@ def test_every_public_name_is_in_the_reference():
     assert {name for name in dpsel.__all__ if name not in documented | made} == {"mechanisms"}
 
 
+def test_links_of_readme_work_outside_of_the_repository():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+    whole = [inline or defined for inline, defined in targets]
+    assert len(whole) > 30
+    assert [target for target in whole if not target.startswith("https://")] == []
+    ours = [
+        re.split(r"dpsel/dpsel/(?:blob/)?main/", target)[1:] for target in whole if "dpsel/dpsel/" in target
+    ]
+    paths = [path.split("#")[0] for (path,) in ours]
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_words_in_brackets_of_readme_are_defined():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    used = set(re.findall(r"\[([^\]\[]+)\](?![(:\[])", prose)) - {"picture"}
+    assert used == set(re.findall(r"^\[([^\]]+)\]: ", text, re.MULTILINE)) - {"picture"}
+
+
 def test_every_exception_is_in_the_catalogue():
     page = read("reference", "errors.md")
     listed = set(re.findall(r"`(\w+)`", page))
