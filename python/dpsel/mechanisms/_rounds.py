@@ -72,7 +72,7 @@ class Steered(SelectionMechanism):
     Args:
         rounds: Number of rounds, at least 1.
         reach: Users keep so many times ``max_items_per_user`` items, from 1 to 64. The guarantee is the same
-            for any reach: the threshold is for users who keep that many. :class:`Sips` touches up to
+            for any reach: the threshold is for users who keep that many. [`Sips`][dpsel.Sips] touches up to
             ``rounds x max_items_per_user`` items of a user, because released items make room for others.
             With a reach of 3 the limit means what it means for three rounds of it.
 

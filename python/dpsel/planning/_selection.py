@@ -54,7 +54,7 @@ def plan(
         max_items_per_user: One limit, or several to compare.
         mechanisms: One or several; ``"auto"`` by default.
         items_per_user: Items that each holder of the item contributes; by default as many as users keep at
-            most, the worst case. That is the limit, or with :class:`~dpsel.Steered` ``reach`` times the
+            most, the worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the
             limit.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
