@@ -10,7 +10,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
-    nox -s wheel          a release wheel: size, contents, every Python that is here; `-- --twice` compares two
+    nox -s wheel          a release wheel: size, contents, every Python here; `-- --twice` compares two
     nox -s bare           installs the source distribution in a clean environment, follows README and guide
     nox -s docs           builds the site into target/site: strictly, without a network
     nox -s screenshots    looks at the built site in headless Chromium; pictures in target/screenshots

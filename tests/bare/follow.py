@@ -2,7 +2,7 @@
 
 Uses the standard library alone, because it runs in the clean environment. `python` blocks share their names.
 In `sh` blocks the lines that start with `dpsel` or `pip install` are run; others belong to a clone of the
-repository. What installs dpsel itself is left out: it is here, and an index may have another package of the name.
+repository. What installs dpsel itself is left out: it is here, and an index may have another one.
 """
 
 from __future__ import annotations
