@@ -11,7 +11,11 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
+    nox -s wheel          a release wheel: size, contents, every Python here; `-- --twice` compares two
     nox -s bare           installs the source distribution in a clean environment, follows README and guide
+    nox -s docs           builds the site into target/site: strictly, without a network
+    nox -s screenshots    looks at the built site in headless Chromium; pictures in target/screenshots
+    nox -s notebooks      executes the notebooks; `-- --write` stores them with their outputs
     nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
     nox -s mutants_sample four of them, other ones for every commit
     nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
@@ -41,6 +45,7 @@ nox.options.sessions = [
     "statistical",
     "mutants_sample",
     "spark_sample",
+    "docs",
     "bare",
 ]
 nox.options.stop_on_first_error = False
@@ -205,9 +210,43 @@ def statistical(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site; a warning is an error, and so is a link or an anchor that leads nowhere."""
+    install_group(session, "docs")
+    build(session)
+    offline = {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": "python"}
+    session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", *session.posargs, env=offline)
+
+
+@nox.session
+def screenshots(session: nox.Session) -> None:
+    """Look at pages of the built site: desk and phone, light and dark; nothing may be asked of a network."""
+    session.run("python", "website/screenshots.py", *session.posargs)
+
+
+@nox.session
+def notebooks(session: nox.Session) -> None:
+    """Execute the notebooks, and compare their cells with the pages that they are made from."""
+    install_group(session, "notebooks")
+    build(session)
+    session.run("python", "website/notebooks.py", *session.posargs)
+
+
+def install_group(session: nox.Session, name: str) -> None:
+    """Install a dependency group into the shared environment; most people never need it."""
+    session.run("python", "-m", "pip", "install", "--quiet", "--group", name)
+
+
+@nox.session
 def bare(session: nox.Session) -> None:
     """Install the source distribution in a clean environment; run every example of README and guide."""
     session.run("python", "tests/bare/run.py", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build a release wheel; its size, contents and first release; `-- --twice` builds it twice."""
+    session.run("python", "tests/bare/wheel.py", "--build", *session.posargs)
 
 
 @nox.session

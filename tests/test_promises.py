@@ -20,6 +20,17 @@ NAMED = re.compile(r"\[`(\w+)`\]\(([^)#\s]+\.(?:py|rs))\)")
 HELD_OUT = {"deps_recipes", "deps_authors"}
 
 
+#: README is shown outside of the repository too, so its links have the whole address.
+REPOSITORY = "https://github.com/dpsel/dpsel/blob/main/"
+
+
+def place(document: Path, target: str) -> Path:
+    """The file that a link leads to."""
+    if target.startswith(REPOSITORY):
+        return ROOT / target.removeprefix(REPOSITORY)
+    return (document.parent / target).resolve()
+
+
 def names_in(path: Path) -> set[str]:
     """The names of the tests in a Python or Rust file."""
     pattern = r"^def (test_\w+)\(" if path.suffix == ".py" else r"#\[test\]\n(?: *#\[.*\]\n)* *fn (\w+)\("
@@ -38,9 +49,7 @@ def rows(document: Path, heading: str) -> list[str]:
 def test_every_named_test_exists(document) -> None:
     named = NAMED.findall(document.read_text(encoding="utf-8"))
     assert len(named) > 20
-    missing = [
-        (name, target) for name, target in named if name not in names_in((document.parent / target).resolve())
-    ]
+    missing = [(name, target) for name, target in named if name not in names_in(place(document, target))]
     assert missing == []
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpsel._core_calls import __commit__ as __commit__
 from dpsel._core_calls import __version__ as __version__
 
 if TYPE_CHECKING:

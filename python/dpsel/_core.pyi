@@ -18,6 +18,7 @@ __all__ = [
     "ObjectColumn",
     "Release",
     "Source",
+    "__commit__",
     "__version__",
     "calibrate",
     "check_report",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 __version__: str
+__commit__: str | None
 
 @final
 class Job:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel import _core
-from dpsel._core import Job, Release, Source, __version__
+from dpsel._core import Job, Release, Source, __commit__, __version__
 from dpsel.exceptions import InternalError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpsel._core import ObjectColumn
 
-__all__ = ["Job", "Release", "Source", "Task", "__version__", "run"]
+__all__ = ["Job", "Release", "Source", "Task", "__commit__", "__version__", "run"]
 
 Task: TypeAlias = Literal["select", "count", "top_k"]
 """The tasks of a request: partition selection, numbers of users per item, or a top-k."""

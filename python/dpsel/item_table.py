@@ -17,7 +17,8 @@ class ItemTable:
     """The released items of files and of Arrow producers.
 
     It has the Arrow stream method, so every table library reads it without a copy; it needs none itself.
-    Results have it as ``release.items`` or by :meth:`dpsel.Release.to_table`; it is not made by hand.
+    Results have it as ``release.items`` or by [`Release.to_table`][dpsel.Release.to_table]; it is not made by
+    hand.
 
     Examples:
         >>> import dpsel
@@ -58,7 +59,7 @@ class ItemTable:
         """Return one column as Python values.
 
         Args:
-            name: One of :attr:`columns`.
+            name: One of ``columns``.
 
         Returns:
             A new list.
@@ -106,7 +107,7 @@ class ItemTable:
         The file is written under another name and renamed, so it is complete or not there.
 
         Args:
-            path: With an extension out of :data:`dpsel.release.EXTENSIONS`.
+            path: With an extension out of [`EXTENSIONS`][dpsel.release.EXTENSIONS].
 
         Raises:
             FileError: If the extension is not known or the file cannot be written.

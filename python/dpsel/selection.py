@@ -85,7 +85,7 @@ def select_partitions(
             tables and files; for pairs it is only a label.
         item: Column of the item, or several columns that make up one. Null items are dropped. Required for
             tables and files; for pairs, several names mean that each item is a tuple.
-        privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
+        privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
             many, as with three rounds of ``Sips``. Choose it without looking at the data.

@@ -2,7 +2,7 @@
 
 Uses the standard library alone, because it runs in the clean environment. `python` blocks share their names.
 In `sh` blocks the lines that start with `dpsel` or `pip install` are run; others belong to a clone of the
-repository, and so does `pip install .`, which is how this environment came about.
+repository. What installs dpsel itself is left out: it is here, and an index may have another one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,14 @@ def main(document: str) -> None:
             run_line(shlex.split(line, comments=True))
 
 
+def installs_dpsel(requirements: list[str]) -> bool:
+    """Whether that is `.`, `dpsel` or `dpsel[extra]`."""
+    return any(re.fullmatch(r"\.|dpsel(\[.*\])?", each) for each in requirements)
+
+
 def run_line(words: list[str]) -> None:
     """Run one command of a document."""
-    if words[:2] == ["pip", "install"] and words[2:] != ["."]:
+    if words[:2] == ["pip", "install"] and not installs_dpsel(words[2:]):
         # A warning of pip's own code is no error of ours.
         environment = os.environ | {"PYTHONWARNINGS": "default"}
         subprocess.run([sys.executable, "-m", "pip", "--quiet", *words[1:]], check=True, env=environment)

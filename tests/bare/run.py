@@ -1,6 +1,6 @@
 """What a newcomer does: install the source distribution in a clean environment, follow the documents.
 
-    python tests/bare/run.py                  builds, installs, runs README and every page of the guide
+    python tests/bare/run.py                  builds, installs, runs README and the pages of guide and learn
     python tests/bare/run.py --package FILE   the same with a wheel or source distribution that is there
     python tests/bare/run.py README.md        only the documents whose path contains the text
 
@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 #: `nox -s audited` runs this page with the libraries that it is about.
 ELSEWHERE = {"auditing-your-library.md"}
-PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+PAGES = [page for folder in ("guide", "learn") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
 DOCUMENTS = [ROOT / "README.md", *(page for page in PAGES if page.name not in ELSEWHERE)]
 #: Built like the tests: dependencies are there already, and our own crates get artifacts of their own, which
 #: no later build of the repository can take for its own.

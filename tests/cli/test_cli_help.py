@@ -48,7 +48,8 @@ def test_select_teaches_how_to_choose(dpsel_run):
 
 
 def test_version(dpsel_run):
-    assert dpsel_run("--version").out == f"dpsel, version {dpsel.__version__}\n"
+    said = f"commit {dpsel.__commit__}" if dpsel.__commit__ else "commit not recorded"
+    assert dpsel_run("--version").out == f"dpsel, version {dpsel.__version__} ({said})\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("magic",), ("select",)])

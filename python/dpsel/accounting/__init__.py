@@ -1,6 +1,7 @@
 """Privacy parameters, and the cost of a call.
 
-A guarantee is for adding or removing one user with all of its rows, unless a :class:`Cost` says otherwise.
+A guarantee is for adding or removing one user with all of its rows, unless a [`Cost`][dpsel.Cost] says
+otherwise.
 
 Examples:
     >>> import dpsel

@@ -1,8 +1,8 @@
 """A falsifier: lower bounds of the epsilon and delta that a mechanism needs, against what it claims.
 
-:func:`audit` runs what ships with dpsel, :func:`audit_callable` any function from rows to items. A claim that
-stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works is in
-``docs/guide/audit.md``.
+[`audit`][dpsel.audit] runs what ships with dpsel, [`audit_callable`][dpsel.audit_callable] any function from
+rows to items. A claim that stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works
+is in ``docs/guide/audit.md``.
 
 Examples:
     >>> import dpsel
@@ -47,8 +47,8 @@ def audit(
 
     Args:
         *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control
-            the published calibration of :class:`~dpsel.GreedyFrequency`, which has to be refuted. With a
-            pure claim everything means everything that can be pure.
+            the published calibration of [`GreedyFrequency`][dpsel.GreedyFrequency], which has to be refuted.
+            With a pure claim everything means everything that can be pure.
         privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
             which samples can see, for the others.
         max_items_per_user: The limit; by default one that fits. ``OneItem`` always has the limit 1.

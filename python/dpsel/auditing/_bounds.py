@@ -1,6 +1,6 @@
 """Confidence bounds of epsilon and delta from counts of an event, with a stated chance of error.
 
-:class:`Counts` bounds both probabilities and combines the bounds, :class:`JointCounts` bounds them as a pair.
+``Counts`` bounds both probabilities and combines the bounds, ``JointCounts`` bounds them as a pair.
 The event and the method have to be chosen before the samples are seen.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Counts", "JointCounts", "least_of_convex", "proportion_above", "prop
 
 _ENOUGH_STEPS = 60
 _GOLDEN = (math.sqrt(5) - 1) / 2
-#: The largest epsilon that a bound of :class:`JointCounts` is looked for.
+#: The largest epsilon that a bound of ``JointCounts`` is looked for.
 _MOST_EPSILON = 64.0
 
 

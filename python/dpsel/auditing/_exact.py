@@ -1,7 +1,7 @@
 """What epsilon and delta a law needs that can be computed: one round, weights that only the holders decide.
 
 The release probabilities come from the shipped thresholds and curves (``keep_probabilities`` of the core), in
-double precision; so bounds are compared with the claim up to :data:`TOLERANCE`.
+double precision; so bounds are compared with the claim up to ``TOLERANCE``.
 """
 
 from __future__ import annotations

@@ -43,11 +43,12 @@ class Budget(Generic[Kind]):
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
     a and b of zCDP become 1 - (1 - a)(1 - b) (Bun and Steinke, 2016, Lemma 8.2). The sums are exact
     fractions, so no rounding hides an overspend: the float 0.1 is slightly above a tenth, so ten of them
-    exceed 1.0. Use :meth:`share` for equal parts, and :attr:`remaining` for the last release.
+    exceed 1.0. Use [`share`][dpsel.Budget.share] for equal parts, and [`remaining`][dpsel.Budget.remaining]
+    for the last release.
 
     A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. The
-    parameters that :meth:`spend` returns carry that cost. A call refuses them if it has other counts or
-    neighbours, or if an earlier call used them.
+    parameters that [`spend`][dpsel.Budget.spend] returns carry that cost. A call refuses them if it has other
+    counts or neighbours, or if an earlier call used them.
 
     Args:
         total: The guarantee that all releases together must have.
@@ -133,10 +134,10 @@ class Budget(Generic[Kind]):
         It is spent even if the release then fails: a failure may depend on the data.
 
         Args:
-            cost: What the call will cost: a guarantee for items alone, or a :class:`~dpsel.Cost` with its
+            cost: What the call will cost: a guarantee for items alone, or a [`Cost`][dpsel.Cost] with its
                 counts and neighbours; of the kind of the total, pure under an approximate one, or any
                 under zCDP. The ``cost`` of a report books a release that was made elsewhere. ``None``, as
-                :attr:`remaining` is in the end, is refused.
+                [`remaining`][dpsel.Budget.remaining] is in the end, is refused.
             label: What it is for.
 
         Returns:

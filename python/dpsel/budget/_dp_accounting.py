@@ -32,8 +32,8 @@ class Accounted:
     """What a budget spent, for the accountants of ``dp_accounting``.
 
     With probability at least 1 - ``delta`` all releases together are no worse than ``event``. So if ``event``
-    is (epsilon, d)-DP, the releases are (epsilon, ``delta`` + d)-DP. Both :meth:`get_delta` and
-    :meth:`get_epsilon` include ``delta``, and use the better of two accountants.
+    is (epsilon, d)-DP, the releases are (epsilon, ``delta`` + d)-DP. Both ``get_delta`` and
+    ``get_epsilon`` include ``delta``, and use the better of two accountants.
 
     Args:
         event: A ``dp_accounting.ComposedDpEvent`` of Gaussian and zCDP events, for adding or removing one

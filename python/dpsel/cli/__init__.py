@@ -1,4 +1,4 @@
-"""The command line, ``dpsel``: one file per command, listed in :mod:`dpsel.cli._app`.
+"""The command line, ``dpsel``: one file per command, listed in ``dpsel.cli._app``.
 
 Results go to a file or to standard output; everything else (progress, summaries, warnings, errors) goes
 to standard error. ``dpsel --help`` lists the exit codes.

@@ -57,8 +57,14 @@ Try it on the corpus that ships with the package:
 """
 
 
+#: Wheels of a release record the commit that they were made from.
+_VERSION = (
+    f"{dpsel.__version__} ({f'commit {dpsel.__commit__}' if dpsel.__commit__ else 'commit not recorded'})"
+)
+
+
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(dpsel.__version__, prog_name=PROGRAM)
+@click.version_option(_VERSION, prog_name=PROGRAM)
 def cli() -> None:
     """Publish the items of a (user, item) table that differential privacy allows.
 

@@ -16,7 +16,7 @@ Privacy: TypeAlias = dpsel.PureDP | dpsel.ApproxDP | dpsel.ZCDP
 
 
 def privacy_options(command: F) -> F:
-    """Add ``--epsilon``, ``--rho`` and ``--delta``; see :func:`privacy_from` and :func:`privacy_of`."""
+    """Add ``--epsilon``, ``--rho`` and ``--delta``; see ``privacy_from`` and ``privacy_of``."""
     epsilon = click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP.")
     rho = click.option("--rho", type=float, metavar="R", help="Privacy loss of zCDP, instead of --epsilon.")
     delta = click.option(
@@ -26,7 +26,7 @@ def privacy_options(command: F) -> F:
 
 
 def counts_options(command: F) -> F:
-    """Add ``--counts-epsilon``, ``--counts-rho`` and ``--counts-delta``; see :func:`counts_from`."""
+    """Add ``--counts-epsilon``, ``--counts-rho`` and ``--counts-delta``; see ``counts_from``."""
     epsilon = click.option(
         "--counts-epsilon",
         type=float,

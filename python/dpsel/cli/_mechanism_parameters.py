@@ -110,5 +110,5 @@ def _written(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Return a docstring's text without the marks of its markup, on one line."""
-    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", text)
+    text = re.sub(r"\[`([^`]+)`\]\[[\w.]+\]", r"\1", text)
     return " ".join(re.sub(r"``|[*][*]", "", text).split())

@@ -53,7 +53,7 @@ def _is_remote(path: str) -> bool:
 
 
 def column_options(command: F) -> F:
-    """Add ``--user``, and ``--item``, which may be repeated; see :func:`columns_from`."""
+    """Add ``--user``, and ``--item``, which may be repeated; see ``columns_from``."""
     user = click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
     item = click.option(
         "--item",
@@ -116,7 +116,7 @@ def running_options(command: F) -> F:
 
 
 def running_from(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of :func:`running_options` as keyword arguments."""
+    """Return the options of ``running_options`` as keyword arguments."""
     return {name: options[name] for name in ("file_format", "threads", "memory_limit", "insecure_test_key")}
 
 

@@ -25,7 +25,7 @@ EXTENSIONS = (*dpsel.release.EXTENSIONS, *_PACKED)
 
 
 def result_options(command: F) -> F:
-    """Add where the items and the report go, and what is shown on the way; see :func:`publish`."""
+    """Add where the items and the report go, and what is shown on the way; see ``publish``."""
     options = (
         click.option(
             "-o",

@@ -23,7 +23,7 @@ _GRID: Final = ("mechanism", "max_items_per_user", "epsilon", "rho", "delta")
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Tabular):
-    """What :func:`compare` found: one row for each run.
+    """What [`compare`][dpsel.compare] found: one row for each run.
 
     Examples:
         >>> import dpsel

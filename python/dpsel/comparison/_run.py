@@ -59,19 +59,19 @@ def compare(
     data: each run would be a release of its own, and a choice by its outcome costs budget that nobody counts.
 
     Args:
-        data: Public data, as for :func:`~dpsel.select_partitions`; it is read once for each run, so an
-            iterator is refused.
-        user: As for :func:`~dpsel.select_partitions`.
-        item: As for :func:`~dpsel.select_partitions`.
+        data: Public data, as for [`select_partitions`][dpsel.select_partitions]; it is read once for each
+            run, so an iterator is refused.
+        user: As for [`select_partitions`][dpsel.select_partitions].
+        item: As for [`select_partitions`][dpsel.select_partitions].
         privacy: One guarantee, or several.
         max_items_per_user: One limit, or several.
         mechanisms: One or several; by default every mechanism, where it has a guarantee of that kind.
         public_data: Must be true: you say that the data is public or synthetic.
         repeats: Runs of each combination, each with a fresh key.
         seed: Makes the runs reproducible. Without it keys are fresh.
-        ngrams: As for :func:`~dpsel.select_partitions`.
-        threads: As for :func:`~dpsel.select_partitions`.
-        file_format: As for :func:`~dpsel.select_partitions`.
+        ngrams: As for [`select_partitions`][dpsel.select_partitions].
+        threads: As for [`select_partitions`][dpsel.select_partitions].
+        file_format: As for [`select_partitions`][dpsel.select_partitions].
 
     Returns:
         One row for each run.

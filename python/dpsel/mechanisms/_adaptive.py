@@ -19,8 +19,8 @@ class Mad(SelectionMechanism):
     gave it. Items are released by a curve, as with ``WeightedGaussian(release="curve")``. The result does not
     depend on an order of users. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable
     private partition selection via adaptive weighting" (ICML 2025); the construction and its proof are in
-    ``docs/algorithms/mad.md``. Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Mad2R`
-    has two rounds.
+    ``docs/algorithms/mad.md``. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights.
+    [`Mad2R`][dpsel.Mad2R] has two rounds.
 
     Args:
         alpha: Distance of the limit above the weight of even odds, at least 0. The unit is the distance
@@ -51,17 +51,17 @@ class Mad(SelectionMechanism):
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Mad2R(SelectionMechanism):
-    """Screen all items by noisy weights, then run :class:`Mad` on the others.
+    """Screen all items by noisy weights, then run [`Mad`][dpsel.Mad] on the others.
 
     The screening round takes a fifth of the budget and publishes nothing. After it users leave out items that
     cannot reach the threshold, and give less to items above their target. The second round decides by a
     release curve. The cost does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
     Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
     (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
-    :class:`~dpsel.ApproxDP`. It has no noisy weights. :class:`Steered` has more rounds.
+    [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights. [`Steered`][dpsel.Steered] has more rounds.
 
     Args:
-        alpha: As for :class:`Mad`, in the second round.
+        alpha: As for [`Mad`][dpsel.Mad], in the second round.
 
     Raises:
         InvalidParameterError: If the argument is no number or outside its range.

@@ -18,7 +18,7 @@ class CountLaplace(SelectionMechanism):
     Every user gives weight 1 to each of at most ``max_items_per_user`` items; the noise grows in proportion
     to that limit. The classic of Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing search queries and
     clicks privately" (WWW 2009); the threshold is exact for any number of new items of one user. Guarantees
-    :class:`~dpsel.ApproxDP`. With ``with_weights=True`` its weights are noisy numbers of users.
+    [`ApproxDP`][dpsel.ApproxDP]. With ``with_weights=True`` its weights are noisy numbers of users.
 
     Examples:
         >>> import dpsel
@@ -38,10 +38,11 @@ class CountLaplace(SelectionMechanism):
 class CountGaussian(SelectionMechanism):
     """Count users per item and add Gaussian noise.
 
-    As :class:`CountLaplace`, but the noise grows with the square root of ``max_items_per_user`` only, which
-    is better from a few items on. Analysed in Desfontaines, Voss, Gipson and Mandayam, "Differentially
-    private partition selection" (PoPETs 2022). Guarantees :class:`~dpsel.ApproxDP` and
-    :class:`~dpsel.ZCDP`. With ``with_weights=True`` its weights are noisy numbers of users.
+    As [`CountLaplace`][dpsel.CountLaplace], but the noise grows with the square root of
+    ``max_items_per_user`` only, which is better from a few items on. Analysed in Desfontaines, Voss, Gipson
+    and Mandayam, "Differentially private partition selection" (PoPETs 2022). Guarantees
+    [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP]. With ``with_weights=True`` its weights are noisy
+    numbers of users.
 
     Examples:
         >>> import dpsel
@@ -62,10 +63,10 @@ class WeightedLaplace(SelectionMechanism):
     """Share one unit of weight equally among a user's k items, 1/k each, and add Laplace noise.
 
     Users with few items count for more. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially
-    private set union" (ICML 2020), section "Weighted Laplace". Guarantees :class:`~dpsel.ApproxDP`.
+    private set union" (ICML 2020), section "Weighted Laplace". Guarantees [`ApproxDP`][dpsel.ApproxDP].
 
     Args:
-        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+        release: ``"noise"``, or ``"curve"`` as in [`WeightedGaussian`][dpsel.WeightedGaussian].
 
     Raises:
         InvalidParameterError: If it is neither.
@@ -97,11 +98,11 @@ class WeightedGaussian(SelectionMechanism):
     """Share one unit of squared weight among a user's k items, 1/sqrt(k) each, and add Gaussian noise.
 
     Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially private set union" (ICML 2020),
-    section "Weighted Gaussian". Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    section "Weighted Gaussian". Guarantees [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP].
 
     With ``release="curve"`` there is no noise: an item is released with a probability that is the largest
     one for its weight. It releases more items, has no noisy weights, and guarantees
-    :class:`~dpsel.ApproxDP` only.
+    [`ApproxDP`][dpsel.ApproxDP] only.
 
     Args:
         release: ``"noise"`` or ``"curve"``.

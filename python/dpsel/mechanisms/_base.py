@@ -52,7 +52,7 @@ class Mechanism:
 
 
 class SelectionMechanism(Mechanism):
-    """A mechanism of :func:`~dpsel.select_partitions`.
+    """A mechanism of [`select_partitions`][dpsel.select_partitions].
 
     Examples:
         >>> import dpsel
@@ -84,7 +84,7 @@ class SelectionMechanism(Mechanism):
 
 
 class TopKMechanism(Mechanism):
-    """A mechanism of :func:`~dpsel.select_top_k`.
+    """A mechanism of [`select_top_k`][dpsel.select_top_k].
 
     Examples:
         >>> import dpsel
@@ -138,7 +138,7 @@ def registered(cls: type[MechanismT]) -> type[MechanismT]:
 
 
 def selection_mechanisms() -> Mapping[str, type[SelectionMechanism]]:
-    """Return the mechanisms of :func:`~dpsel.select_partitions` by name, in the order of registration.
+    """Return the mechanisms of ``select_partitions`` by name, in the order of registration.
 
     Examples:
         >>> import dpsel
@@ -149,7 +149,7 @@ def selection_mechanisms() -> Mapping[str, type[SelectionMechanism]]:
 
 
 def top_k_mechanisms() -> Mapping[str, type[TopKMechanism]]:
-    """Return the mechanisms of :func:`~dpsel.select_top_k` by name, in the order of registration.
+    """Return the mechanisms of ``select_top_k`` by name, in the order of registration.
 
     Examples:
         >>> import dpsel

@@ -19,7 +19,7 @@ class Joint(TopKMechanism):
 
     Gillenwater, Joseph, Munoz Medina and Ribero, "A joint exponential mechanism for differentially private
     top-k" (ICML 2022). Best under pure differential privacy where the counts have gaps. Guarantees
-    :class:`~dpsel.PureDP` and :class:`~dpsel.ZCDP`, for users of any number of items.
+    [`PureDP`][dpsel.PureDP] and [`ZCDP`][dpsel.ZCDP], for users of any number of items.
 
     Examples:
         >>> import dpsel
@@ -39,7 +39,7 @@ class JointSet(TopKMechanism):
     """The exponential mechanism over sets of k items: far more accurate where no order is needed.
 
     The canonical mechanism of Shekelyan and Loukides, "Differentially private top-k selection via canonical
-    Lipschitz mechanism" (2022), drawn exactly. Guarantees :class:`~dpsel.PureDP` and :class:`~dpsel.ZCDP`.
+    Lipschitz mechanism" (2022), drawn exactly. Guarantees [`PureDP`][dpsel.PureDP] and [`ZCDP`][dpsel.ZCDP].
 
     Examples:
         >>> import dpsel

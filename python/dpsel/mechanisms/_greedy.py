@@ -32,7 +32,7 @@ class GreedyFrequency(SelectionMechanism):
     The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
     differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:
     ``docs/algorithms/greedy_frequency.md`` has the counterexample, and the proof of the one used here.
-    Guarantees :class:`~dpsel.ApproxDP` for any number of items per user: where a user has more than
+    Guarantees [`ApproxDP`][dpsel.ApproxDP] for any number of items per user: where a user has more than
     ``max_items_per_user``, the first ones in its order count. This step uses one thread.
 
     Args:
@@ -101,12 +101,12 @@ class GreedyFrequency(SelectionMechanism):
 class UnitGreedy(SelectionMechanism):
     """Let users, one after the other, give one whole unit to their first item that is not yet full.
 
-    As :class:`GreedyFrequency`, but only whole units move. So one user changes one item by one unit, and the
-    optimal release probability of :class:`OneItem` applies to users of any number of items. Guarantees
-    :class:`~dpsel.ApproxDP`. It has no noisy weights. This step uses one thread.
+    As [`GreedyFrequency`][dpsel.GreedyFrequency], but only whole units move. So one user changes one item by
+    one unit, and the optimal release probability of [`OneItem`][dpsel.OneItem] applies to users of any number
+    of items. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights. This step uses one thread.
 
     Args:
-        prior: As for :class:`GreedyFrequency`.
+        prior: As for [`GreedyFrequency`][dpsel.GreedyFrequency].
 
     Raises:
         InvalidParameterError: If the argument is no such thing.

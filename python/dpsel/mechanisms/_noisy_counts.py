@@ -15,7 +15,7 @@ class Gamma(TopKMechanism):
     """Noise of probability proportional to e^(-epsilon max |z|) on all counts, and the k largest.
 
     Steinke and Ullman (2017), on integers. Its noisy counts are free (``counts="free"``). For comparison:
-    its noise grows with the number of items. Guarantees :class:`~dpsel.PureDP`.
+    its noise grows with the number of items. Guarantees [`PureDP`][dpsel.PureDP].
 
     Examples:
         >>> import dpsel
@@ -35,7 +35,7 @@ class LaplaceTopK(TopKMechanism):
     """Discrete Laplace noise on all counts, and the k largest.
 
     Best where ``max_items_per_user`` is far below k; then its noisy counts are free (``counts="free"``).
-    Guarantees :class:`~dpsel.PureDP`.
+    Guarantees [`PureDP`][dpsel.PureDP].
 
     Examples:
         >>> import dpsel

@@ -16,7 +16,7 @@ class OneItem(SelectionMechanism):
 
     No noise and no threshold: no other rule releases any number of users with a larger probability.
     Desfontaines, Voss, Gipson and Mandayam, "Differentially private partition selection" (PoPETs 2022).
-    Guarantees :class:`~dpsel.ApproxDP`. It has no noisy weights.
+    Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights.
 
     Examples:
         >>> import dpsel

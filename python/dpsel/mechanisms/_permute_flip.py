@@ -14,9 +14,10 @@ __all__ = ["PermuteFlipJoint", "PermuteFlipPeel"]
 class PermuteFlipJoint(TopKMechanism):
     """Permute-and-flip over sequences of k items (PNF-Joint), exactly and for every k.
 
-    Permute-and-flip of McKenna and Sheldon (NeurIPS 2020) with the loss of :class:`Joint`. Never worse than
-    that, and the same but for about the reciprocal of the number of good sequences: of use for few items.
-    Guarantees :class:`~dpsel.PureDP`.
+    Permute-and-flip of McKenna and Sheldon (NeurIPS 2020) with the loss of [`Joint`][dpsel.Joint]. Never
+    worse than that, and the same but for about the reciprocal of the number of good sequences: of use for
+    few items.
+    Guarantees [`PureDP`][dpsel.PureDP].
 
     Examples:
         >>> import dpsel
@@ -35,7 +36,7 @@ class PermuteFlipJoint(TopKMechanism):
 class PermuteFlipPeel(TopKMechanism):
     """Permute-and-flip one item after the other (PNF-Peel), exactly.
 
-    McKenna and Sheldon, "Permute-and-flip" (NeurIPS 2020). Guarantees :class:`~dpsel.PureDP`.
+    McKenna and Sheldon, "Permute-and-flip" (NeurIPS 2020). Guarantees [`PureDP`][dpsel.PureDP].
 
     Examples:
         >>> import dpsel

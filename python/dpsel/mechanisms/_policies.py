@@ -19,13 +19,13 @@ class PolicyLaplace(SelectionMechanism):
     An item at the cutoff gains no more, so the weight of later users goes to their other items. This step
     uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
     Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Laplace". Guarantees
-    :class:`~dpsel.ApproxDP`.
+    [`ApproxDP`][dpsel.ApproxDP].
 
     Args:
         alpha: How far above the threshold the cutoff lies, in scales of the noise; at least 0.
             With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
         passes: Passes over all users, each with an equal part of a user's budget; at least 1.
-        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+        release: ``"noise"``, or ``"curve"`` as in [`WeightedGaussian`][dpsel.WeightedGaussian].
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.
@@ -59,13 +59,13 @@ class PolicyGaussian(SelectionMechanism):
     Each user's step has length 1 at most and points to where all of its items are at the cutoff. This step
     uses one thread, because users come in a fixed order. Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
     Yekhanin, "Differentially private set union" (ICML 2020), section "Policy Gaussian". Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP].
 
     Args:
         alpha: How far above the threshold the cutoff lies, in standard deviations of the noise; at least 0.
             With a curve: above the weight of even odds, in distances from there to odds of 27 : 5.
         passes: Passes over all users, each with an equal part of a user's budget; at least 1.
-        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+        release: ``"noise"``, or ``"curve"`` as in [`WeightedGaussian`][dpsel.WeightedGaussian].
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.

@@ -16,17 +16,17 @@ __all__ = ["Sips", "Steered"]
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class Sips(SelectionMechanism):
-    """Repeat :class:`WeightedGaussian`; after each round released items leave the users' sets.
+    """Repeat ``WeightedGaussian``; after each round released items leave the users' sets.
 
     So a user's weight goes to items that are not released yet. DP-SIPS: Swanberg, Desfontaines and Haney,
     "DP-SIPS: A simpler, more scalable mechanism for differentially private partition selection" (PoPETs
-    2023), Algorithm 3. Guarantees :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    2023), Algorithm 3. Guarantees [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP].
 
     Args:
         rounds: Number of rounds, at least 1. Three are nearly always enough.
         ratio: Budget of a round as a fraction of the next round's, above 0 and at most 1; by default 1/3 as
             in the paper, and 1/5 with curves, which gain more from a large last round.
-        release: ``"noise"``, or ``"curve"`` as in :class:`WeightedGaussian`.
+        release: ``"noise"``, or ``"curve"`` as in [`WeightedGaussian`][dpsel.WeightedGaussian].
 
     Raises:
         InvalidParameterError: If an argument is no number or outside its range.
@@ -65,14 +65,14 @@ class Steered(SelectionMechanism):
     Items that are unlikely to reach the threshold are abandoned, and frequent items get no more weight than
     they need. That weight goes to the items in between. Only the last round publishes. More rounds release
     more for the same budget and take longer. Users keep the same ``reach x max_items_per_user`` items in all
-    rounds. Under :class:`~dpsel.ApproxDP` every size of user has a norm and a cap of its own, so a large
+    rounds. Under [`ApproxDP`][dpsel.ApproxDP] every size of user has a norm and a cap of its own, so a large
     limit costs smaller users nothing. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`.
+    [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP].
 
     Args:
         rounds: Number of rounds, at least 1.
         reach: Users keep so many times ``max_items_per_user`` items, from 1 to 64. The guarantee is the same
-            for any reach: the threshold is for users who keep that many. :class:`Sips` touches up to
+            for any reach: the threshold is for users who keep that many. [`Sips`][dpsel.Sips] touches up to
             ``rounds x max_items_per_user`` items of a user, because released items make room for others.
             With a reach of 3 the limit means what it means for three rounds of it.
 

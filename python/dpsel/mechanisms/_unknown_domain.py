@@ -17,7 +17,7 @@ class LimitDomain(TopKMechanism):
     """Exponential mechanisms among the largest counts of the data, with a stop above the last of them.
 
     After Durfee and Rogers (NeurIPS 2019). Finds the items itself, and may return fewer than k. Guarantees
-    :class:`~dpsel.ApproxDP`.
+    [`ApproxDP`][dpsel.ApproxDP].
 
     Args:
         candidates: Number of the largest counts that compete; by default ten times k.
@@ -47,7 +47,7 @@ class Discover(TopKMechanism):
     """Select partitions with one part of the budget, then a top-k of what was selected.
 
     After Dick, Joseph and Raman (2026). Finds the items itself, and may return fewer than k. Guarantees
-    :class:`~dpsel.ApproxDP` and :class:`~dpsel.ZCDP`; ``max_items_per_user`` is needed.
+    [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP]; ``max_items_per_user`` is needed.
 
     Args:
         share: The part of epsilon or rho that the selection gets; all of delta goes there.

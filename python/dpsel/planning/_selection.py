@@ -54,7 +54,7 @@ def plan(
         max_items_per_user: One limit, or several to compare.
         mechanisms: One or several; ``"auto"`` by default.
         items_per_user: Items that each holder of the item contributes; by default as many as users keep at
-            most, the worst case. That is the limit, or with :class:`~dpsel.Steered` ``reach`` times the
+            most, the worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the
             limit.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
@@ -97,7 +97,7 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class Plan(Tabular):
-    """What :func:`plan` found: one row for each limit and mechanism.
+    """What [`plan`][dpsel.plan] found: one row for each limit and mechanism.
 
     Examples:
         >>> import dpsel
@@ -154,7 +154,7 @@ class Plan(Tabular):
         """Return numbers of users, and keep probabilities, of one row, for a smooth curve.
 
         Args:
-            row: Its position in :attr:`rows`.
+            row: Its position in [`rows`][dpsel.Plan.rows].
 
         Returns:
             Two lists of the same length.

@@ -50,10 +50,10 @@ def plan_top_k(
         items: Number of items in the domain.
         mechanisms: One or several; ``"auto"`` by default.
         ordered: For ``"auto"``: whether the order of the items is wanted.
-        max_items_per_user: As for :func:`~dpsel.select_top_k`.
-        neighbours: As for :func:`~dpsel.top_k_from_counts`.
-        sensitivity: As for :func:`~dpsel.top_k_from_counts`.
-        counts: As for :func:`~dpsel.select_top_k`, to see how much noise published counts have.
+        max_items_per_user: As for [`select_top_k`][dpsel.select_top_k].
+        neighbours: As for [`top_k_from_counts`][dpsel.top_k_from_counts].
+        sensitivity: As for [`top_k_from_counts`][dpsel.top_k_from_counts].
+        counts: As for [`select_top_k`][dpsel.select_top_k], to see how much noise published counts have.
 
     Returns:
         One row for each k and mechanism.
@@ -122,7 +122,7 @@ def _deviation(calibration: dict[str, Any]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class TopKPlan(Tabular):
-    """What :func:`plan_top_k` found: one row for each k and mechanism.
+    """What [`plan_top_k`][dpsel.plan_top_k] found: one row for each k and mechanism.
 
     Examples:
         >>> import dpsel

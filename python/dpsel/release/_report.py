@@ -35,10 +35,10 @@ class Report(Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
     A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, so it can be
-    published with the release, and :func:`check` can derive its numbers again.
+    published with the release, and [`check`][dpsel.check] can derive its numbers again.
 
     Args:
-        text: JSON, as :meth:`to_json` gives it.
+        text: JSON, as [`to_json`][dpsel.Report.to_json] gives it.
 
     Raises:
         ReportError: If it is not a report.

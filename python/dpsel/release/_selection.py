@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["EXTENSIONS", "Release"]
 
 EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
-"""The file name extensions that :meth:`Release.write` knows."""
+"""The file name extensions that [`write`][dpsel.Release.write] knows."""
 
 _SHOWN_ITEMS: Final = 10
 
@@ -43,7 +43,7 @@ class Release(Generic[ItemsT]):
     """The released items and the report, computed once: reading them again draws no new randomness.
 
     It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
-    by :func:`dpsel.select_partitions`.
+    by [`select_partitions`][dpsel.select_partitions].
 
     Examples:
         >>> import dpsel
@@ -67,7 +67,7 @@ class Release(Generic[ItemsT]):
     """What was enforced."""
 
     def __init__(self, core: CoreRelease, returns: str, restored: Restored | None = None) -> None:
-        """Wrap the compiled release; ``returns`` and ``restored`` are kind and types of :attr:`items`."""
+        """Wrap the compiled release; ``returns`` and ``restored`` are kind and types of ``items``."""
         self._table = ItemTable(core)
         self._returns, self._restored = returns, restored
         self._items: Any = None
@@ -79,8 +79,8 @@ class Release(Generic[ItemsT]):
 
         polars, pandas and pyarrow give their own kind, DuckDB a pyarrow Table; pairs give a list of items
         (of tuples, if there are several columns or weights); files and other Arrow producers give an
-        :class:`~dpsel.release.ItemTable`. Columns of categories (polars, pandas, pyarrow) have the released
-        items as their categories, and no others; the other forms of a release have plain columns.
+        [`ItemTable`][dpsel.release.ItemTable]. Columns of categories (polars, pandas, pyarrow) have the
+        released items as their categories, and no others; the other forms of a release have plain columns.
         """
         if self._items is None:
             self._items = converted(self._table, self._returns, self._restored)
@@ -88,7 +88,7 @@ class Release(Generic[ItemsT]):
         return items
 
     def to_table(self) -> ItemTable:
-        """Return the items as an :class:`~dpsel.release.ItemTable`, whatever came in."""
+        """Return the items as an [`ItemTable`][dpsel.release.ItemTable], whatever came in."""
         return self._table
 
     def to_pylist(self) -> list[Any]:
@@ -108,7 +108,7 @@ class Release(Generic[ItemsT]):
         return self._table.to_pandas()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the items to a file; its extension says the format (:data:`EXTENSIONS`).
+        """Write the items to a file; its extension says the format (``EXTENSIONS``).
 
         The file is written under another name and renamed, so it is complete or not there.
 

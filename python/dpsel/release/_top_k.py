@@ -21,7 +21,7 @@ __all__ = ["TopKRelease"]
 class TopKRelease(Generic[ItemsT]):
     """The items and the report, computed once: reading them again draws no new randomness.
 
-    It is made by :func:`dpsel.select_top_k` and :func:`dpsel.top_k_from_counts`.
+    It is made by [`select_top_k`][dpsel.select_top_k] and [`top_k_from_counts`][dpsel.top_k_from_counts].
 
     Examples:
         >>> import dpsel
@@ -101,7 +101,7 @@ class TopKRelease(Generic[ItemsT]):
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def to_table(self) -> ItemTable:
-        """Return the items of rows as an :class:`~dpsel.release.ItemTable`.
+        """Return the items of rows as an [`ItemTable`][dpsel.release.ItemTable].
 
         Raises:
             TypeError: If counts came in, whose labels are Python values.

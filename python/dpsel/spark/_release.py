@@ -56,8 +56,8 @@ class _OnDriver(Generic[_Local]):
 class SparkRelease(_OnDriver["Release"]):
     """The released items and the report. Final: the items are on the driver, and no job draws them again.
 
-    It is made by :func:`dpsel.spark.select_partitions`. The items are sorted by their own values;
-    ``to_local()`` is a :class:`dpsel.Release`.
+    It is made by [`select_partitions`][dpsel.select_partitions]. The items are sorted by their own values;
+    ``to_local()`` is a [`Release`][dpsel.Release].
     """
 
     __slots__ = ()
@@ -66,8 +66,8 @@ class SparkRelease(_OnDriver["Release"]):
 class SparkTopKRelease(_OnDriver["TopKRelease"]):
     """The items of a top-k and the report. Final: the items are on the driver, and no job draws them again.
 
-    It is made by :func:`dpsel.spark.select_top_k`. The items have a column ``rank`` if they have an order,
-    and ``count`` if counts were asked for; ``to_local()`` is a :class:`dpsel.TopKRelease`.
+    It is made by [`select_top_k`][dpsel.select_top_k]. The items have a column ``rank`` if they have an
+    order, and ``count`` if counts were asked for; ``to_local()`` is a [`TopKRelease`][dpsel.TopKRelease].
     """
 
     __slots__ = ()

@@ -43,23 +43,23 @@ def select_partitions(
 ) -> SparkRelease:
     """Return the items of a Spark DataFrame that may be published, as many as the guarantee allows.
 
-    As :func:`dpsel.select_partitions`, with the same result for the same rows, parameters and key: neither
-    partitions nor retried or speculative tasks change it. It runs at once, and the release is final: looking
-    at it later draws nothing again.
+    As [`select_partitions`][dpsel.select_partitions], with the same result for the same rows, parameters and
+    key: neither partitions nor retried or speculative tasks change it. It runs at once, and the release is
+    final: looking at it later draws nothing again.
 
     Args:
         data: A Spark DataFrame. Items of integers, dates and the like are read once. Texts and several
             columns are read twice, so they should be the same both times.
         user: Column that identifies the user, the unit of privacy. Null users are refused.
         item: Column of the item, or several columns that make up one. Null items are dropped.
-        privacy: The guarantee, as :class:`~dpsel.ApproxDP` or :class:`~dpsel.ZCDP`.
+        privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
             many, as with three rounds of ``Sips``. Choose it without looking at the data.
         mechanism: How to select: one that weighs the users of a round independently of each other.
             ``"auto"`` decides by the parameters alone, as on one machine, and the report says why.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
-            items, see :func:`dpsel.select_partitions`.
+            items, see [`select_partitions`][dpsel.select_partitions].
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into

@@ -48,8 +48,8 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
 ) -> SparkTopKRelease:
     """Return about the k items of a Spark DataFrame that most users hold.
 
-    As :func:`dpsel.select_top_k`, with the same result for the same rows, parameters and key. The cluster
-    counts users; the draw is made on the driver. It runs at once, and the answer is final.
+    As [`select_top_k`][dpsel.select_top_k], with the same result for the same rows, parameters and key. The
+    cluster counts users; the draw is made on the driver. It runs at once, and the answer is final.
 
     Args:
         data: A Spark DataFrame. Without ``domain`` items of texts and of several columns are read twice, so
@@ -60,14 +60,14 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         privacy: The guarantee.
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
         domain: The items that can be picked, a public list, which has to fit on the driver. Its types are
-            checked as for :func:`dpsel.select_top_k`, before any row is read.
+            checked as for [`select_top_k`][dpsel.select_top_k], before any row is read.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: A budget publishes noisy counts of the items, on top of ``privacy``, as for
-            :func:`dpsel.select_top_k`; ``"free"`` those that the mechanism has anyway.
+            [`select_top_k`][dpsel.select_top_k]; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         num_partitions: Number of partitions into which users and items are divided, as for
-            :func:`dpsel.spark.select_partitions`.
+            [`select_partitions`][dpsel.select_partitions].
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
             the network or in the event log: ``"warn"``, ``"refuse"`` or ``"accept"`` it.
         secret_file: A file of at least 32 random bytes that driver and executors have under this path. The

@@ -4,7 +4,8 @@ A replay runs the same computation, under the same key, on two tables that diffe
 how far the histograms of weights are apart. That distance is what noise is calibrated to, so it has to hold
 exactly: weights are compared as integers or fractions, and floating-point weights by their exact values.
 
-A release is more than its items: :func:`replay_release` checks that nothing else of it depends on a user.
+A release is more than its items: [`replay_release`][dpsel.testing.replay_release] checks that nothing else of
+it depends on a user.
 
 The strategies need Hypothesis (``pip install 'dpsel[testing]'``); the shape of a release needs pyarrow;
 nothing else here needs more than dpsel. See ``docs/guide/testing.md``.

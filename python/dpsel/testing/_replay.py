@@ -151,9 +151,9 @@ def replay(
     Args:
         histogram: Takes rows, pairs of (user, item), and the key of all randomness; returns item -> weight.
             It has to be the code that a release runs, up to the noise.
-        tables: Without and with the user, as from :func:`neighbours`.
+        tables: Without and with the user, as from [`neighbours`][dpsel.testing.neighbours].
         key: All choices (which items of a user are kept, who comes first) have to follow from it.
-        l0: As in :func:`check_distance`, and so the other three.
+        l0: As in [`check_distance`][dpsel.testing.check_distance], and so the other three.
         l1: As there.
         l2_squared: As there.
         linf: As there.
@@ -178,7 +178,7 @@ def replay(
 
 
 def weight_units(release: Release) -> dict[Hashable, int]:
-    """Return the noisy weights of a release as integers, in units of 1/:data:`UNIT`.
+    """Return the noisy weights of a release as integers, in units of 1/[`UNIT`][dpsel.testing.UNIT].
 
     Under the same key an item has the same noise, so two releases differ by the difference of their weights.
 

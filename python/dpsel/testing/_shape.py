@@ -110,7 +110,7 @@ def replay_release(
 
     Args:
         select: Takes rows and the key, and makes the release.
-        tables: Without and with the user, as from :func:`neighbours`.
+        tables: Without and with the user, as from [`neighbours`][dpsel.testing.neighbours].
         key: All choices have to follow from it.
 
     Returns:

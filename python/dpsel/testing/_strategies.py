@@ -58,7 +58,7 @@ def neighbours(
     The user may hold items of others and items that nobody else has.
 
     Args:
-        users: As for :func:`contributions`.
+        users: As for [`contributions`][dpsel.testing.contributions].
         items: As there.
         max_rows: As there.
         added: The most items of the added user.

@@ -59,7 +59,7 @@ def top_k_from_counts(
             One of these comes back as ``None``. The listed items must be public all the same: a list of the
             items found in the data would itself tell whose items are missing.
         ordered: Whether the order of the items is wanted.
-        publish_counts: As ``counts`` of :func:`select_top_k`.
+        publish_counts: As ``counts`` of [`select_top_k`][dpsel.select_top_k].
         max_items_per_user: The most counts that one user changes, if that is known to be bounded.
         neighbours: ``"add_remove"`` one user, which changes counts in one direction; ``"swap"`` one for
             another; or ``"any"`` lists of which each count differs by at most ``sensitivity``, in either

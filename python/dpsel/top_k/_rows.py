@@ -82,7 +82,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     probabilities of the mechanism, from a fresh secret key.
 
     Args:
-        data: As for :func:`~dpsel.select_partitions`.
+        data: As for [`select_partitions`][dpsel.select_partitions].
         user: Column that identifies the user, the unit of privacy.
         item: Column of the item, or several columns that make up one.
         k: Number of items.
@@ -92,7 +92,8 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
             and rows of other items do not matter, to the limit neither. They have the type of the column,
             or are text that is written like its values (``"12"``, ``"2024-01-31"``). They come back in the
             column's type, or as they were given where the source declares none. Without it the items of the
-            data are secret, which needs delta: :class:`~dpsel.LimitDomain` or :class:`~dpsel.Discover`.
+            data are secret, which needs delta: [`LimitDomain`][dpsel.LimitDomain] or
+            [`Discover`][dpsel.Discover].
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: A budget publishes noisy counts of the items, on top of ``privacy``: Laplace noise for
             ``PureDP``, Gaussian noise (of about the root of k instead of k) for ``ZCDP``, the smaller one for
@@ -101,7 +102,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         threads: The most threads to use.
         memory_limit: The most bytes to use.
-        progress: Called with ``(done, total)``, as for :func:`~dpsel.select_partitions`.
+        progress: Called with ``(done, total)``, as for [`select_partitions`][dpsel.select_partitions].
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
         file_format: The format of files whose names do not say it.
 

@@ -40,6 +40,10 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    /// The commit that a release build was made from; `None` if it is not known.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
+    const __commit__: Option<&str> = option_env!("DPSEL_COMMIT");
     #[pymodule_export]
     use super::accounting::{
         calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,

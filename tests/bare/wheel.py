@@ -1,0 +1,123 @@
+"""Checks of a wheel: its size, what is inside, how long the first release takes with each Python.
+
+    python tests/bare/wheel.py FOLDER       the wheel that is there
+    python tests/bare/wheel.py --build      builds one first (with link-time optimisation: minutes)
+    python tests/bare/wheel.py --twice      builds two in folders of their own, which must agree byte for byte
+
+Exit code 1 if something is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The wheel for Linux takes half of it.
+BUDGET = 16 << 20
+#: From a wheel to the first release: an environment, the installation, the command.
+SECONDS = 10
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+SELECT = (
+    "select lines.csv --user line --item text --ngrams 1 --epsilon 4 --delta 1e-5 --max-items-per-user 20 "
+    "--report report.json -o words.csv"
+)
+
+
+def built(folder: Path, target: Path | None = None) -> Path:
+    """A release wheel of the tree. Times inside are those of the commit, so that it can be built again."""
+    git = ("git", "log", "-1", "--format=%H %ct")
+    commit, seconds = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    variables = os.environ | {"DPSEL_COMMIT": commit, "SOURCE_DATE_EPOCH": seconds}
+    if target is not None:
+        variables["CARGO_TARGET_DIR"] = str(target)
+    command = [sys.executable, "-m", "maturin", "build", "--release", "--locked", "--quiet", "--out", folder]
+    subprocess.run(command, cwd=ROOT, env=variables, check=True)
+    return next(folder.glob("*.whl"))
+
+
+def faults(wheel: Path) -> list[str]:
+    """What is wrong with the size and the contents."""
+    names = zipfile.ZipFile(wheel).namelist()
+    found = []
+    if wheel.stat().st_size > BUDGET:
+        found.append(f"has {wheel.stat().st_size:,} bytes; the budget is {BUDGET:,}")
+    parts = ("dpsel/py.typed", "dpsel/data/quotations.csv", "/licenses/LICENSE", "/sboms/")
+    found += [f"lacks {part}" for part in parts if not any(part in name for name in names)]
+    if foreign := [name for name in names if not name.startswith(("dpsel/", "dpsel-"))]:
+        found.append(f"has {foreign[:3]}")
+    components = [
+        json.loads(zipfile.ZipFile(wheel).read(name)) for name in names if name.endswith(".cyclonedx.json")
+    ]
+    if not any(len(each.get("components", [])) > 10 for each in components):
+        found.append("has no list of components")
+    return found
+
+
+def first_release(python: str, wheel: Path) -> float:
+    """Seconds from nothing to a release, in a clean environment with the wheel."""
+    with tempfile.TemporaryDirectory(prefix="wheel-") as folder:
+        start = time.perf_counter()
+        subprocess.run([python, "-m", "venv", "clean"], cwd=folder, check=True)
+        bin_ = Path(folder) / "clean" / ("Scripts" if os.name == "nt" else "bin")
+        pip = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
+        subprocess.run(pip, cwd=folder, check=True)
+        for words in ("demo-data lines.csv --kind quotations", SELECT, "check report.json"):
+            subprocess.run([bin_ / "dpsel", *words.split()], cwd=folder, check=True, capture_output=True)
+        said = subprocess.run(
+            [bin_ / "dpsel", "--version"], check=True, capture_output=True, text=True
+        ).stdout
+        print(f"{python}: {said.strip()}")
+        return time.perf_counter() - start
+
+
+def runs(python: str) -> bool:
+    """Whether there is such a Python, and not only a name that a version manager keeps for it."""
+    path = shutil.which(python)
+    return path is not None and subprocess.run([path, "-V"], capture_output=True, check=False).returncode == 0
+
+
+def twice(folder: Path) -> list[str]:
+    """Two builds in different folders: the same bytes?"""
+    digests = []
+    for name in ("one", "two"):
+        wheel = built(folder / name, folder / f"target-{name}")
+        digests.append(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    return [] if digests[0] == digests[1] else [f"two builds differ: {digests}"]
+
+
+def main() -> int:
+    """Build if asked, and check."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where the wheel is")
+    parser.add_argument("--build", action="store_true")
+    parser.add_argument("--twice", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wheels-") as temporary:
+        scratch = Path(temporary)
+        wrong = twice(scratch) if arguments.twice else []
+        wheel = next(arguments.folder.glob("*.whl")) if arguments.folder else built(scratch / "dist")
+        wheel = wheel.resolve()
+        wrong += faults(wheel)
+        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
+        for python in filter(runs, PYTHONS):
+            seconds = first_release(python, wheel)
+            print(f"{python}: first release after {seconds:.1f} s")
+            if seconds > SECONDS:
+                wrong.append(f"takes {seconds:.1f} s to the first release with {python}")
+    for fault in wrong:
+        print(f"{wheel.name} {fault}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

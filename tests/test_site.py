@@ -1,0 +1,210 @@
+"""The site and its pages: lists, links, references, pictures and tables are what the programs make."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from benches import peers_keys
+
+import dpsel
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+sys.path.append(str(ROOT / "website"))
+
+import figures  # noqa: E402
+import links  # noqa: E402
+import lists  # noqa: E402
+
+SOURCES = sorted((ROOT / "python").rglob("*.py"))
+ROLE = re.compile(r":\w+:`")
+REPOSITORY = "https://github.com/dpsel/dpsel"
+
+
+def read(*parts: str) -> str:
+    return DOCS.joinpath(*parts).read_text(encoding="utf-8")
+
+
+def test_docstrings_have_no_roles_of_sphinx():
+    assert [str(path) for path in SOURCES if ROLE.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md"))
+    documented = set(re.findall(r"^::: dpsel\.([\w.]+)", pages, re.MULTILINE))
+    made = {"__version__", "DpselError", "release", *dpsel.mechanisms.__all__}
+    assert {name for name in dpsel.__all__ if name not in documented | made} == {"mechanisms"}
+
+
+def test_links_of_readme_work_outside_of_the_repository():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+    whole = [inline or defined for inline, defined in targets]
+    assert len(whole) > 30
+    assert [target for target in whole if not target.startswith("https://")] == []
+    ours = [
+        re.split(r"dpsel/dpsel/(?:blob/)?main/", target)[1:] for target in whole if "dpsel/dpsel/" in target
+    ]
+    paths = [path.split("#")[0] for (path,) in ours]
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_words_in_brackets_of_readme_are_defined():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    used = set(re.findall(r"\[([^\]\[]+)\](?![(:\[])", prose)) - {"picture"}
+    assert used == set(re.findall(r"^\[([^\]]+)\]: ", text, re.MULTILINE)) - {"picture"}
+
+
+def test_every_exception_is_in_the_catalogue():
+    page = read("reference", "errors.md")
+    listed = set(re.findall(r"`(\w+)`", page))
+    assert set(dpsel.exceptions.__all__) - listed == {"DpselError", "DpselWarning"}
+
+
+def test_every_decision_is_in_the_index():
+    notes = {path.name for path in (DOCS / "decisions").glob("0*.md")}
+    assert set(re.findall(r"\]\((\d+[^)]*)\)", read("decisions", "README.md"))) == notes
+
+
+@pytest.mark.parametrize(
+    ("markdown", "widened"),
+    [
+        ("- a\n  b\n", "- a\n    b\n"),
+        ("1. a\n\n   b\n", "1. a\n\n    b\n"),
+        ("- a\n  - b\n    c\n", "- a\n    - b\n        c\n"),
+        ("2. a\n   ```sh\n   - x\n   ```\n", "2. a\n    ```sh\n    - x\n    ```\n"),
+        ("```\n- a\n  b\n```\n", "```\n- a\n  b\n```\n"),
+        ("a\n  b\n", "a\n  b\n"),
+    ],
+)
+def test_lists_are_read_as_code_hosts_read_them(markdown, widened):
+    assert lists.widened(markdown) == widened
+
+
+@pytest.mark.parametrize(
+    ("source", "uri", "target", "expected"),
+    [
+        ("docs/guide/trust.md", "guide/trust.md", "../../SECURITY.md#keys", "../project/security.md#keys"),
+        ("docs/guide/trust.md", "guide/trust.md", "audit.md", "audit.md"),
+        ("docs/index.md", "index.md", "decisions/", "decisions/README.md"),
+        ("SECURITY.md", "project/security.md", "docs/guide/spark.md", "../guide/spark.md"),
+        ("SECURITY.md", "project/security.md", "tests/", f"{REPOSITORY}/tree/main/tests"),
+        ("docs/index.md", "index.md", "../noxfile.py", f"{REPOSITORY}/blob/main/noxfile.py"),
+        ("docs/index.md", "index.md", f"{REPOSITORY}/blob/main/docs/compare.md", "compare.md"),
+        ("docs/index.md", "index.md", "https://docs.opendp.org", "https://docs.opendp.org"),
+    ],
+)
+def test_links_lead_to_pages_or_to_the_repository(source, uri, target, expected):
+    made = links.relinked(f"see [x]({target})", ROOT / source, uri, REPOSITORY)
+    assert made == f"see [x]({expected})"
+
+
+def test_links_in_code_stay():
+    text = "```\n[x](nowhere.md)\n```\n"
+    assert links.relinked(text, DOCS / "index.md", "index.md", REPOSITORY) == text
+
+
+def test_a_link_to_nowhere_is_refused():
+    with pytest.raises(links.BrokenLinkError):
+        links.relinked("[x](nowhere.md)", DOCS / "index.md", "index.md", REPOSITORY)
+
+
+def test_a_star_stands_for_pages_that_are_not_named():
+    nav = [{"Guides": ["guide/a.md", "guide/*.md"]}, "*.md"]
+    uris = dict.fromkeys(["guide/a.md", "guide/c.md", "guide/b.md", "x.md"])
+    assert links.expanded(nav, uris) == [{"Guides": ["guide/a.md", "guide/b.md", "guide/c.md"]}, "x.md"]
+
+
+def test_the_pictures_show_what_plans_say():
+    shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
+    assert shown["keep"] == figures.keep()
+    assert shown["noise"] == figures.noise()
+    assert shown["needed"] == json.loads(json.dumps(figures.needed()))
+
+
+@pytest.mark.slow
+def test_the_pictures_of_steered_show_the_release():
+    shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
+    assert shown["steered"] == json.loads(json.dumps(figures.steered()))
+
+
+def test_the_table_of_other_libraries_is_that_of_the_figures():
+    page = peers_keys.PAGE.read_text(encoding="utf-8")
+    found = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
+    assert set(found) == set(peers_keys.PEERS)
+    assert peers_keys.filled(page, found) == page
+
+
+def test_the_rows_of_the_comparison_are_those_of_dpsel():
+    """What the first data set is said to be: distinct words of 594 lines."""
+    rows = peers_keys.rows_of("quotations")
+    assert len({line for line, _ in rows}) == 594
+    assert len(rows) == len(set(rows))
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_have_outputs_and_no_errors(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert len(outputs) > 5
+    assert [output for output in outputs if output["output_type"] == "error"] == []
+
+
+@pytest.mark.parametrize("name", ["tutorial:learn/tutorial.md", "choosing:guide/choosing-parameters.md"])
+def test_notebooks_have_the_code_of_their_pages(name):
+    notebook, page = name.split(":")
+    blocks = re.findall(r"^```python\n(.*?)\n```$", read(page), re.MULTILINE | re.DOTALL)
+    cells = json.loads(read("notebooks", f"{notebook}.ipynb"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert [block for block in blocks if block not in code] == []
+
+
+@pytest.fixture(scope="module")
+def schema():
+    found = json.loads(read("reference", "report-2.schema.json"))
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
+def reports() -> list[dpsel.Report]:
+    """Reports of every mechanism that takes these rows."""
+    rows = [(user, item) for user in range(40) for item in range(3)]
+    approx = dpsel.ApproxDP(epsilon=1.0, delta=1e-5)
+    selections = [cls() for cls in dpsel.mechanisms.selection_mechanisms().values()]
+    found = [
+        dpsel.select_partitions(rows, privacy=approx, max_items_per_user=4, mechanism=each).report
+        for each in ["auto", *(each for each in selections if each.name != "one_item")]
+    ]
+    found.append(
+        dpsel.select_partitions(
+            rows, privacy=dpsel.ZCDP(rho=0.1, delta=1e-5), max_items_per_user=4, with_weights=True
+        ).report
+    )
+    texts = [(1, "to be")]
+    found.append(dpsel.select_partitions(texts, privacy=approx, max_items_per_user=4, ngrams=(1, 2)).report)
+    for privacy, domain in ((dpsel.PureDP(epsilon=1.0), [0, 1, 2]), (approx, None)):
+        found.append(
+            dpsel.select_top_k(rows, k=2, privacy=privacy, domain=domain, max_items_per_user=3).report
+        )
+    return found
+
+
+def test_reports_have_the_form_of_the_schema(schema):
+    made = reports()
+    assert len(made) > 15
+    for report in made:
+        schema.validate(json.loads(report.to_json()))
+
+
+@pytest.mark.parametrize("path", ["format", "task", "request", "cost", "key", "fingerprint"])
+def test_the_schema_refuses_reports_that_lack_a_part(schema, path):
+    report = json.loads(reports()[0].to_json())
+    del report[path]
+    with pytest.raises(jsonschema.ValidationError):
+        schema.validate(report)

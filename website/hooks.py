@@ -1,0 +1,53 @@
+"""What MkDocs does besides: links out of `docs/`, formulas, pages made from the program.
+
+mkdocs.yml names this file. MkDocs imports it by its path, so it puts its folder on the path first.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import formulas
+import generated
+import links
+import lists
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the documents outside of `docs/`; complete the navigation."""
+    for source, uri in links.OUTSIDE.items():
+        files.append(File.generated(config, uri, abs_src_path=str(source)))
+    pages = {file.src_uri: file for file in files.documentation_pages()}
+    config.nav = links.expanded(config.nav or [], pages)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> str:
+    """Fill in what the program says of itself; lead links to where they work."""
+    source, repository = Path(str(page.file.abs_src_path)), str(config.repo_url).rstrip("/")
+    if source in links.OUTSIDE:
+        page.edit_url = f"{repository}/edit/main/{source.relative_to(links.ROOT).as_posix()}"
+    try:
+        text = lists.widened(generated.filled(markdown))
+        return links.relinked(text, source, page.file.src_uri, repository)
+    except ValueError as error:
+        raise PluginError(f"{page.file.src_uri}: {type(error).__name__}: {error}") from error
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Typeset formulas."""
+    try:
+        return formulas.typeset(html)
+    except formulas.FormulaError as error:
+        raise PluginError(f"{page.file.src_uri}: {error}") from error

@@ -1,0 +1,120 @@
+"""Pages of the built site in headless Chromium: light and dark, at the width of a desk and of a phone.
+
+    python website/screenshots.py            into target/screenshots
+    python website/screenshots.py FOLDER
+
+It also fails if a page is wider than its window, lacks a picture, or asks for anything outside of the site.
+Needs Chromium (`CHROMIUM` names it) or Google Chrome.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "target" / "site"
+PAGES = (
+    "", "learn/tutorial/", "understand/partition-selection/", "understand/steered/", "compare/",
+    "algorithms/steered/", "reference/functions/", "reference/commands/", "accuracy/", "project/security/",
+)  # fmt: skip
+WINDOWS = {"desk": (1366, 900), "phone": (390, 844)}
+#: How long a page may take to be drawn, in milliseconds of its own clock.
+PATIENCE = 4000
+
+
+class Silent(http.server.SimpleHTTPRequestHandler):
+    """Serves the site, and a frame of the width of a phone: Chromium's own window is never that narrow."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Serve a page, or `/frame/WIDTH/HEIGHT/SCHEME/page`."""
+        if not (found := re.match(r"/frame/(\d+)/(\d+)/(\w+)/(.*)", self.path)):
+            return super().do_GET()
+        width, height, scheme, page = found.groups()
+        body = FRAME.format(width=width, height=height, scheme=scheme, page=page).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(body)
+        return None
+
+
+#: Sets the colours, waits for the page, and writes into the title what is wrong with it.
+FRAME = """<!doctype html><meta charset="utf-8"><title>waiting</title><style>*{{margin:0;border:0}}</style>
+<iframe id="page" width="{width}" height="{height}"></iframe><script>
+const index = {{light: 0, dark: 1}}["{scheme}"], color = index ? {{scheme: "slate", primary: "indigo"}} :
+  {{scheme: "default", primary: "indigo"}};
+localStorage.setItem("/.__palette", JSON.stringify({{index, color}}));
+const frame = document.getElementById("page"), wrong = [];
+frame.src = "/{page}";
+frame.onload = () => setTimeout(() => {{
+  const inside = frame.contentDocument.documentElement;
+  if (inside.scrollWidth > {width}) wrong.push("is " + inside.scrollWidth + " pixels wide");
+  for (const each of frame.contentWindow.performance.getEntriesByType("resource"))
+    if (new URL(each.name).origin !== location.origin) wrong.push("asks for " + each.name);
+  for (const image of frame.contentDocument.images)
+    if (image.complete && !image.naturalWidth) wrong.push("lacks " + image.src);
+  document.title = wrong.length ? wrong.join("; ") : "fine";
+}}, 500);
+</script>"""
+
+
+def browser() -> str:
+    """The browser to use."""
+    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
+    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    if found is None:
+        sys.exit("needs Chromium or Google Chrome; CHROMIUM=/path/to/it names one")
+    return found
+
+
+def main(folder: Path) -> int:
+    """Draw every page in every window; 1 if something is wrong with one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handler = functools.partial(Silent, directory=SITE)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    wrong = 0
+    for page in PAGES:
+        for window, (width, height) in WINDOWS.items():
+            for scheme in ("light", "dark") if page in PAGES[:3] else ("light",):
+                picture = folder / f"{page.strip('/').replace('/', '-') or 'home'}-{window}-{scheme}.png"
+                url = f"{address}/frame/{width}/{height}/{scheme}/{page}"
+                said = drawn(url, picture, (width, height))
+                if said != "fine":
+                    wrong += 1
+                    print(f"{picture.stem}: {said}")
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
+    return 1 if wrong else 0
+
+
+def drawn(url: str, picture: Path, window: tuple[int, int]) -> str:
+    """Draw a page; what the frame says of it."""
+    with tempfile.TemporaryDirectory() as profile:
+        command = [
+            browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            f"--user-data-dir={profile}", f"--window-size={window[0]},{window[1]}",
+            f"--virtual-time-budget={PATIENCE}",
+        ]  # fmt: skip
+        done = subprocess.run(
+            [*command, f"--screenshot={picture}", "--dump-dom", url],
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    return title[1] if title else f"was not drawn (exit code {done.returncode})"
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target" / "screenshots"))
