@@ -137,7 +137,7 @@ def test_the_pictures_of_steered_show_the_release():
 def test_the_table_of_other_libraries_is_that_of_the_figures():
     page = peers_keys.PAGE.read_text(encoding="utf-8")
     found = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
-    assert set(found) == set(peers_keys.PEERS)
+    assert {"dpsel", "opendp", "pipelinedp", "pydp"} <= set(found) <= set(peers_keys.PEERS)
     assert peers_keys.filled(page, found) == page
 
 

@@ -44,7 +44,7 @@ def planned(privacy: dpsel.ApproxDP, limit: int, mechanism: Any = "auto", **more
 def keep() -> dict[str, Any]:
     """Release probabilities of an item by its number of users."""
     users = list(range(1, 201))
-    row = planned(PRIVACY, LIMIT, users=users)
+    row = planned(PRIVACY, LIMIT, users=users, items_per_user=LIMIT)
     return {"mechanism": row["mechanism"], "users": users, "probability": list(row["keep"].values())}
 
 
@@ -64,8 +64,8 @@ def needed() -> dict[str, Any]:
     steered, counts = dpsel.Steered(), dpsel.CountGaussian()
     small = [min(LIMIT, limit) for limit in LIMITS]
     return {
-        "epsilon": [users(epsilon, 1e-8, LIMIT) for epsilon in EPSILONS],
-        "delta": [users(1.0, delta, LIMIT) for delta in DELTAS],
+        "epsilon": [users(epsilon, 1e-8, LIMIT, items_per_user=LIMIT) for epsilon in EPSILONS],
+        "delta": [users(1.0, delta, LIMIT, items_per_user=LIMIT) for delta in DELTAS],
         "limit_full": [users(1.0, 1e-8, limit, steered) for limit in LIMITS],
         "limit_ten": [
             users(1.0, 1e-8, limit, steered, items_per_user=each)

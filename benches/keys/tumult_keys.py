@@ -1,6 +1,7 @@
 """Keys by Tumult Analytics on a local Spark session; its start is not timed."""
 
 import json
+import os
 import sys
 import time
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from tmlt.analytics import (
 )
 
 path, epsilon, delta, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+os.environ["PYSPARK_PYTHON"] = sys.executable  # or its workers take another Python from the path
 spark = (
     SparkSession.builder.master("local[2]")
     .config("spark.sql.shuffle.partitions", "4")
