@@ -78,7 +78,7 @@ def test_a_user_keeps_one_slot_more_at_most_and_drops_none(drawn) -> None:
 
 
 def largest(users: list[set], slots: list[tuple]) -> int:
-    """The size of a largest matching by König's formula: slots of other items and users of these, for any items."""
+    """The size of a largest matching by König's formula: slots of other items and users of some."""
     held = sorted({item for item, _ in slots})
     choices = chain.from_iterable(combinations(held, count) for count in range(len(held) + 1))
     return min(

@@ -217,7 +217,10 @@ mod tests {
                     let expected = steps.cast_signed() - i64::from(errors < 0.0);
                     for (word, expected) in [(word, expected), (!word, -1 - expected)] {
                         let found = table.noise(sigma, word);
-                        assert!(found == Some(expected) || (errors.abs() < 2.0 && found.is_none()), "{sigma} {steps}");
+                        assert!(
+                            found == Some(expected) || (errors.abs() < 2.0 && found.is_none()),
+                            "{sigma} {steps}"
+                        );
                     }
                 }
             }

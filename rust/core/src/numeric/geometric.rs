@@ -89,7 +89,8 @@ mod tests {
             let rest = (rest * 2.0_f64.powi(64)) as u64;
             [(1 << 63) + part, rest, 0, 0]
         };
-        let cases = [(200, 0.5, 1), (212, 0.99, 1), (213, 0.8, 1), (213, 0.95, 0), (214, 0.0, 0), (230, 0.5, 0)];
+        let cases =
+            [(200, 0.5, 1), (212, 0.99, 1), (213, 0.8, 1), (213, 0.95, 0), (214, 0.0, 0), (230, 0.5, 0)];
         for (part, rest, number) in cases {
             assert_eq!(from_digits(std::f64::consts::LN_2, &digits(part, rest)), number, "{part} {rest}");
         }

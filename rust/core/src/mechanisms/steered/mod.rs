@@ -17,9 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use self::noise::{RoundNoise, fraction};
 use self::steering::{Steering, steering};
-use super::shared::requirements::{
-    ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma,
-};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::Noise;

@@ -12,9 +12,8 @@ fn levels(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     let ranking: Option<Vec<i64>> = places.map(|places| {
-        let place = |digest: &Digest| {
-            (0..places.len() as u64).position(|item| item_digest(item, &key()) == *digest)
-        };
+        let place =
+            |digest: &Digest| (0..places.len() as u64).position(|item| item_digest(item, &key()) == *digest);
         digests.iter().map(|digest| place(digest).map_or(0, |item| places[item])).collect()
     });
     let guidance = Guidance { importances: None, ranking: ranking.as_deref() };
@@ -128,7 +127,9 @@ proptest! {
 fn many_items_of_one_place_stay_in_the_order_of_their_digests() {
     for distinct in [1, 2, 5] {
         let places: Vec<i64> = (0..160).map(|item| item * 7 % distinct).collect();
-        let rows: Rows = (0..90_u64).flat_map(|user| (0..4).map(move |n| (user, (user * 23 + n * n * 31) % 160))).collect();
+        let rows: Rows = (0..90_u64)
+            .flat_map(|user| (0..4).map(move |n| (user, (user * 23 + n * n * 31) % 160)))
+            .collect();
         let matching = Matching { quota: 2, most: 3 };
         let filled = levels(&rows, 4, matching, Some(&places));
         assert_eq!(filled, by_ranks(&rows, 4, matching, Some(&places)));

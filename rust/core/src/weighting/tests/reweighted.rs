@@ -14,9 +14,8 @@ const CAP: u64 = 3 << 20;
 
 /// Two pairs of users, who hold the same items in the same order. So threads come to an item at the same time.
 fn pairs() -> BoundedContributions {
-    let rows: Rows = (0..ITEMS)
-        .flat_map(|item| [2 * (item % 2), 2 * (item % 2) + 1].map(|user| (user, item)))
-        .collect();
+    let rows: Rows =
+        (0..ITEMS).flat_map(|item| [2 * (item % 2), 2 * (item % 2) + 1].map(|user| (user, item))).collect();
     bounded(&rows, ITEMS)
 }
 
@@ -32,9 +31,9 @@ fn importance(code: usize, round: u32) -> u16 {
 }
 
 /// The sums after each round by code, one user after the other.
-fn plain_sums(users: &[Vec<u32>], budget: Budget) -> (Vec<Vec<u64>>, usize) {
+fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>>, usize) {
     let mut drifts: Vec<Vec<Drift>> = users.iter().map(|items| vec![0; items.len()]).collect();
-    let (mut sums, mut capped) = (vec![0; usize::try_from(ITEMS).unwrap()], 0);
+    let (mut sums, mut capped) = (vec![0; codes], 0);
     let mut by_round = Vec::new();
     for round in 0..ROUNDS {
         let in_round = budget.in_round(SHARES / ROUNDS);
@@ -58,15 +57,14 @@ fn threads_add_up_the_weights_of_shared_items() {
     let contributions = pairs();
     let users: Vec<Vec<u32>> =
         (0..contributions.users()).map(|user| contributions.kept_items(user).to_vec()).collect();
-    let (expected, capped) = plain_sums(&users, budget);
+    let (expected, capped) = plain_sums(&users, contributions.vocabulary().code_bound(), budget);
     assert!(capped > 100_000, "users reach their caps: {capped}");
     for threads in [1, 3] {
         let control = Control::new(NonZeroUsize::new(threads), None);
         let (rows, vocabulary) = pairs().into_kept_rows(&control);
         let size = (u32::try_from(ITEMS).unwrap(), budget);
         let mut histogram = ReweightedHistogram::new(rows, &vocabulary, Budgets::new(vec![size]));
-        let codes: Vec<usize> =
-            (0..histogram.slots()).map(|slot| histogram.item(slot).0 as usize).collect();
+        let codes: Vec<usize> = (0..histogram.slots()).map(|slot| histogram.item(slot).0 as usize).collect();
         for (round, expected) in (0..).zip(&expected) {
             let importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
             histogram.weigh(SHARES / ROUNDS, &importances, &control).unwrap();
