@@ -114,7 +114,7 @@ def test_null_items_are_dropped(case) -> None:
 
 @pytest.mark.parametrize("mechanism", [dpsel.Steered(rounds=1), dpsel.CountGaussian()], ids=str)
 def test_noise_of_more_items_than_are_drawn_without_tables(mechanism) -> None:
-    """After 512 draws the noise of nearly all items comes from polynomials; most of these items are released."""
+    """After 512 draws the noise of nearly all items comes from polynomials."""
     pairs = [(4 * item + n, item) for item in range(1_100) for n in range(4)]
     privacy = dpsel.ApproxDP(epsilon=4.0, delta=0.01)
     out = agrees(Case(mechanism), table(pairs), pairs, privacy=privacy, bound=1)
