@@ -20,8 +20,9 @@ class Matching(SelectionMechanism):
     user fills at most one slot more, and an item is released with the optimal probability of
     [`OneItem`][dpsel.OneItem] for its filled slots (with screening, for what of epsilon the screening
     leaves). [`UnitGreedy`][dpsel.UnitGreedy] assigns users once and for all; here they move. Guarantees
-    [`ApproxDP`][dpsel.ApproxDP] for users of any number of items: ``max_items_per_user`` only limits time and memory. The time is not bounded by the number of rows alone, but is on real data. It has no noisy weights. This step uses one thread.
-    The proof is in ``docs/algorithms/matching.md``.
+    [`ApproxDP`][dpsel.ApproxDP] for users of any number of items: ``max_items_per_user`` only limits time and
+    memory. It has no noisy weights. This step uses one thread. The proof is in
+    ``docs/algorithms/matching.md``.
 
     Args:
         screening: Whether a first assignment, seen through noise for a part of epsilon, sets the order: items
