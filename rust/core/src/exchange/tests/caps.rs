@@ -16,6 +16,12 @@ fn rare_and_common(users: i64, items: i64) -> Rows {
         rows.push((user, 0));
         rows.extend((0..items - draw(30)).map(|_| (user, 1 + draw(1_200))));
     }
+    // Users who also have caps, of few items that nobody else holds. They come in between.
+    for user in 1_000..1_800 {
+        rows.extend((0..34).map(|n| (user, 100 * user + n)));
+    }
+    // So the users of a partition come in another order with each of its batches.
+    rows.sort_by_key(|(user, item)| (user * 7_919 + item * 104_729) % 10_007);
     rows
 }
 

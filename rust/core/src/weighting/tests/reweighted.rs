@@ -12,11 +12,12 @@ const ROUNDS: u32 = 16;
 /// Of a user of 100,000 items, for which equal weights of all rounds add up to more.
 const CAP: u64 = 3 << 20;
 
-/// Two pairs of users, who hold the same items in the same order. So threads come to an item at the same time.
+/// Two pairs of users. Both users of a pair hold the same items, in orders that meet again and again. So two threads
+/// add to the same item at the same time.
 fn pairs() -> BoundedContributions {
-    let rows: Rows =
-        (0..ITEMS).flat_map(|item| [2 * (item % 2), 2 * (item % 2) + 1].map(|user| (user, item))).collect();
-    bounded(&rows, ITEMS)
+    let in_order = (0..ITEMS).map(|item| (item % 2, item));
+    let scattered = (0..ITEMS).map(|n| n * 77_773 % ITEMS).map(|item| (2 + item % 2, item));
+    bounded(&in_order.chain(scattered).collect(), ITEMS)
 }
 
 /// Every item has full importance at first. Each round abandons some items, and changes the importance of others.
