@@ -35,7 +35,10 @@ def calibration(privacy, bound: int, rounds: int = 7) -> dict:
 
 @given(tables=neighbours(), bound=max_items, key=keys, data=st.data())
 def test_neighbours_differ_by_one_unit_of_norm_whatever_the_importances(tables, bound, key, data) -> None:
-    """Round after round of any importances: the norm of each round, and the cap over all of them."""
+    """Round after round of any importances: the norm of each round, and the cap over all of them.
+
+    This is about the reference. `test_caps.py` and `test_reference.py` compare releases with it.
+    """
     kept = [reference.bound(reference.sets_of(rows), bound, key) for rows in tables]
     items = sorted({item for sets in kept for held in sets.values() for item in held}, key=str)
     norm = data.draw(st.integers(1, 2 * UNIT))

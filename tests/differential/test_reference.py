@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
-from mechanisms import MECHANISMS
+from mechanisms import MECHANISMS, Case
 from reference import mechanisms as reference
 from reference import prf
 from strategies import KEY_TYPES, approx_dp, keys, max_items, rows, zcdp
@@ -110,6 +110,15 @@ def test_composite_items(columns) -> None:
 def test_null_items_are_dropped(case) -> None:
     pairs = CRAFTED + [(u, None) for u in range(40)]
     agrees(case, table(pairs), pairs, privacy=PRIVACY, bound=3)
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Steered(rounds=1), dpsel.CountGaussian()], ids=str)
+def test_noise_of_more_items_than_are_drawn_without_tables(mechanism) -> None:
+    """After 512 draws the noise of nearly all items comes from polynomials."""
+    pairs = [(4 * item + n, item) for item in range(1_100) for n in range(4)]
+    privacy = dpsel.ApproxDP(epsilon=4.0, delta=0.01)
+    out = agrees(Case(mechanism), table(pairs), pairs, privacy=privacy, bound=1)
+    assert 600 < len(out) < 1_100
 
 
 def test_commitment_is_the_documented_one() -> None:

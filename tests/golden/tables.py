@@ -121,6 +121,14 @@ def _lists() -> Data:
     return Data("lists", lambda: table, COLUMNS, tuple(range(1000, 960, -1)), is_about_types=True)
 
 
+def _long_lists() -> Data:
+    """Users who all hold one item and hundreds of rare ones, so that `Steered` takes them to their caps."""
+    rng = random.Random("golden long lists")
+    held = [[0, *rng.sample(range(1, 2_001), rng.randint(240, 290))] for _ in range(48)]
+    rows = [(user, item) for user, items in enumerate(held) for item in items]
+    return Data("long_lists", lambda: iter(rows), {}, tuple(range(40)), (60, 300), is_about_types=True)
+
+
 def _demo(kind: str, users: int, items: str, **shape: Any) -> Data:
     rows = list(demo_data.generate(kind, users=users, seed=16, items=items))
     counts: dict[Any, int] = {}
@@ -141,6 +149,7 @@ def every() -> list[Data]:
         _composite(),
         _groups(),
         _lists(),
+        _long_lists(),
         *(_typed(kind) for kind in TYPES),
     ]
 

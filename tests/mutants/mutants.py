@@ -10,6 +10,7 @@ LAW2 = "tests/conformance/test_law2_randomness.py"
 LAW3 = "tests/conformance/test_law3_sensitivity.py"
 LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
+CAPS = "tests/differential/test_caps.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
 MATCHING = "tests/conformance/test_matching.py"
@@ -560,7 +561,28 @@ MUTANTS = [
         CORE + "weighting/reweighted.rs",
         "self.drifts[write] = self.drifts[at];",
         "self.drifts[write] = self.drifts[write];",
-        (REFERENCE,),
+        ("cargo:reweighted", CAPS),
+    ),
+    Mutant(
+        "threads lose additions to shared items",
+        CORE + "weighting/reweighted.rs",
+        "} else if slot >= self.alone {",
+        "} else if slot >= self.private {",
+        ("cargo:weighting::tests::reweighted",),
+    ),
+    Mutant(
+        "no delta is reserved for the finite precision of noisy values",
+        CORE + "mechanisms/shared/requirements.rs",
+        "calibrate(sub_down(delta, reserve))",
+        "calibrate(sub_down(delta, 0.0 * reserve))",
+        ("cargo:requirements", "cargo:steered"),
+    ),
+    Mutant(
+        "the reserve forgets that epsilon multiplies what finite precision costs",
+        CORE + "mechanisms/steered/mod.rs",
+        "let factor = add_up(1.0, Interval::point(epsilon).exp().hi());",
+        "let factor = Interval::point(epsilon.min(0.0)).exp().hi();",
+        ("cargo:steered",),
     ),
     Mutant(
         "reweighted contributions above the norm",
@@ -662,6 +684,41 @@ MUTANTS = [
         ("cargo:quantile",),
     ),
     Mutant(
+        "a bound of the error of quantiles that is too small by a factor of 32",
+        CORE + "noise/quantile.rs",
+        "(node, 1.01 * (remainder + argument) + ROUNDING * f64::EPSILON * (1.0 + far))",
+        "(node, (1.01 * (remainder + argument) + ROUNDING * f64::EPSILON * (1.0 + far)) / 32.0)",
+        ("cargo:quantile",),
+    ),
+    Mutant(
+        "a polynomial without its last term",
+        CORE + "noise/quantile.rs",
+        "node.coefficients.iter().rev().fold(",
+        "node.coefficients.iter().rev().skip(1).fold(",
+        ("cargo:quantile",),
+    ),
+    Mutant(
+        "noise without a law is drawn from the polynomials",
+        CORE + "noise/decision.rs",
+        "self.law.and_then(|_| Quantiles::get().noise(sigma, word))",
+        "Quantiles::get().noise(sigma, word)",
+        ("cargo:noise::decision",),
+    ),
+    Mutant(
+        "a noisy weight beyond 64 bits from the polynomials is the least one",
+        CORE + "noise/decision.rs",
+        "&& let Ok(noisy) = i64::try_from(i128::from(weight) + i128::from(noise))\n",
+        "&& let noisy = i64::try_from(i128::from(weight) + i128::from(noise)).unwrap_or(i64::MIN)\n",
+        ("cargo:noise::decision",),
+    ),
+    Mutant(
+        "geometric numbers that are not certified",
+        CORE + "numeric/geometric.rs",
+        "if least.to_bits() == most.to_bits() && !forced_slow() {",
+        "if least <= most && !forced_slow() {",
+        ("cargo:geometric",),
+    ),
+    Mutant(
         "abandoned items come back",
         CORE + "rounds/scoring.rs",
         "            return None;\n",
@@ -716,6 +773,34 @@ MUTANTS = [
         "sub_down(epsilon, above)",
         "epsilon",
         (MATCHING,),
+    ),
+    Mutant(
+        "a ranking that costs nothing for removing a user",
+        CORE + "mechanisms/matching/mod.rs",
+        "sub_down(epsilon, below)",
+        "epsilon",
+        ("cargo:screening_and_release_share", MATCHING),
+    ),
+    Mutant(
+        "items of one place in no order",
+        CORE + "weighting/matching/mod.rs",
+        "order.sort_by_key(|item| Reverse(ranking[*item as usize]));",
+        "order.sort_unstable_by_key(|item| Reverse(ranking[*item as usize]));",
+        ("cargo:weighting::tests::matching",),
+    ),
+    Mutant(
+        "free holders of an item that are passed over",
+        CORE + "weighting/matching/assignment.rs",
+        "            *next += 1;",
+        "            *next += 2;",
+        ("cargo:weighting::tests::matching",),
+    ),
+    Mutant(
+        "slots beyond the quota that are not offered",
+        CORE + "weighting/matching/mod.rs",
+        "for _ in self.quota..self.most {",
+        "for _ in self.quota + 1..self.most {",
+        ("cargo:weighting::tests::matching",),
     ),
     Mutant(
         "the two directions of a ranking exchanged",
@@ -1154,8 +1239,8 @@ MUTANTS = [
     Mutant(
         "noisy weights of a release curve",
         CORE + "mechanisms/sips/mod.rs",
-        "noisy_weights: self.release == ReleaseStep::Noise,",
-        "noisy_weights: true,",
+        "noisy_weights: self.release.noisy_weights(),",
+        "noisy_weights: crate::mechanisms::NoisyWeights::OfRound,",
         (LAW5, CURVES + "::test_only_approximate_dp_and_no_noisy_weights"),
     ),
     Mutant(
@@ -1558,7 +1643,21 @@ MUTANTS = [
         CORE + "exchange/rows/reweight.rs",
         "drifts.push(drift);",
         "drifts.push(drift / 2);",
-        ("cargo:exchange",),
+        ("cargo:exchange::tests::caps",),
+    ),
+    Mutant(
+        "the exchange sends what users gave in the order in which users came",
+        CORE + "exchange/rows/reweight.rs",
+        "users.sort_unstable_by_key(|user| bounded.user_digests()[*user]);",
+        "users.sort_unstable_by_key(|user| bounded.user_digests()[*user].0 & 0);",
+        ("cargo:exchange::tests::caps",),
+    ),
+    Mutant(
+        "the exchange sends what users gave in the order in which their items came",
+        CORE + "exchange/rows/reweight.rs",
+        "items.sort_unstable_by_key(|item| digests[*item as usize]);",
+        "items.sort_unstable_by_key(|item| digests[*item as usize].0 & 0);",
+        ("cargo:exchange::tests::caps",),
     ),
     Mutant(
         "the exchange forgets the weight of earlier rounds",

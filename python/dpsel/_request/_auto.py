@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from dpsel._arguments import type_name
 from dpsel._request._fixed import selection_request
 from dpsel.accounting import ApproxDP
 from dpsel.accounting._privacy import of_json
-from dpsel.exceptions import InvalidParameterError
+from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
@@ -73,8 +74,8 @@ _MOST_WITH_REACH: Final = 1_000
 #: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
 _CURVES_ABOVE: Final = 1.5
-#: Beyond this epsilon nothing was compared. `Steered` then has no calibration for a very small delta, so
-#: curves are chosen for small limits.
+#: Beyond this epsilon nothing was compared. `Steered` may have no calibration then, so curves are chosen for
+#: small limits.
 _LARGE_EPSILON: Final = 10.0
 _SMALL_LIMIT: Final = 20
 
@@ -87,10 +88,29 @@ def _choose(
     if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
         return Sips(release="curve"), f"auto: {why}"
     steered = "auto: weights that are steered to where they are needed typically release the most"
-    if max_items_per_user > _MOST_WITH_REACH:
-        return Steered(), steered
+    has_reach = max_items_per_user <= _MOST_WITH_REACH
+    mechanism = Steered(reach=_REACH) if has_reach else Steered()
+    if not _is_possible(mechanism, privacy, max_items_per_user, with_weights=with_weights):
+        return Sips(), (
+            "auto: at this epsilon and delta steered rounds need noise finer than 128 bits; rounds in "
+            "which a user's next items move up do not"
+        )
+    if not has_reach:
+        return mechanism, steered
     kept = f"users keep {_REACH} times the limit, as many items as {_REACH} rounds of Sips would weigh"
-    return Steered(reach=_REACH), f"{steered}; {kept}"
+    return mechanism, f"{steered}; {kept}"
+
+
+@lru_cache(maxsize=64)
+def _is_possible(
+    mechanism: SelectionMechanism, privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+) -> bool:
+    """Return whether there is a calibration; a very large epsilon or a very small delta may have none."""
+    try:
+        selection_request(privacy, max_items_per_user, mechanism, with_weights=with_weights).calibrate()
+    except CalibrationError:
+        return False
+    return True
 
 
 def _why_curves(privacy: Privacy, limit: int) -> str | None:

@@ -18,10 +18,11 @@ class Matching(SelectionMechanism):
     Every item has slots, in a fixed order: first the slots that make a release likely, one item after the
     other. A slot is filled if users can be assigned to it and to all slots that were filled before. So one
     user fills at most one slot more, and an item is released with the optimal probability of
-    [`OneItem`][dpsel.OneItem] for its filled slots. [`UnitGreedy`][dpsel.UnitGreedy] assigns users once and
-    for all; here they move. Guarantees [`ApproxDP`][dpsel.ApproxDP] for users of any number of items:
-    ``max_items_per_user`` only limits time and memory. It has no noisy weights. This step uses one thread.
-    The proof is in ``docs/algorithms/matching.md``.
+    [`OneItem`][dpsel.OneItem] for its filled slots (with screening, for what of epsilon the screening
+    leaves). [`UnitGreedy`][dpsel.UnitGreedy] assigns users once and for all; here they move. Guarantees
+    [`ApproxDP`][dpsel.ApproxDP] for users of any number of items: ``max_items_per_user`` only limits time and
+    memory. It has no noisy weights. This step uses one thread. The proof is in
+    ``docs/algorithms/matching.md``.
 
     Args:
         screening: Whether a first assignment, seen through noise for a part of epsilon, sets the order: items

@@ -8,6 +8,16 @@ use proptest::prelude::*;
 /// Strata of the enumerations: the top sixteen bits of the word.
 const STRATA: u128 = 1 << 16;
 
+/// Draws after which tables give the noise of most words.
+const WITHOUT_TABLES: u128 = 512;
+
+/// Draw often enough for tables.
+fn draw_often(decision: &NoisyThreshold) {
+    (0..WITHOUT_TABLES).for_each(|word| {
+        decision.noisy_weight(0, word << 118);
+    });
+}
+
 /// One word from the middle of each stratum.
 fn words() -> impl Iterator<Item = u128> {
     (0..STRATA).map(|top| (top << 112) | (1 << 111))
@@ -101,6 +111,8 @@ proptest! {
     ) {
         let decision = NoisyThreshold::new(noise, Threshold::from_steps(threshold));
         let noisy = decision.noisy_weight(weight, word);
+        draw_often(&decision);
+        prop_assert_eq!(decision.noisy_weight(weight, word), noisy);
         prop_assert_eq!(noisy >= threshold, decision.releases(weight, word));
         // The noise does not depend on the threshold, and it is added: one unit more weight, one unit more.
         if i64::MIN < noisy && noisy < i64::MAX {

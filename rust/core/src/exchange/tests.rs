@@ -16,6 +16,7 @@ use crate::runtime::Control;
 use crate::task::{Request, SelectRequest, select_partitions};
 use crate::weighting::UNIT;
 
+mod caps;
 mod simulation;
 mod top_k;
 
@@ -24,9 +25,13 @@ fn request(mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
 }
 
 fn request_with(mechanism: &str, epsilon: f64, bound: u32, with_weights: bool) -> SelectRequest {
+    let privacy = format!(r#"{{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}}"#);
+    request_under(&privacy, mechanism, bound, with_weights)
+}
+
+fn request_under(privacy: &str, mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
     Request::from_json(&format!(
-        r#"{{"task": "select", "columns": {{"user": "user", "items": ["item"]}},
-             "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
+        r#"{{"task": "select", "columns": {{"user": "user", "items": ["item"]}}, "privacy": {privacy},
              "max_items_per_user": {bound}, "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
     ))
     .and_then(Request::into_select)

@@ -36,14 +36,27 @@ pub trait Mechanism {
 /// Answers of a mechanism with its parameters. Every field is named where one is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Properties {
-    /// Whether released items have noisy weights, which `with_weights` may publish.
-    pub noisy_weights: bool,
+    /// The noisy weights of released items, which `with_weights` may publish.
+    pub noisy_weights: NoisyWeights,
     /// The order in which a user's items are filled, if the mechanism fills them one by one.
     pub item_order: Option<ItemOrder>,
     /// How many times `max_items_per_user` items a user keeps. The bound of a calibration is that product.
     pub reach: u32,
     /// Why the mechanism guarantees nothing, if so. `dpsel check` reports it.
     pub flaw: Option<&'static str>,
+}
+
+/// What `with_weights` may publish of a released item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoisyWeights {
+    /// Nothing: items are decided without noise on their weights.
+    Absent,
+    /// The noisy weight of the round that releases the item. Otherwise noise is only compared with a threshold, so its
+    /// finite precision costs more if it is published.
+    OfRound,
+    /// The cumulative score of all rounds. The calibration pays for the finite precision of all noisy weights, published
+    /// or not.
+    Score,
 }
 
 /// How a mechanism on weights of L1 or L2 norm 1 decides.
@@ -55,4 +68,14 @@ pub enum ReleaseStep {
     Noise,
     /// A release curve: more items, no noisy weights.
     Curve,
+}
+
+impl ReleaseStep {
+    /// The noisy weights of a mechanism that decides like this.
+    pub(in crate::mechanisms) fn noisy_weights(self) -> NoisyWeights {
+        match self {
+            Self::Noise => NoisyWeights::OfRound,
+            Self::Curve => NoisyWeights::Absent,
+        }
+    }
 }

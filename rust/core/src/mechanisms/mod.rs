@@ -32,7 +32,7 @@ pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use mad::Mad;
 pub use mad2r::Mad2R;
 pub use matching::Matching;
-pub use mechanism::{Mechanism, Properties, ReleaseStep};
+pub use mechanism::{Mechanism, NoisyWeights, Properties, ReleaseStep};
 pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;

@@ -144,10 +144,11 @@ mod tests {
             .map(|noise| NoisyThreshold::new(noise, Threshold::from_steps(threshold)))
     }
 
-    /// With their tables, as after many decisions.
+    /// With their tables, as after many decisions and draws.
     fn decisions(scale: f64, threshold: i64) -> [NoisyThreshold; 2] {
         without_tables(scale, threshold).map(|decision| {
             decision.table();
+            decision.drawn.store(WITHOUT_TABLE, Ordering::Relaxed);
             decision
         })
     }
@@ -196,6 +197,22 @@ mod tests {
         }
     }
 
+    /// The same noise before and after tables decide it.
+    #[test]
+    fn noisy_weights_do_not_depend_on_tables() {
+        let words = Words::new(&ReleaseKey::insecure_test([4; 32]), Purpose::Noise, 0);
+        for scale in [1e-6, 2.5, 1e3] {
+            let first = || without_tables(scale, 0);
+            for (decision, number) in first().iter().zip(0_usize..) {
+                for i in 0..3 * u64::from(WITHOUT_TABLE) {
+                    let word = words.word(Digest(i.into()));
+                    let fresh = first()[number].noisy_weight(i, word);
+                    assert_eq!(decision.noisy_weight(i, word), fresh, "{decision:?} {i}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn extreme_inputs() {
         let huge = [0, 1, UNIT, 1 << 62, u64::MAX];
@@ -204,7 +221,8 @@ mod tests {
                 for (decision, weight) in
                     decisions(scale, threshold).iter().flat_map(|d| huge.map(|w| (d, w)))
                 {
-                    for word in [0, 1, (1 << 127) - 1, 1 << 127, u128::MAX - 1, u128::MAX] {
+                    let ends = [0, 1, (1 << 127) - 1, 1 << 127, u128::MAX - 1, u128::MAX];
+                    for word in ends.into_iter().chain([1 << 126, !(1 << 126)]) {
                         let released = decision.releases(weight, word);
                         assert_eq!(released, decision.releases_exactly(weight, word));
                         if threshold > i64::MIN {
@@ -222,6 +240,7 @@ mod tests {
             for decision in decisions(scale, 5) {
                 assert!(!decision.releases(u64::MAX, 0));
                 assert_eq!(decision.noisy_weight(u64::MAX, 0), i64::MIN);
+                assert_eq!(decision.noisy_weight(5, 1 << 126), i64::MIN);
             }
         }
     }

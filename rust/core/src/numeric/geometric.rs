@@ -4,15 +4,21 @@ use num_bigint::BigUint;
 
 use super::{Bits, Enclosure, Interval, Uniform, exact_parts, forced_slow};
 
+/// Numbers from here on are cut off. A rate of at least 2^-80 never gets there: that takes a million digits of zeros.
+const LARGEST: i128 = 1 << 126;
+
 /// A number g >= 0 with P[g >= n] = e^-(`rate` n), exactly: the largest n for which a uniform number is below
 /// e^-(`rate` n).
+///
+/// # Arguments
+/// With a rate below 2^-80 the number may be cut off.
 pub(crate) fn geometric(rate: f64, bits: &mut impl Bits) -> i128 {
     let mut uniform = Uniform::default();
     let (low, high) = uniform.first_digits(bits);
     let at = |u: Interval| -(u.ln() / Interval::point(rate));
     let (least, most) = (at(high).lo().max(0.0).floor(), at(low).hi().floor());
     #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-    let least_number = least as i128;
+    let least_number = (least as i128).min(LARGEST);
     if least.to_bits() == most.to_bits() && !forced_slow() {
         return least_number;
     }
@@ -28,7 +34,7 @@ fn geometric_exactly(rate: f64, least: i128, mut uniform: Uniform, bits: &mut im
     };
     // The number is at least `low`, then below `low + step`: where the rate is tiny, its bounds are far apart.
     let (mut low, mut step) = (least, 1);
-    while reaches(low + step) {
+    while low.saturating_add(step) < LARGEST && reaches(low + step) {
         (low, step) = (low + step, 2 * step);
     }
     while step > 1 {
@@ -59,6 +65,58 @@ mod tests {
             let slow = draws(rate, 1);
             SLOW.set(false);
             assert_eq!(slow, fast, "{rate}");
+        }
+    }
+
+    /// These half words, one after the other.
+    struct Digits(std::vec::IntoIter<u64>);
+
+    impl Bits for Digits {
+        fn half_word(&mut self) -> u64 {
+            self.0.next().unwrap()
+        }
+    }
+
+    fn from_digits(rate: f64, digits: &[u64]) -> i128 {
+        geometric(rate, &mut Digits(digits.to_vec().into_iter()))
+    }
+
+    /// With the float next to ln 2 as rate, e^-rate is 2^63 + 213.894 parts of 2^-64.
+    #[test]
+    fn digits_at_a_boundary_are_decided_exactly() {
+        let digits = |part: u64, rest: f64| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^64")]
+            let rest = (rest * 2.0_f64.powi(64)) as u64;
+            [(1 << 63) + part, rest, 0, 0]
+        };
+        let cases =
+            [(200, 0.5, 1), (212, 0.99, 1), (213, 0.8, 1), (213, 0.95, 0), (214, 0.0, 0), (230, 0.5, 0)];
+        for (part, rest, number) in cases {
+            assert_eq!(from_digits(std::f64::consts::LN_2, &digits(part, rest)), number, "{part} {rest}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_first_digits_agree_with_the_slow_way() {
+        for rate in [0.01, 0.4, std::f64::consts::LN_2, 3.0] {
+            for first in [0, 1, u64::MAX - 1, u64::MAX] {
+                let digits = [first, 1 << 62, 5, 7, 9, 11, 13, 15];
+                let fast = from_digits(rate, &digits);
+                SLOW.set(true);
+                let slow = from_digits(rate, &digits);
+                SLOW.set(false);
+                assert_eq!(slow, fast, "{rate} {first}");
+                let below = |number: i128| (-rate * number as f64).exp() * 2.0_f64.powi(64);
+                assert!(first == 0 || below(fast) >= first as f64 && below(fast + 1) <= first as f64 + 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_all_bounds_are_cut_off() {
+        for rate in [1e-45, 5e-324] {
+            assert!(draws(rate, 100).iter().all(|number| (0..=LARGEST).contains(number)));
+            assert_eq!(from_digits(rate, &[0; 64]), LARGEST);
         }
     }
 

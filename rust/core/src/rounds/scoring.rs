@@ -14,7 +14,8 @@ use crate::weighting::{Budget, Budgets};
 
 /// A round that adds each item's noisy weight to the item's cumulative score.
 ///
-/// All fields but `noise` and `publish` only steer: they decide how users spread their weight in the next round.
+/// The guarantee depends on `share`, which is in the norm of a user's weights, on `noise` and on `publish`. The other
+/// fields only steer: they decide how users spread their weight in the next round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring {

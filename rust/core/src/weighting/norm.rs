@@ -47,7 +47,7 @@ impl L2Norm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::weighting::{Greedy, Mad, PolicyL1, UNIT};
+    use crate::weighting::{Greedy, Mad, Matching, PolicyL1, UNIT};
 
     /// The norm of users of `k` items that nobody else holds, from the weights themselves.
     #[test]
@@ -71,6 +71,7 @@ mod tests {
             Weighting::PolicyL1(policy),
             Weighting::Greedy(Greedy { cutoff: UNIT }),
             Weighting::Mad(mad),
+            Weighting::Matching(Matching { quota: 1, most: 2 }),
         ] {
             assert_eq!(weighting.l2_norm(), None, "{weighting:?}");
         }

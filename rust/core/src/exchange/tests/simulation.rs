@@ -193,6 +193,10 @@ impl<'a> Engine<'a> {
                 let is_mine =
                     |batch: &&RecordBatch| batch.column(0).as_primitive::<Int32Type>().value(0) == partition;
                 let mine: Vec<RecordBatch> = states.iter().filter(is_mine).cloned().collect();
+                if round % 2 == 1 {
+                    // Each round fetches the rows of a partition anew, in any order.
+                    batches.reverse();
+                }
                 batches.splice(0..0, mine);
                 run(self.job.reweight(PARTITIONS, round).unwrap(), &batches)
             });

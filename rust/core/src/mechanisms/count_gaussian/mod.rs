@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::{Mechanism, Properties};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::rounds::{Calibration, Round, Rule};
@@ -50,6 +50,6 @@ impl Mechanism for CountGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, item_order: None, reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::OfRound, item_order: None, reach: 1, flaw: None }
     }
 }

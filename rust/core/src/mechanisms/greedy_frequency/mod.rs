@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::policy::{cutoff, validate as validate_policy};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, Properties};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
 use crate::noise::{Noise, Threshold};
@@ -139,11 +139,10 @@ impl Mechanism for GreedyFrequency {
     }
 
     fn properties(&self) -> Properties {
-        let flaw = match self.calibration {
-            GreedyCalibration::Curve => None,
-            GreedyCalibration::Published => Some(PUBLISHED_FLAW),
+        let (noisy_weights, flaw) = match self.calibration {
+            GreedyCalibration::Curve => (NoisyWeights::Absent, None),
+            GreedyCalibration::Published => (NoisyWeights::OfRound, Some(PUBLISHED_FLAW)),
         };
-        let noisy_weights = self.calibration == GreedyCalibration::Published;
         Properties { noisy_weights, item_order: Some(self.order), reach: 1, flaw }
     }
 }

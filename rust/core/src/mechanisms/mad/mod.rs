@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::policy::{curve_cutoff, validate};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, Properties};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
@@ -65,6 +65,6 @@ impl Mechanism for Mad {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
     }
 }

@@ -9,10 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shared::requirements::{
-    ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, within_reserve, without_reserve,
-};
-use super::{Mad, Mechanism, Properties};
+use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve};
+use super::{Mad, Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::numeric::widths::clipped;
@@ -63,10 +61,11 @@ impl Mechanism for Mad2R {
             Privacy::Zcdp { .. } => return Err(no_curve_zcdp("Mad2R")),
             Privacy::ApproxDp { epsilon, delta } => (epsilon, delta),
         };
-        let (sigma, curve) =
-            screening_and_curve(epsilon, without_reserve(delta), SCREENING, weighting::Mad::NORM)?;
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
-        within_reserve(value_slack(sigma, bound), factor, delta)?;
+        let (sigma, curve) = with_reserve(delta, factor, |left| {
+            let (sigma, curve) = screening_and_curve(epsilon, left, SCREENING, weighting::Mad::NORM)?;
+            Ok(((sigma, curve), value_slack(sigma, bound)))
+        })?;
         let rule = Rule::Screening(screening(sigma, curve.half, bound)?);
         let first = Round { weighting: Weighting::EqualL2, rule };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
@@ -85,6 +84,6 @@ impl Mechanism for Mad2R {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
     }
 }

@@ -10,18 +10,21 @@
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, Properties};
-use crate::Result;
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::numeric::widths::clipped;
 use crate::numeric::{mul_down, sub_down};
 use crate::rounds::{Calibration, Ranking, Round, Rule};
 use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve, worthwhile_weight};
 use crate::weighting::{self, UNIT, Weighting};
+use crate::{Error, Result};
 
 /// The parts of epsilon that the order of the items costs: for adding a user, and for removing one.
 const ADDING: f64 = 0.11;
 const REMOVING: f64 = 0.25;
+/// The least rate of the noise of a ranking, 2^-50. With smaller ones the order would be noise alone.
+const LEAST_RATE: f64 = 1.0 / (1_u64 << 50) as f64;
+
 /// Assignment of users to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +49,12 @@ impl Matching {
     /// one. Only the release spends delta.
     fn screened(epsilon: f64, delta: f64) -> Result<Calibration> {
         let (above, below) = (mul_down(ADDING, epsilon), mul_down(REMOVING, epsilon));
+        if above < LEAST_RATE {
+            return Err(Error::Calibration {
+                what: format!("noise of a ranking for epsilon = {epsilon:e}, whose numbers exceed 64 bits"),
+                fix: "raise epsilon, or leave screening out",
+            });
+        }
         let curve = one_unit_curve(sub_down(epsilon, above), sub_down(epsilon, below), delta)?;
         let slots = slots(&curve)?;
         let first = weighting::Matching { most: slots.quota, ..slots };
@@ -86,11 +95,11 @@ impl Mechanism for Matching {
     fn guarantee(&self) -> Guarantee {
         Guarantee {
             statement: if self.screening {
-                "(epsilon, delta)-DP for users of any number of items: adding a user fills one more slot of one item in either \
-                 assignment; the noise of the first and the release by the second cost at most epsilon together, both ways"
+                "(epsilon, delta)-DP for users of any number of items: adding a user fills at most one more slot, of one item, in \
+                 either assignment; the noise of the first and the release by the second cost at most epsilon together, both ways"
             } else {
-                "(epsilon, delta)-DP for users of any number of items: adding a user fills one more slot of one item, and an item \
-                 is released with the optimal probability of its filled slots"
+                "(epsilon, delta)-DP for users of any number of items: adding a user fills at most one more slot, of one item, and \
+                 an item is released with the optimal probability of its filled slots"
             },
             neighbours: ADD_OR_REMOVE,
             source: "Desfontaines, Voss, Gipson and Mandayam 2022, Theorem 1, for one item; the proof for all is on its page",
@@ -99,14 +108,13 @@ impl Mechanism for Matching {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
     use crate::threshold::curve::CurveKind;
 
     fn calibrated(mechanism: Matching, epsilon: f64, delta: f64) -> Calibration {
@@ -152,6 +160,19 @@ mod tests {
             assert!(ranking.rate_above + adding > 0.999 * epsilon && spent.to_bits() == delta.to_bits());
             assert_eq!(matching(first).most, matching(last).quota);
         }
+    }
+
+    #[test]
+    fn rankings_of_noise_alone_are_refused() {
+        let calibrate = |screening, epsilon| {
+            let privacy = Privacy::ApproxDp { epsilon, delta: 0.3 };
+            Matching { screening }.calibrate(privacy, L0Bound::new(10).unwrap())
+        };
+        for epsilon in [1e-15, 1e-40, 5e-324] {
+            assert!(matches!(calibrate(true, epsilon), Err(Error::Calibration { .. })), "{epsilon}");
+            assert!(calibrate(false, epsilon).is_ok(), "{epsilon}");
+        }
+        assert!(calibrate(true, 1e-14).is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, Properties};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
@@ -54,7 +54,7 @@ impl Mechanism for OneItem {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: None, reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
     }
 }
 

@@ -118,12 +118,7 @@ impl Mechanism for PolicyGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            noisy_weights: self.release == ReleaseStep::Noise,
-            item_order: None,
-            reach: 1,
-            flaw: None,
-        }
+        Properties { noisy_weights: self.release.noisy_weights(), item_order: None, reach: 1, flaw: None }
     }
 }
 

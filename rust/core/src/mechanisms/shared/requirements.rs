@@ -43,9 +43,46 @@ pub(in crate::mechanisms) fn zcdp_sigma(rho: f64) -> f64 {
 /// a threshold.
 const RESERVE: f64 = 1.0 / (1 << 20) as f64;
 
-/// `delta` less the reserve.
-pub(in crate::mechanisms) fn without_reserve(delta: f64) -> f64 {
-    sub_down(delta, mul_up(delta, RESERVE))
+/// The largest part of delta that is reserved where finite precision costs more than [`RESERVE`].
+const LARGEST_RESERVE: f64 = 1.0 / 1024.0;
+/// What is reserved then, in multiples of the cost at the usual reserve: with less delta the noise, and so its cost, is
+/// a little larger.
+const MARGIN: f64 = 1.25;
+
+/// A calibration with noisy values, for what a reserve for their finite precision leaves of delta.
+///
+/// `calibrate` returns a calibration for a delta, and the total variation of its noise to exact noise, which costs
+/// `factor` times as much. The reserve is the usual one, and where this is less than the cost, a larger one.
+///
+/// # Contract
+/// The delta of the calibration and the cost add up to at most `delta`.
+///
+/// # Errors
+/// [`Error::Calibration`] for a total variation above the limit of a release, or a cost above the largest reserve; the
+/// errors of `calibrate`.
+pub(in crate::mechanisms) fn with_reserve<T>(
+    delta: f64,
+    factor: f64,
+    calibrate: impl Fn(f64) -> Result<(T, f64)>,
+) -> Result<T> {
+    let left = |reserve: f64| calibrate(sub_down(delta, reserve));
+    let is_within = |slack: f64, reserve| slack <= RELEASE_SLACK && mul_up(slack, factor) <= reserve;
+    let usual = mul_down(delta, RESERVE);
+    let (found, slack) = left(usual)?;
+    if is_within(slack, usual) {
+        return Ok(found);
+    }
+    let largest = mul_down(delta, LARGEST_RESERVE);
+    let refused = || Error::Calibration {
+        what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
+        fix: "lower epsilon, rounds or max_items_per_user, or raise delta",
+    };
+    if !is_within(slack, largest) {
+        return Err(refused());
+    }
+    let reserve = mul_up(mul_up(slack, factor), MARGIN).min(largest);
+    let (found, slack) = left(reserve)?;
+    if is_within(slack, reserve) { Ok(found) } else { Err(refused()) }
 }
 
 /// The total variation that finite precision costs in one round whose noisy weights are used as values.
@@ -57,16 +94,42 @@ pub(in crate::mechanisms) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
     mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
 }
 
-/// Refuse a total variation above the limit of a release, or whose cost, `factor` times as much, exceeds the reserve.
-///
-/// # Errors
-/// [`Error::Calibration`].
-pub(in crate::mechanisms) fn within_reserve(slack: f64, factor: f64, delta: f64) -> Result<()> {
-    if slack <= RELEASE_SLACK && mul_up(slack, factor) <= mul_down(delta, RESERVE) {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reserve of a calibration whose noise has this total variation: what is missing of delta.
+    fn reserve(delta: f64, factor: f64, slack: f64) -> Result<f64> {
+        with_reserve(delta, factor, |left| Ok((delta - left, slack)))
     }
-    Err(Error::Calibration {
-        what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
-        fix: "lower epsilon, rounds or max_items_per_user, or raise delta",
-    })
+
+    #[test]
+    fn the_reserve_is_what_finite_precision_costs_up_to_a_part_of_delta() {
+        let delta = 2_f64.powi(-10);
+        let (usual, largest) = (delta * RESERVE, delta * LARGEST_RESERVE);
+        let near = |found: Result<f64>, reserve: f64| (found.unwrap() / reserve - 1.0).abs() < 1e-9;
+        for cost in [0.0, 0.5, 0.99] {
+            assert!(near(reserve(delta, 1e30, cost * usual / 1e30), usual));
+        }
+        for cost in [1.01 * usual, 100.0 * usual] {
+            assert!(near(reserve(delta, 1e30, cost / 1e30), 1.25 * cost));
+        }
+        assert!(near(reserve(delta, 1e30, 0.99 * largest / 1e30), largest));
+        assert!(matches!(reserve(delta, 1e30, 1.01 * largest / 1e30), Err(Error::Calibration { .. })));
+        assert!(matches!(reserve(0.5, 1.0, 1.01 * RELEASE_SLACK), Err(Error::Calibration { .. })));
+    }
+
+    /// The second calibration may have a little more noise, but not more than its reserve pays.
+    #[test]
+    fn a_cost_that_grows_beyond_the_reserve_is_refused() {
+        let delta = 2_f64.powi(-10);
+        let growing = |times: f64| {
+            with_reserve(delta, 1e30, |left| {
+                let is_first = delta - left < 1.5 * delta * RESERVE;
+                Ok(((), if is_first { 4.0 } else { 4.0 * times } * delta * RESERVE / 1e30))
+            })
+        };
+        assert!(growing(1.24).is_ok());
+        assert!(matches!(growing(1.26), Err(Error::Calibration { .. })));
+    }
 }

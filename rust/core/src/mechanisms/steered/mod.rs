@@ -17,10 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use self::noise::{RoundNoise, fraction};
 use self::steering::{Steering, steering};
-use super::shared::requirements::{
-    ADD_OR_REMOVE, no_pure_dp, value_slack, within_reserve, without_reserve, zcdp_sigma,
-};
-use super::{Mechanism, Properties};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, div_down, mul_up};
@@ -154,16 +152,20 @@ impl Mechanism for Steered {
 
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
-        let (calibration, factor, delta) = match privacy.validate()? {
-            Privacy::PureDp { .. } => return Err(no_pure_dp("Steered")),
+        let with_slack = |calibration: Calibration| {
+            let slack = total_slack(&calibration, bound);
+            (calibration, slack)
+        };
+        match privacy.validate()? {
+            Privacy::PureDp { .. } => Err(no_pure_dp("Steered")),
             Privacy::ApproxDp { epsilon, delta } => {
                 let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
-                (self.approx_dp(bound, epsilon, without_reserve(delta))?, factor, delta)
+                with_reserve(delta, factor, |left| self.approx_dp(bound, epsilon, left).map(with_slack))
             }
-            Privacy::Zcdp { rho, delta } => (self.zcdp(bound, rho, without_reserve(delta))?, 1.0, delta),
-        };
-        within_reserve(total_slack(&calibration, bound), factor, delta)?;
-        Ok(calibration)
+            Privacy::Zcdp { rho, delta } => {
+                with_reserve(delta, 1.0, |left| self.zcdp(bound, rho, left).map(with_slack))
+            }
+        }
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -179,7 +181,7 @@ impl Mechanism for Steered {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: true, item_order: None, reach: self.reach, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Score, item_order: None, reach: self.reach, flaw: None }
     }
 }
 
@@ -227,13 +229,16 @@ mod tests {
                     assert_eq!(found.iter().map(|round| round.share).sum::<u32>(), SHARES);
                     assert_eq!(publish.noise_check, NoiseCheck::BelowThreshold);
                     let mu = composed_mu(sigmas(&calibration));
+                    // The rest is reserved for the finite precision of the noise: 2^-20 of delta, or what it costs.
+                    let cost = (1.0 + libm::exp(epsilon)) * total_slack(&calibration, bound);
+                    let left = (delta - cost).min(delta * (1.0 - 0.5_f64.powi(20)));
                     let threshold = i128::from(publish.threshold.steps());
                     for size in &publish.sizes {
                         let norm = size.norm as f64 / UNIT as f64;
                         let end = threshold + i128::from(rounds);
                         let novel = novel(publish, size.items, threshold - i128::from(size.cap), Some(end));
                         let total = novel + delta_upper(epsilon, norm * mu);
-                        assert!(total <= delta * (1.0 + 1e-9), "{size:?} {total} {delta}");
+                        assert!(total <= left * (1.0 + 1e-12), "{size:?} {total} {delta}");
                         let is_largest = size.norm == crate::weighting::LARGEST_NORM;
                         let is_at_threshold = i128::from(size.cap) + 1 >= threshold;
                         assert!(
@@ -286,6 +291,23 @@ mod tests {
         {
             let refused = Steered { rounds: 256, ..Steered::default() }.calibrate(privacy, bound);
             assert!(matches!(refused, Err(Error::Calibration { .. })), "law 4 allows 1e-18");
+        }
+    }
+
+    /// At large epsilon finite precision costs e^epsilon times as much. A larger reserve pays for it where it can.
+    #[test]
+    fn the_reserve_grows_with_epsilon_up_to_a_part_of_delta() {
+        let cost = |(epsilon, delta, items): (f64, f64, u64)| {
+            let (privacy, bound) = (Privacy::ApproxDp { epsilon, delta }, L0Bound::new(items).unwrap());
+            let calibration = Steered::default().calibrate(privacy, bound)?;
+            Ok((1.0 + libm::exp(epsilon)) * total_slack(&calibration, bound) / delta)
+        };
+        for request in [(25.0, 1e-9, 1000), (12.0, 1e-15, 300), (0.01, 1e-15, 3000), (50.0, 0.9, 300)] {
+            let cost = cost(request).unwrap();
+            assert!(cost > 0.5_f64.powi(20) && cost <= 0.5_f64.powi(10), "{request:?}: {cost}");
+        }
+        for request in [(50.0, 1e-5, 1), (40.0, 1e-9, 300)] {
+            assert!(matches!(cost(request), Err::<f64, _>(Error::Calibration { .. })), "{request:?}");
         }
     }
 

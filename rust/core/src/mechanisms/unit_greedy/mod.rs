@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, Properties};
+use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
@@ -55,7 +55,7 @@ impl Mechanism for UnitGreedy {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: false, item_order: Some(self.order), reach: 1, flaw: None }
+        Properties { noisy_weights: NoisyWeights::Absent, item_order: Some(self.order), reach: 1, flaw: None }
     }
 }
 

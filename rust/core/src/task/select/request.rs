@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::contributions::ItemOrder;
 use crate::ingest::{Columns, Prior};
-use crate::mechanisms::MechanismSpec;
+use crate::mechanisms::{MechanismSpec, NoisyWeights};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
 use crate::release::WEIGHT_COLUMN;
@@ -62,7 +62,7 @@ impl SelectRequest {
                 fix: "rename the item column, or leave with_weights out",
             });
         }
-        if self.with_weights && !self.mechanism.as_mechanism().properties().noisy_weights {
+        if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
                     .into(),
@@ -114,15 +114,19 @@ impl SelectRequest {
     /// The rounds that meet the request.
     ///
     /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values
-    /// (`docs/algorithms/noise.md`). When weights are published that is taken off delta.
+    /// (`docs/algorithms/noise.md`). When weights are published that is taken off delta. The rounds of a score pay for it
+    /// in any case.
     ///
     /// # Errors
     /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
     /// weights to be published within delta.
     pub fn calibrate(&self) -> Result<Calibration> {
         let (mechanism, kept) = (self.mechanism.as_mechanism(), self.kept_items()?);
-        if !self.with_weights {
-            return mechanism.calibrate(self.privacy, kept);
+        match self.noisy_weights() {
+            NoisyWeights::OfRound if self.with_weights => {}
+            NoisyWeights::OfRound | NoisyWeights::Score | NoisyWeights::Absent => {
+                return mechanism.calibrate(self.privacy, kept);
+            }
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
         let calibration = mechanism.calibrate(left, kept)?;
@@ -134,6 +138,11 @@ impl SelectRequest {
             });
         }
         Ok(calibration)
+    }
+
+    /// What `with_weights` publishes of each item.
+    fn noisy_weights(&self) -> NoisyWeights {
+        self.mechanism.as_mechanism().properties().noisy_weights
     }
 
     /// As [`SelectRequest::calibrate`], but results for the last few parameters are remembered: a call on little data
@@ -214,9 +223,13 @@ mod tests {
     use crate::mechanisms::Steered;
 
     fn request(delta: f64, with_weights: bool) -> SelectRequest {
+        request_of(r#"{"name": "weighted_gaussian"}"#, delta, with_weights)
+    }
+
+    fn request_of(mechanism: &str, delta: f64, with_weights: bool) -> SelectRequest {
         let request: SelectRequest = serde_json::from_str(&format!(
             r#"{{"columns": {{"user": "u", "items": ["i"]}}, "max_items_per_user": 100,
-                 "with_weights": {with_weights}, "mechanism": {{"name": "weighted_gaussian"}},
+                 "with_weights": {with_weights}, "mechanism": {mechanism},
                  "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": {delta:e}}}}}"#
         ))
         .unwrap();
@@ -261,6 +274,13 @@ mod tests {
         assert!(weights_slack(&calibration, with.kept_items().unwrap()) <= RELEASE_SLACK);
         let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
         assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
+    }
+
+    /// Their finite precision is paid for whether they are published or not.
+    #[test]
+    fn published_scores_cost_nothing_more() {
+        let of = |with_weights| request_of(r#"{"name": "steered", "rounds": 5}"#, 1e-6, with_weights);
+        assert_eq!(of(true).calibrate().unwrap(), of(false).calibrate().unwrap());
     }
 
     #[test]

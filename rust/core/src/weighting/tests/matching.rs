@@ -12,7 +12,8 @@ fn levels(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
     let ranking: Option<Vec<i64>> = places.map(|places| {
-        let place = |digest: &Digest| (0..ITEMS).position(|item| item_digest(item, &key()) == *digest);
+        let place =
+            |digest: &Digest| (0..places.len() as u64).position(|item| item_digest(item, &key()) == *digest);
         digests.iter().map(|digest| place(digest).map_or(0, |item| places[item])).collect()
     });
     let guidance = Guidance { importances: None, ranking: ranking.as_deref() };
@@ -29,7 +30,8 @@ fn by_ranks(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>)
     let users: Vec<Vec<Digest>> = (0..bounded.users())
         .map(|user| bounded.kept_items(user).iter().map(|item| digests[*item as usize]).collect())
         .collect();
-    let mut items: Vec<(i64, Digest)> = (0..ITEMS)
+    let items = places.map_or(ITEMS, |places| places.len() as u64);
+    let mut items: Vec<(i64, Digest)> = (0..items)
         .zip(0..)
         .map(|(item, at): (u64, usize)| (places.map_or(0, |places| -places[at]), item_digest(item, &key())))
         .collect();
@@ -117,6 +119,26 @@ proptest! {
         other.extend_from_slice(&rows);
         let of = |rows| levels(rows, bound, matching, places.as_deref());
         prop_assert_eq!(of(&rows), of(&other));
+    }
+}
+
+/// More items than a sort of few elements takes, most of them with the same place as many others.
+#[test]
+fn many_items_of_one_place_stay_in_the_order_of_their_digests() {
+    for distinct in [1, 2, 5] {
+        let places: Vec<i64> = (0..160).map(|item| item * 7 % distinct).collect();
+        let rows: Rows = (0..90_u64)
+            .flat_map(|user| (0..4).map(move |n| (user, (user * 23 + n * n * 31) % 160)))
+            .collect();
+        let matching = Matching { quota: 2, most: 3 };
+        let filled = levels(&rows, 4, matching, Some(&places));
+        assert_eq!(filled, by_ranks(&rows, 4, matching, Some(&places)));
+        assert!(filled.len() < 90, "some items have no slot: {}", filled.len());
+        // Novel items of one user stand among the others, and change the level of no other item.
+        let novel: Rows = rows.iter().copied().chain((0..30).map(|item| (1000, 1000 + item))).collect();
+        let mut with = levels(&novel, 30, matching, Some(&places));
+        with.retain(|digest, _| filled.contains_key(digest));
+        assert_eq!(with, filled);
     }
 }
 
