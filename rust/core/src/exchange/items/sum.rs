@@ -8,7 +8,7 @@ use crate::random::Digest;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
-/// The largest weight that noise may be added to: 2^32 users of one unit each.
+/// The largest weight that noise may be added to: 2^32 users of one unit each, or half as many of two.
 const LARGEST: u64 = UNIT << 32;
 const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 << 32 };
 
