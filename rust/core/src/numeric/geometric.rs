@@ -69,16 +69,16 @@ mod tests {
     }
 
     /// These half words, one after the other.
-    struct Digits(std::vec::IntoIter<u64>);
+    struct Digits<'a>(std::slice::Iter<'a, u64>);
 
-    impl Bits for Digits {
+    impl Bits for Digits<'_> {
         fn half_word(&mut self) -> u64 {
-            self.0.next().unwrap()
+            *self.0.next().unwrap()
         }
     }
 
     fn from_digits(rate: f64, digits: &[u64]) -> i128 {
-        geometric(rate, &mut Digits(digits.to_vec().into_iter()))
+        geometric(rate, &mut Digits(digits.iter()))
     }
 
     /// With the float next to ln 2 as rate, e^-rate is 2^63 + 213.894 parts of 2^-64.

@@ -8,6 +8,8 @@ use crate::weighting::FULL_IMPORTANCE;
 
 /// Stands for 1 in the arithmetic here; its power 3/2 is a whole power of two as well.
 const ONE: u128 = 1 << 16;
+/// The same, where 64 bits suffice.
+const ONE_SHORT: u64 = 1 << 16;
 
 /// An item's future weights are assumed to exceed its past ones by a quarter, because other items leave: 5 / 4.
 const GROWTH: (u128, u128) = (5, 4);
@@ -34,7 +36,7 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
 /// `covered` / `way`, rounded down to a multiple of 1 / [`ONE`].
 fn part_of_one(covered: u64, way: u64) -> u128 {
     // Where 64 bits suffice, which is nearly always, the division takes a fraction of the time.
-    match covered.checked_mul(ONE as u64) {
+    match covered.checked_mul(ONE_SHORT) {
         Some(covered) => (covered / way).into(),
         None => u128::from(covered) * ONE / u128::from(way),
     }
@@ -46,7 +48,7 @@ fn part_of_one(covered: u64, way: u64) -> u128 {
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u128 {
     match remaining(target, score, exposure, left) {
-        Some(x) => (root_of_cube(x) * u64::from(FULL_IMPORTANCE) / root_of_cube(ONE as u64)).into(),
+        Some(x) => (root_of_cube(x) * u64::from(FULL_IMPORTANCE) / root_of_cube(ONE_SHORT)).into(),
         None => FULL_IMPORTANCE.into(),
     }
 }
