@@ -1,5 +1,7 @@
 """Which keys do other libraries release from the same rows, how fast? Makes the table of docs/compare.md.
 
+The page has the keys. Seconds are in the figures: they mean something only if the machine does nothing else.
+
     python -m benches.peers_keys                   all; needs a package index, and Java for Tumult
     python -m benches.peers_keys opendp dpsel      some; figures of the others stay
 
@@ -143,14 +145,14 @@ def measured(names: list[str], repeats: int) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """The figures as Markdown."""
-    heads = [f"{case.title}: keys | seconds" for case in CASES.values()]
+    heads = [f"{case.title}: keys" for case in CASES.values()]
     lines = [
         f"| library | version | lines of code | {' | '.join(heads)} |",
-        "|---|---|---:|" + "---:|---:|" * len(CASES),
+        "|---|---|---:|" + "---:|" * len(CASES),
     ]
     for name, peer in PEERS.items():
         if name in found:
-            cells = [cells_of(found[name][case]) for case in CASES]
+            cells = [keys_of(found[name][case]) for case in CASES]
             lines.append(
                 f"| {peer.title} | {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |"
             )
@@ -163,11 +165,9 @@ def table(found: dict[str, Any]) -> str:
     )
 
 
-def cells_of(figures: dict[str, Any] | None) -> str:
-    """Keys and seconds of a case, as two cells."""
-    if figures is None:
-        return f"none | over {PATIENCE}"
-    return f"{figures['keys']:,} | {figures['seconds']:.2f}"
+def keys_of(figures: dict[str, Any] | None) -> str:
+    """The number of keys of a case."""
+    return f"none in {PATIENCE} seconds" if figures is None else f"{figures['keys']:,}"
 
 
 def filled(page: str, found: dict[str, Any]) -> str:
