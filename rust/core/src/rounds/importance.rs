@@ -71,3 +71,16 @@ fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u64> {
     let below = u128::from(left.max(1)) * u128::from(score.unsigned_abs()) * GROWTH.0;
     if above >= below * ONE { None } else { u64::try_from(above / below).ok() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The root is taken in floating point: every argument there is, against integers.
+    #[test]
+    fn roots_of_cubes_are_exact() {
+        for x in 0..=ONE_SHORT {
+            assert_eq!(root_of_cube(x), (x * x * x).isqrt(), "{x}");
+        }
+    }
+}
