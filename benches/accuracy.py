@@ -21,12 +21,13 @@ import re
 import statistics
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import dpsel
-from benches import auto, tables
+from benches import auto, tables, true_rates
 from benches.releases import DELTAS, UPPER_BOUND, Cell, Data, Figures, arguments, datasets, true_order
 
 LIMITS = (3, 10, 30, 100, 300, 1000)
@@ -100,8 +101,15 @@ def measure(figures: Figures, data: Data, epsilons: list[float]) -> None:
         figures.measure(data, epsilon, LIMITS[-1], true_order(data, epsilon))
         limit = enough(len(data.table) / data.users)
         figures.measure(data, epsilon, limit, auto.chosen(epsilon, limit))
+        rates = rates_cell(data.name, epsilon, limit)
+        figures.once(data, rates, partial(true_rates.size, data, epsilon, rates.limit))
         for row in rows():
             tune(figures, data, epsilon, row)
+
+
+def rates_cell(data: str, epsilon: float, limit: int) -> Cell:
+    """The line of `Steered` that knows the true rates, where users keep what "auto" lets them keep."""
+    return Cell(data, epsilon, REACHES[-1] * limit, true_rates.TRUE_RATES)
 
 
 def enough(mean: float) -> int:
@@ -171,11 +179,13 @@ class Case:
     auto: tuple[float, str]
     bound: float
     order: float
+    rates: float
 
     @property
     def ratios(self) -> tuple[float, ...]:
         items = self.auto[0]
-        return items / self.noise[0], items / self.curve[0], items / self.own[0], items / self.bound
+        others = (self.noise[0], self.curve[0], self.own[0], self.rates, self.bound)
+        return tuple(items / other for other in others)
 
 
 def cases(figures: Figures) -> list[Case]:
@@ -189,19 +199,32 @@ def cases(figures: Figures) -> list[Case]:
         limit = enough(int(bound["rows"]) / int(bound["users"]))
         taken = figures.mean_of(data, epsilon, limit, auto.chosen(epsilon, limit))
         order = figures.mean(Cell(data, epsilon, LIMITS[-1], TRUE_ORDER))
+        rates = figures.mean(rates_cell(data, epsilon, limit))
         tops = [top(sizes, groups) for groups in ({"noise"}, {"noise", "curve"}, {"", "noise", "curve"})]
-        if taken and order and all(tops):
-            found.append(Case(data, epsilon, *tops, (taken, f"limit {limit}"), float(bound["items"]), order))
+        if taken and order and rates and all(tops):
+            by_auto = (taken, f"limit {limit}")
+            found.append(Case(data, epsilon, *tops, by_auto, float(bound["items"]), order, rates))
     return found
 
 
 def comparison(figures: Figures) -> str:
     """One line for each data set and guarantee."""
-    head = ("data", "ε", "published", "with curves", "best of ours", "auto", "true order", "bound")
+    head = (
+        "data",
+        "ε",
+        "published",
+        "with curves",
+        "best of ours",
+        "auto",
+        "true order",
+        "true rates",
+        "bound",
+    )
     lines = []
     for case in cases(figures):
         shown = [f"{size:,.0f} ({how})" for size, how in (case.noise, case.curve, case.own, case.auto)]
-        lines.append((case.data, f"{case.epsilon:g}", *shown, f"{case.order:,.0f}", f"{case.bound:,.0f}"))
+        limits = [f"{size:,.0f}" for size in (case.order, case.rates, case.bound)]
+        lines.append((case.data, f"{case.epsilon:g}", *shown, *limits))
     return tables.markdown(head, lines)
 
 
@@ -213,6 +236,7 @@ def ratios(figures: Figures) -> str:
         "to published",
         "to published with curves",
         "to the best of ours",
+        "to true rates",
         "to the bound",
     )
     lines = []

@@ -33,7 +33,7 @@ import dpsel
 from dpsel.comparison._bound import upper_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 FIGURES = Path(__file__).resolve().parent / "releases.csv"
 COLUMNS = ("data", "users", "rows", "epsilon", "delta", "limit", "mechanism", "fingerprint", "items")
@@ -170,11 +170,14 @@ class Figures:
         self._keep(data, cell, mark, " ".join(map(str, sizes)))
         print(f"{cell}: {sizes} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
+    def once(self, data: Data, cell: Cell, size: Callable[[], float]) -> None:
+        """Compute a size that no mechanism of ours has, if that was not done yet."""
+        if cell not in self.found:
+            self._keep(data, cell, "", f"{size():.0f}")
+
     def bound(self, data: Data, epsilon: float) -> None:
         """Sum the largest probability of release over all items, if that was not done yet."""
-        cell = Cell(data.name, epsilon, 0, UPPER_BOUND)
-        if cell not in self.found:
-            self._keep(data, cell, "", f"{bound(data, epsilon):.0f}")
+        self.once(data, Cell(data.name, epsilon, 0, UPPER_BOUND), lambda: bound(data, epsilon))
 
     def mean_of(self, data: str, epsilon: float, limit: int, mechanism: Any) -> float | None:
         """The mean over keys of a mechanism at a limit, or `None` if that was not measured."""

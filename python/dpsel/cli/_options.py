@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from dpsel.cli._sql import rows_of_query
 from dpsel.cli._types import ByteSize, Counts, HexKey
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +47,24 @@ def inputs_from(paths: Sequence[str], file_format: str | None) -> list[Named]:
         )
         raise click.UsageError(message)
     return [Named(path) for path in paths]
+
+
+def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
+    """Return the files to read, or the query of ``--sql``."""
+    query, database = options["sql"], options["database"]
+    if query is None:
+        if database is not None:
+            message = "--database is the database of a query; give --sql as well"
+            raise click.UsageError(message)
+        if not paths:
+            message = "Missing argument 'PATHS...': name the files to read, or give --sql"
+            raise click.UsageError(message)
+        return inputs_from(paths, options["file_format"])
+    if paths or options["file_format"] is not None:
+        given = "PATHS" if paths else "--format"
+        message = f"--sql says where the rows come from; leave {given} out, or name the files in the query"
+        raise click.UsageError(message)
+    return rows_of_query(query, database, options["threads"])
 
 
 def _is_remote(path: str) -> bool:

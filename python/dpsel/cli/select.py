@@ -13,13 +13,14 @@ from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
     columns_from,
-    inputs_from,
     ngrams_from,
     ngrams_option,
+    rows_from,
     running_from,
     running_options,
 )
 from dpsel.cli._results import Results, result_options
+from dpsel.cli._sql import sql_options
 from dpsel.cli._types import FrequencyTable
 
 _HELP = """\
@@ -39,6 +40,8 @@ Examples:
       -o queries.parquet --report report.json
   dpsel select 'logs/*.csv' --user uid --item country --item city \\
       --epsilon 1 --delta 1e-8 --max-items-per-user 10
+  dpsel select --sql "SELECT uid, url FROM 'visits/*.parquet' WHERE year = 2026" \\
+      --user uid --item url --epsilon 1 --delta 1e-8 --max-items-per-user 50
   dpsel select reviews.ndjson --user author --item text --ngrams 1,2 \\
       --rho 0.1 --delta 1e-6 --max-items-per-user 300 \\
       --mechanism 'sips(rounds=3)' -o words.csv
@@ -67,7 +70,8 @@ greedy-frequency counts repeated rows. CSV columns are text.
     epilog=_EPILOG,
     short_help="Publish the items that enough users hold.",
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("paths", nargs=-1, metavar="PATHS...")
+@sql_options
 @column_options
 @privacy_options
 @click.option(
@@ -96,8 +100,10 @@ greedy-frequency counts repeated rows. CSV columns are text.
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
     prior = options["prior"]
-    results = Results(options, paths, {"--prior": None if prior is None else prior.path})
-    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
+    results = Results(
+        options, paths, {"--prior": None if prior is None else prior.path, "--database": options["database"]}
+    )
+    arguments, inputs = _arguments(options), rows_from(paths, options)
     release = partial(dpsel.select_partitions, inputs, **arguments)
     results.publish(lambda update: release(progress=update))
 

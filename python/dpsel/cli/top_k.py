@@ -13,8 +13,9 @@ import click
 import dpsel
 from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_options
 from dpsel.cli._mechanisms import Chosen, MechanismCommand, mechanism_option
-from dpsel.cli._options import column_options, columns_from, inputs_from, running_from, running_options
+from dpsel.cli._options import column_options, columns_from, rows_from, running_from, running_options
 from dpsel.cli._results import Results, result_options
+from dpsel.cli._sql import sql_options
 from dpsel.exceptions import DpselWarning
 
 _HELP = """\
@@ -43,7 +44,8 @@ Examples:
     epilog=_EPILOG,
     short_help="Publish the items that most users hold.",
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("paths", nargs=-1, metavar="PATHS...")
+@sql_options
 @column_options
 @click.option("--k", required=True, type=int, metavar="K", help="Number of items.")
 @privacy_options
@@ -70,8 +72,8 @@ Examples:
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel top-k``."""
-    results = Results(options, paths, {"--domain": options["domain"]})
-    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
+    results = Results(options, paths, {"--domain": options["domain"], "--database": options["database"]})
+    arguments, inputs = _arguments(options), rows_from(paths, options)
     release = partial(dpsel.select_top_k, inputs, **arguments)
     results.publish(lambda update: release(progress=update))
 

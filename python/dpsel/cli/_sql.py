@@ -1,0 +1,86 @@
+"""Rows from a query: ``--sql`` runs it in DuckDB, which reads files and other databases."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dpsel import exceptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Errors of DuckDB before a row is read. Their text is made of the query and of names alone.
+_OF_THE_QUERY = ("ParserException", "CatalogException", "BinderException")
+#: Nothing is written to disk, which DuckDB would do without encryption where memory is short.
+_NO_FILES = ""
+
+
+class Query(click.ParamType[str]):
+    """A query, or ``@FILE`` with one."""
+
+    name = "query"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read the file if one is named."""
+        if not value.startswith("@"):
+            return str(value)
+        try:
+            return Path(value[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.fail(
+                f"cannot read {value[1:]}: {getattr(error, 'strerror', None) or 'no UTF-8'}", param, ctx
+            )
+
+
+def sql_options(command: F) -> F:
+    """Add ``--sql`` and ``--database``; see ``rows_of_query``."""
+    sql = click.option(
+        "--sql",
+        type=Query(),
+        metavar="QUERY|@FILE",
+        help="Take the rows of a query in place of PATHS; needs DuckDB (the extra dpsel[sql]).",
+    )
+    database = click.option(
+        "--database",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="DuckDB database of the query; it is opened for reading only.",
+    )
+    return sql(database(command))
+
+
+def rows_of_query(query: str, database: str | None, threads: int | None) -> Any:
+    """Open the query. Its rows are read in batches, and only when the release reads them.
+
+    Raises:
+        click.UsageError: If the query is wrong, or DuckDB is not installed.
+        dpsel.exceptions.DataError: If DuckDB fails otherwise; its text could quote rows, and is left out.
+    """
+    try:
+        duckdb = importlib.import_module("duckdb")
+    except ImportError:
+        message = '--sql needs DuckDB; install it with: pip install "dpsel[sql]"'
+        raise click.UsageError(message) from None
+    settings = {"temp_directory": _NO_FILES} | ({} if threads is None else {"threads": str(threads)})
+    try:
+        connection = duckdb.connect(database or ":memory:", read_only=database is not None, config=settings)
+        relation = connection.sql(query)
+    except duckdb.Error as error:
+        raise _refusal(error) from None
+    if relation is None:
+        message = "--sql ran statements that return no rows; end it with a SELECT"
+        raise click.UsageError(message)
+    return relation
+
+
+def _refusal(error: Exception) -> Exception:
+    if type(error).__name__ in _OF_THE_QUERY:
+        return click.UsageError(f"--sql: {error}")
+    return exceptions.DataError(
+        f"DuckDB could not open the query ({type(error).__name__}); its message may quote rows and is left "
+        "out; run the query in DuckDB to see it"
+    )
