@@ -84,13 +84,18 @@ impl Weights for ReweightedHistogram {
         takes_part: impl Fn(usize, u64) -> bool,
         columns: &mut Columns,
     ) {
+        let Columns { places, weights, digests } = columns;
+        places.resize(block.len(), 0);
+        weights.resize(block.len(), 0);
+        let mut found = 0;
+        // Without a branch: which items are left cannot be predicted.
         for (place, weight) in block.clone().zip(self.weights(block)) {
-            if takes_part(place, weight) {
-                columns.places.push(place);
-                columns.weights.push(weight);
-            }
+            (places[found], weights[found]) = (place, weight);
+            found += usize::from(takes_part(place, weight));
         }
-        columns.digests.extend(columns.places.iter().map(|place| self.digest(*place)));
+        places.truncate(found);
+        weights.truncate(found);
+        digests.extend(places.iter().map(|place| self.digest(*place)));
     }
 }
 
@@ -119,6 +124,27 @@ impl Decided {
     /// The items without their weights.
     pub(super) fn items(&self) -> impl Iterator<Item = ItemCode> + '_ {
         self.released.iter().map(|(item, _)| *item).chain(self.abandoned.iter().copied())
+    }
+}
+
+impl Decided {
+    /// Note the outcome for the item at a place. The states are those from the place `start` on.
+    #[inline]
+    fn note(
+        &mut self,
+        round: &Weighed<'_, impl Weights>,
+        (place, start): (usize, usize),
+        outcome: Outcome,
+        states: &mut StatesPart<'_>,
+    ) {
+        match outcome {
+            Outcome::Released(noisy) => self.released.push((round.histogram.item(place), noisy)),
+            Outcome::Kept(state) => states.set(place - start, state),
+            Outcome::Abandoned => {
+                states.set(place - start, ItemState::ABANDONED);
+                self.abandoned.push(round.histogram.item(place));
+            }
+        }
     }
 }
 
@@ -152,6 +178,8 @@ impl<W: Weights> Weighed<'_, W> {
 struct Block {
     columns: Columns,
     words: Vec<u128>,
+    /// The noise of the words in a scored round.
+    noises: Vec<i64>,
 }
 
 impl Block {
@@ -175,22 +203,27 @@ impl Block {
 
     /// Decide the items. The states are those from the place `start` on.
     fn decide(
-        &self,
+        &mut self,
         round: &Weighed<'_, impl Weights>,
         start: usize,
         states: &mut StatesPart<'_>,
         found: &mut Decided,
     ) {
         let Columns { places, weights, .. } = &self.columns;
-        for ((&place, &weight), &word) in places.iter().zip(weights).zip(&self.words) {
-            match round.decider.decide(states.get(place - start), weight, word) {
-                Outcome::Released(noisy) => found.released.push((round.histogram.item(place), noisy)),
-                Outcome::Kept(state) => states.set(place - start, state),
-                Outcome::Abandoned => {
-                    states.set(place - start, ItemState::ABANDONED);
-                    found.abandoned.push(round.histogram.item(place));
-                }
+        let items = places.iter().zip(weights);
+        let Some(scored) = round.decider.scored() else {
+            for ((&place, &weight), &word) in items.zip(&self.words) {
+                let outcome = round.decider.decide(states.get(place - start), weight, word);
+                found.note(round, (place, start), outcome, states);
             }
+            return;
+        };
+        // A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
+        self.noises.clear();
+        self.noises.extend(self.words.iter().map(|word| scored.noise(*word)));
+        for ((&place, &weight), &noise) in items.zip(&self.noises) {
+            let outcome = scored.decide(states.get(place - start), weight, noise);
+            found.note(round, (place, start), outcome, states);
         }
     }
 }
