@@ -234,8 +234,8 @@ MUTANTS = [
     Mutant(
         "items without weight may be released",
         CORE + "rounds/decision.rs",
-        "state.exposure > 0 || (weight > 0 && state.importance > 0)",
-        "state.exposure > 0 || state.importance > 0",
+        "(state.exposure > 0) | ((weight > 0) & (state.importance > 0))",
+        "(state.exposure > 0) | (state.importance > 0)",
         (REFERENCE, LAW5),
     ),
     Mutant(
@@ -449,8 +449,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items: publish(&selected, request.with_weights)?, report })",
-        """    let items = publish(&selected, request.with_weights)?;
+        "    Ok(Release { items: publish(&selected, request.with_weights, key)?, report })",
+        """    let items = publish(&selected, request.with_weights, key)?;
     let mut report = report;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",

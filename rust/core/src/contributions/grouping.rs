@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::chunk::{Chunk, PARTS};
+use super::chunk::{Chunk, PARTS, places, user_at};
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemOrder, ItemSorter, RanksByDigest};
@@ -13,7 +13,7 @@ use super::records::NoRecord;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
-use crate::numeric::widths::clipped;
+use crate::numeric::widths::{clipped, codes};
 use crate::random::Digest;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, parallel};
@@ -31,14 +31,17 @@ impl Users {
         Self { shards, sharding }
     }
 
-    /// The digests of a part's users, in order of their places.
-    ///
-    /// The part of a code is its low bits: the bits of the shard, and above them the lowest bits of the local code.
-    fn digests_of(&self, part: usize) -> impl ExactSizeIterator<Item = Digest> + '_ {
-        let shards = self.sharding.shards();
-        let digests = self.shards[part % shards].digests();
-        let first = (part / shards).min(digests.len());
-        digests[first..].iter().step_by(PARTS / shards).copied().map(Digest)
+    /// The number of places of a part. Some have no user, because shards differ in length.
+    fn places(&self, part: usize) -> usize {
+        // Otherwise: without shards there are no users.
+        places(part, self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards())
+    }
+
+    /// The digest of the user with a place in a part; `None` if there is no user.
+    fn digest(&self, part: usize, place: usize) -> Option<Digest> {
+        let code = codes(user_at(part, place));
+        let shard = self.shards[self.sharding.shard_of_code(code)].digests();
+        shard.get(self.sharding.local_of_code(code)).copied().map(Digest)
     }
 }
 
@@ -55,10 +58,10 @@ pub(super) fn group_rows(
 ) -> Result<Contributions> {
     let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
     let total: usize = sizes.iter().map(|size| size.rows).sum();
-    let users: Vec<Digest> = (0..PARTS).flat_map(|part| users.digests_of(part)).collect();
-    control.charge_memory((total * 4 + users.len() * 28) as u64, "grouping rows by user")?;
-    let mut starts = vec![0; users.len()];
-    let mut lens = vec![0; users.len()];
+    let places = sizes.iter().map(|size| size.users).sum();
+    control.charge_memory((total * 4 + places * 28) as u64, "grouping rows by user")?;
+    let mut starts = vec![0; places];
+    let mut lens = vec![0; places];
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
     let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
@@ -66,11 +69,27 @@ pub(super) fn group_rows(
     let tally = control.tally(100, PARTS);
     let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &sorter, tally));
     done.into_iter().collect::<Result<()>>()?;
+    let users = existing(users, &sizes, &mut starts, &mut lens);
     let in_order = order.is_some();
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
     control.release_memory((chunks + (total - kept) * 4) as u64);
     Ok(Contributions { users, starts, lens, items, in_order, vocabulary })
+}
+
+/// The digests of all users in order of parts and places. Places without a user leave `starts` and `lens`.
+fn existing(users: &Users, sizes: &[Size], starts: &mut Vec<usize>, lens: &mut Vec<u32>) -> Vec<Digest> {
+    let places = sizes.iter().enumerate().flat_map(|(part, size)| (0..size.users).map(move |at| (part, at)));
+    let mut digests = Vec::with_capacity(starts.len());
+    for (read, (part, place)) in places.enumerate() {
+        if let Some(digest) = users.digest(part, place) {
+            (starts[digests.len()], lens[digests.len()]) = (starts[read], lens[read]);
+            digests.push(digest);
+        }
+    }
+    starts.truncate(digests.len());
+    lens.truncate(digests.len());
+    digests
 }
 
 /// Users and rows of a part.
@@ -83,7 +102,7 @@ struct Size {
 impl Size {
     fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Self {
         let rows = chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
-        Self { users: users.digests_of(part).len(), rows }
+        Self { users: users.places(part), rows }
     }
 }
 

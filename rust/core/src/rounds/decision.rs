@@ -143,6 +143,16 @@ impl Decider {
         }
     }
 
+    /// Whether it is certain that the item keeps its state, by a comparison or two. Most items of a round do.
+    #[inline]
+    pub(super) fn keeps(&self, weight: u64, word: u128) -> bool {
+        match &self.kind {
+            Kind::Noisy { noise, .. } => !noise.releases(weight, word),
+            Kind::Curve(curve) => !curve.releases(weight, word),
+            Kind::Screening { .. } | Kind::Scoring(_) => false,
+        }
+    }
+
     /// Decide an item from its state, its weight in grid steps and its pseudorandom word for the round's noise.
     ///
     /// In scored rounds the weight is the sum over all rounds so far.

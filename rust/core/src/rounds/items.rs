@@ -212,7 +212,9 @@ impl Block {
         let Columns { places, weights, .. } = &self.columns;
         let items = places.iter().zip(weights);
         let Some(scored) = round.decider.scored() else {
-            for ((&place, &weight), &word) in items.zip(&self.words) {
+            let changed =
+                items.zip(&self.words).filter(|((_, weight), word)| !round.decider.keeps(**weight, **word));
+            for ((&place, &weight), &word) in changed {
                 let outcome = round.decider.decide(states.get(place - start), weight, word);
                 found.note(round, (place, start), outcome, states);
             }
