@@ -10,9 +10,11 @@ use crate::runtime::memory::{Array, Growing};
 const PART_BITS: u32 = 8;
 /// Number of parts.
 pub(super) const PARTS: usize = 1 << PART_BITS;
-/// Consecutive codes in the same part. Users who come one after the other have new items with neighbouring codes, whose
+/// Bits of the number of consecutive codes in the same part. Users who come one after the other have new items with neighbouring codes, whose
 /// digests and weights share cache lines.
-const RUN: usize = 32;
+const RUN_BITS: u32 = 5;
+/// This number.
+const RUN: usize = 1 << RUN_BITS;
 
 /// Where each part starts; the last entry is the end.
 type Starts = [usize; PARTS + 1];
@@ -20,8 +22,8 @@ type Starts = [usize; PARTS + 1];
 /// The part of a user, and the user's place in it.
 #[inline]
 fn place(user: u32) -> (usize, u32) {
-    let (run, within) = (user / RUN as u32, user % RUN as u32);
-    (run as usize % PARTS, (run >> PART_BITS) * RUN as u32 + within)
+    let (run, within) = (user >> RUN_BITS, user % (1 << RUN_BITS));
+    (run as usize % PARTS, run >> PART_BITS << RUN_BITS | within)
 }
 
 /// The code of the user with this place in a part.

@@ -137,9 +137,20 @@ impl Decider {
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         match &self.kind {
             Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
-                (state.exposure > 0) | ((weight > 0) & (state.importance > 0))
+                state.exposure > 0 || (weight > 0 && state.importance > 0)
             }
             Kind::Screening { .. } => true,
+        }
+    }
+
+    /// Whether an item in this state takes no part in the round, whatever its weight.
+    #[inline]
+    pub(super) fn is_out(&self, state: ItemState) -> bool {
+        match &self.kind {
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
+                state.exposure | u32::from(state.importance) == 0
+            }
+            Kind::Screening { .. } => false,
         }
     }
 
@@ -271,7 +282,7 @@ mod tests {
             panic!("not kept");
         };
         assert!(settled.importance == 0 && settled.exposure > 0);
-        assert!(decider.takes_part(settled, 0));
+        assert!(decider.takes_part(settled, 0) && !decider.is_out(settled));
         for weight in [1000 * UNIT, 10 * UNIT, 0] {
             let Outcome::Kept(state) = decider.decide(settled, weight, WORD) else { panic!("not kept") };
             assert_eq!((state.importance, state.exposure), (0, settled.exposure));
@@ -282,6 +293,7 @@ mod tests {
     fn an_item_that_is_abandoned_takes_no_part() {
         let decider = decider();
         assert!(!decider.takes_part(ItemState::ABANDONED, 1000 * UNIT));
+        assert!(decider.is_out(ItemState::ABANDONED) && !decider.is_out(ItemState::default()));
         assert_eq!(
             decider.decide(ItemState::ABANDONED, 1000 * UNIT, WORD),
             Outcome::Kept(ItemState::ABANDONED)

@@ -24,8 +24,8 @@ use crate::runtime::{Control, Tally, WEIGHING, parallel};
 pub const FULL_IMPORTANCE: u16 = 256;
 
 /// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
-/// items, which threads would otherwise change at the same time.
-const PRIVATE_SLOTS: usize = 1 << 21;
+/// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
+const PRIVATE_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
 
 /// Slots whose private sums are added up at a time.
 const MERGED: usize = 1 << 16;
@@ -49,10 +49,14 @@ pub struct ReweightedHistogram {
 
 impl ReweightedHistogram {
     /// All weights zero.
-    pub(crate) fn new(mut rows: KeptRows, vocabulary: &Vocabulary, budgets: Budgets) -> Self {
+    pub(crate) fn new(
+        mut rows: KeptRows,
+        vocabulary: &Vocabulary,
+        budgets: Budgets,
+        control: &Control,
+    ) -> Self {
         let slots = Slots::assign(&mut rows, vocabulary.code_bound());
-        let known = vocabulary.digests();
-        let digests = (0..slots.len()).map(|slot| known.get(slots.item(slot))).collect();
+        let digests = slots.digests(vocabulary, control);
         // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
         let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
         let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
@@ -79,9 +83,10 @@ impl ReweightedHistogram {
         self.digests[slot]
     }
 
-    /// The sums of the weights of some slots over all rounds so far.
-    pub(crate) fn weights(&self, slots: Range<usize>) -> impl Iterator<Item = u64> + '_ {
-        self.sums[slots].iter().map(|sum| sum.load(Ordering::Relaxed))
+    /// The sum of the weights of a slot over all rounds so far.
+    #[inline]
+    pub(crate) fn weight(&self, slot: usize) -> u64 {
+        self.sums[slot].load(Ordering::Relaxed)
     }
 
     /// Add the weights of a round of this share under these importances, one for each slot.
@@ -286,7 +291,7 @@ impl Rows<'_> {
             importances[left.rows] = importance;
             left.squares += u64::from(importance) * u64::from(importance);
             left.rows += usize::from(importance > 0);
-            left.shared += usize::from((importance > 0) & ((item as usize) < shared));
+            left.shared += usize::from(importance > 0) & usize::from((item as usize) < shared);
         }
         left
     }

@@ -8,8 +8,10 @@
 use std::cmp::Reverse;
 
 use crate::bounding::KeptRows;
-use crate::contributions::ItemCode;
+use crate::contributions::{ItemCode, Vocabulary};
 use crate::numeric::widths::codes;
+use crate::random::Digest;
+use crate::runtime::{Control, parallel};
 
 /// The items by slot.
 #[derive(Debug)]
@@ -49,6 +51,20 @@ impl Slots {
             }
         });
         Self { codes: by_slot, shared }
+    }
+
+    /// The digest of the item of each slot.
+    pub(super) fn digests(&self, vocabulary: &Vocabulary, control: &Control) -> Vec<Digest> {
+        let (known, threads) = (vocabulary.digests(), parallel::threads_for(self.len(), control));
+        let step = self.len().div_ceil(threads).max(1);
+        let mut digests = vec![Digest::default(); self.len()];
+        let parts = digests.chunks_mut(step).zip(self.codes.chunks(step)).collect();
+        parallel::map(threads, parts, |(digests, codes)| {
+            for (digest, code) in digests.iter_mut().zip(codes) {
+                *digest = known.get(ItemCode::from_index(*code as usize));
+            }
+        });
+        digests
     }
 
     /// Number of slots.
