@@ -199,3 +199,39 @@ fn group_part(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::super::testing::{contributions, item_digest};
+    use super::*;
+    use crate::ingest::ItemCode;
+    use crate::ingest::testing::digests;
+    use crate::random::{Purpose, ReleaseKey};
+
+    /// Shards differ in length, so that some places have no user.
+    #[test]
+    fn every_user_has_its_own_items() {
+        let key = ReleaseKey::insecure_test([6; 32]);
+        for users in [0, 1, 3, 33, 300, 9000] {
+            let rows: Vec<(u64, u64)> =
+                (0..users).flat_map(|user| (0..=user % 5).map(move |item| (user, user + item))).collect();
+            let mut expected = BTreeMap::<Digest, BTreeSet<Digest>>::new();
+            for (user, item) in &rows {
+                let user = digests(&[*user], &key, Purpose::UserDigest)[0];
+                expected.entry(user).or_default().insert(item_digest(*item, &key));
+            }
+            let grouped = contributions(&rows, &key);
+            let known = grouped.vocabulary.digests();
+            let items = |(start, len): (&usize, &u32)| {
+                let items = &grouped.items.as_slice()[*start..][..*len as usize];
+                items.iter().map(|item| known.get(ItemCode(*item))).collect::<BTreeSet<_>>()
+            };
+            let found =
+                grouped.users.iter().copied().zip(grouped.starts.iter().zip(&grouped.lens).map(items));
+            assert_eq!(grouped.users.len(), expected.len());
+            assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
+        }
+    }
+}
