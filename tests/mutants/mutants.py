@@ -449,8 +449,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items: publish(&selected, request.with_weights)?, report })",
-        """    let items = publish(&selected, request.with_weights)?;
+        "    Ok(Release { items: publish(&selected, request.with_weights, key)?, report })",
+        """    let items = publish(&selected, request.with_weights, key)?;
     let mut report = report;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",
@@ -559,15 +559,15 @@ MUTANTS = [
     Mutant(
         "rows that move up leave behind what they gave",
         CORE + "weighting/reweighted.rs",
-        "self.drifts[write] = self.drifts[at];",
-        "self.drifts[write] = self.drifts[write];",
+        "self.drifts[write + left.rows] = self.drifts[at];",
+        "self.drifts[write + left.rows] = self.drifts[write + left.rows];",
         ("cargo:reweighted", CAPS),
     ),
     Mutant(
         "threads lose additions to shared items",
         CORE + "weighting/reweighted.rs",
-        "} else if slot >= self.alone {",
-        "} else if slot >= self.private {",
+        "None => drop(self.sums[slot as usize].fetch_add(weight, Ordering::Relaxed)),",
+        "None => self.add_alone(slot, weight),",
         ("cargo:weighting::tests::reweighted",),
     ),
     Mutant(
@@ -608,9 +608,8 @@ MUTANTS = [
     Mutant(
         "the noise of a round is missing from the sum that is checked",
         CORE + "rounds/decision.rs",
-        "ItemState { noise: state.noise.saturating_add(noise), exposure, ..state }",
-        "ItemState { noise: if state.exposure > 0 { state.noise.saturating_add(noise) } else { 0 }, "
-        "exposure, ..state }",
+        "let noise = state.noise.saturating_add(noise);",
+        "let noise = if state.exposure > 0 { state.noise.saturating_add(noise) } else { 0 };",
         (REFERENCE,),
     ),
     Mutant(
@@ -644,9 +643,30 @@ MUTANTS = [
     Mutant(
         "scored rounds with too little noise by a factor of 1.3",
         CORE + "rounds/decision.rs",
-        "after(scoring, state, noise.noisy_weight(0, word)), weight",
-        "after(scoring, state, noise.noisy_weight(0, word) / 13 * 10), weight",
+        "self.noise.noisy_weight(0, word)",
+        "self.noise.noisy_weight(0, word) / 13 * 10",
         (ATTACKS,),
+    ),
+    Mutant(
+        "settled items get no more noise",
+        CORE + "rounds/decision.rs",
+        "state.exposure | u32::from(state.importance) == 0",
+        "state.importance == 0",
+        ("cargo:decision",),
+    ),
+    Mutant(
+        "two users of a part have one place",
+        CORE + "contributions/chunk.rs",
+        "run >> PART_BITS << RUN_BITS | within",
+        "run >> PART_BITS << (RUN_BITS - 1) | within",
+        ("cargo:contributions::chunk",),
+    ),
+    Mutant(
+        "places without a user keep the rows of the next one",
+        CORE + "contributions/grouping.rs",
+        "(starts[digests.len()], lens[digests.len()]) = (starts[read], lens[read]);",
+        "(starts[digests.len()], lens[digests.len()]) = (starts[digests.len()], lens[digests.len()]);",
+        (REFERENCE, "cargo:contributions"),
     ),
     Mutant(
         "scores that reach a threshold too low by a factor of 1.3",
@@ -707,8 +727,8 @@ MUTANTS = [
     Mutant(
         "a noisy weight beyond 64 bits from the polynomials is the least one",
         CORE + "noise/decision.rs",
-        "&& let Ok(noisy) = i64::try_from(i128::from(weight) + i128::from(noise))\n",
-        "&& let noisy = i64::try_from(i128::from(weight) + i128::from(noise)).unwrap_or(i64::MIN)\n",
+        ".and_then(|noise| noise.checked_add_unsigned(weight))",
+        ".map(|noise| noise.checked_add_unsigned(weight).unwrap_or(i64::MIN))",
         ("cargo:noise::decision",),
     ),
     Mutant(

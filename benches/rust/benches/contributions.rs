@@ -3,7 +3,7 @@
 
 use divan::counter::ItemsCount;
 use dpsel_bench::{Stream, control, key};
-use dpsel_core::contributions::{ContributionsBuilder, ItemCode, KeyLayout, KeyStore, Payload};
+use dpsel_core::contributions::{ContributionsBuilder, ItemCode, KeyStore, Payload};
 use dpsel_core::random::{Digest, Digester, KeyKind, Purpose};
 
 const ROWS: usize = 1 << 20;
@@ -32,12 +32,10 @@ fn digest(bencher: divan::Bencher) {
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| digests(&items));
 }
 
-struct Words<'a>(&'a [u64]);
+struct Integers;
 
-impl Payload for Words<'_> {
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
+impl Payload for Integers {
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
 }
 
 #[divan::bench(args = [1 << 10, 1 << 16, 1 << 20, 1 << 40])]
@@ -45,11 +43,11 @@ fn intern(bencher: divan::Bencher, vocabulary: u64) {
     let items = items(vocabulary);
     let digests = digests(&items);
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| {
-        let builder = ContributionsBuilder::new(KeyLayout::Words, &control(1));
+        let builder = ContributionsBuilder::new(&control(1));
         let mut worker = builder.worker();
         let mut codes: Vec<ItemCode> = Vec::with_capacity(ROWS);
-        for (digests, items) in digests.chunks(BATCH).zip(items.chunks(BATCH)) {
-            worker.intern(digests, &Words(items), &mut codes).unwrap();
+        for digests in digests.chunks(BATCH) {
+            worker.intern(digests, &Integers, &mut codes).unwrap();
         }
         codes
     });

@@ -62,6 +62,18 @@ impl KeptRows {
             items[*first_row..][..rows].iter_mut().for_each(&mut show);
         }
     }
+
+    /// Show the items of every user, one user after the other.
+    pub(crate) fn for_each_user(&mut self, mut show: impl FnMut(&mut [u32])) {
+        for (users, first_row) in &self.parts {
+            let mut rest = &mut self.items.as_mut_slice()[*first_row..];
+            for len in &self.lens[users.clone()] {
+                let (own, others) = rest.split_at_mut(*len as usize);
+                show(own);
+                rest = others;
+            }
+        }
+    }
 }
 
 /// `count` consecutive ranges of users of about equal total size.

@@ -10,7 +10,7 @@ use super::order::{ItemOrder, RanksByDigest};
 use super::records::NoRecord;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
-use crate::ingest::{Code, ItemCode, ItemSchema, KeyLayout, KeyStore, Payload, Side, Sink, UserCode};
+use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, Payload, Side, Sink, UserCode};
 use crate::random::Digest;
 use crate::runtime::Control;
 use crate::{Error, Result};
@@ -31,13 +31,13 @@ pub struct ContributionsBuilder {
 }
 
 impl ContributionsBuilder {
-    /// An empty builder for item keys of one layout.
+    /// An empty builder.
     #[must_use]
-    pub fn new(layout: KeyLayout, control: &Control) -> Self {
+    pub fn new(control: &Control) -> Self {
         let sharding = Sharding::for_threads(control.threads());
         Self {
             users: Interner::new(sharding, || NoRecord),
-            items: Interner::new(sharding, || KeyStore::new(layout)),
+            items: Interner::new(sharding, KeyStore::default),
             sharding,
             closed: Mutex::new(Ok(Vec::new())),
             control: control.clone(),

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::chunk::{Chunk, PARTS};
+use super::chunk::{Chunk, PARTS, places, user_at};
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemOrder, ItemSorter, RanksByDigest};
@@ -13,7 +13,7 @@ use super::records::NoRecord;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
-use crate::numeric::widths::clipped;
+use crate::numeric::widths::{clipped, codes};
 use crate::random::Digest;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, parallel};
@@ -31,14 +31,17 @@ impl Users {
         Self { shards, sharding }
     }
 
-    /// The digests of a part's users, in order of their places.
-    ///
-    /// The part of a code is its low bits: the bits of the shard, and above them the lowest bits of the local code.
-    fn digests_of(&self, part: usize) -> impl ExactSizeIterator<Item = Digest> + '_ {
-        let shards = self.sharding.shards();
-        let digests = self.shards[part % shards].digests();
-        let first = (part / shards).min(digests.len());
-        digests[first..].iter().step_by(PARTS / shards).copied().map(Digest)
+    /// The number of places of a part. Some have no user, because shards differ in length.
+    fn places(&self, part: usize) -> usize {
+        // Otherwise: without shards there are no users.
+        places(part, self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards())
+    }
+
+    /// The digest of the user with a place in a part; `None` if there is no user.
+    fn digest(&self, part: usize, place: usize) -> Option<Digest> {
+        let code = codes(user_at(part, place));
+        let shard = self.shards[self.sharding.shard_of_code(code)].digests();
+        shard.get(self.sharding.local_of_code(code)).copied().map(Digest)
     }
 }
 
@@ -55,10 +58,10 @@ pub(super) fn group_rows(
 ) -> Result<Contributions> {
     let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
     let total: usize = sizes.iter().map(|size| size.rows).sum();
-    let users: Vec<Digest> = (0..PARTS).flat_map(|part| users.digests_of(part)).collect();
-    control.charge_memory((total * 4 + users.len() * 28) as u64, "grouping rows by user")?;
-    let mut starts = vec![0; users.len()];
-    let mut lens = vec![0; users.len()];
+    let places = sizes.iter().map(|size| size.users).sum();
+    control.charge_memory((total * 4 + places * 28) as u64, "grouping rows by user")?;
+    let mut starts = vec![0; places];
+    let mut lens = vec![0; places];
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
     let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
@@ -66,11 +69,27 @@ pub(super) fn group_rows(
     let tally = control.tally(100, PARTS);
     let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &sorter, tally));
     done.into_iter().collect::<Result<()>>()?;
+    let users = existing(users, &sizes, &mut starts, &mut lens);
     let in_order = order.is_some();
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
     control.release_memory((chunks + (total - kept) * 4) as u64);
     Ok(Contributions { users, starts, lens, items, in_order, vocabulary })
+}
+
+/// The digests of all users in order of parts and places. Places without a user leave `starts` and `lens`.
+fn existing(users: &Users, sizes: &[Size], starts: &mut Vec<usize>, lens: &mut Vec<u32>) -> Vec<Digest> {
+    let places = sizes.iter().enumerate().flat_map(|(part, size)| (0..size.users).map(move |at| (part, at)));
+    let mut digests = Vec::with_capacity(starts.len());
+    for (read, (part, place)) in places.enumerate() {
+        if let Some(digest) = users.digest(part, place) {
+            (starts[digests.len()], lens[digests.len()]) = (starts[read], lens[read]);
+            digests.push(digest);
+        }
+    }
+    starts.truncate(digests.len());
+    lens.truncate(digests.len());
+    digests
 }
 
 /// Users and rows of a part.
@@ -83,7 +102,7 @@ struct Size {
 impl Size {
     fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Self {
         let rows = chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
-        Self { users: users.digests_of(part).len(), rows }
+        Self { users: users.places(part), rows }
     }
 }
 
@@ -179,4 +198,40 @@ fn group_part(
         chunk.place(part, &mut cursors, items);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::super::testing::{contributions, item_digest};
+    use super::*;
+    use crate::ingest::ItemCode;
+    use crate::ingest::testing::digests;
+    use crate::random::{Purpose, ReleaseKey};
+
+    /// Shards differ in length, so that some places have no user.
+    #[test]
+    fn every_user_has_its_own_items() {
+        let key = ReleaseKey::insecure_test([6; 32]);
+        for users in [0, 1, 3, 33, 300, 9000] {
+            let rows: Vec<(u64, u64)> =
+                (0..users).flat_map(|user| (0..=user % 5).map(move |item| (user, user + item))).collect();
+            let mut expected = BTreeMap::<Digest, BTreeSet<Digest>>::new();
+            for (user, item) in &rows {
+                let user = digests(&[*user], &key, Purpose::UserDigest)[0];
+                expected.entry(user).or_default().insert(item_digest(*item, &key));
+            }
+            let grouped = contributions(&rows, &key);
+            let known = grouped.vocabulary.digests();
+            let items = |(start, len): (&usize, &u32)| {
+                let items = &grouped.items.as_slice()[*start..][..*len as usize];
+                items.iter().map(|item| known.get(ItemCode(*item))).collect::<BTreeSet<_>>()
+            };
+            let found =
+                grouped.users.iter().copied().zip(grouped.starts.iter().zip(&grouped.lens).map(items));
+            assert_eq!(grouped.users.len(), expected.len());
+            assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
+        }
+    }
 }

@@ -26,4 +26,4 @@ pub(crate) use read::read_with_list;
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;
 
-pub use crate::ingest::{Code, ItemCode, KeyLayout, KeyStore, Payload, Side, UserCode};
+pub use crate::ingest::{Code, ItemCode, Key, KeyStore, Payload, Side, UserCode};

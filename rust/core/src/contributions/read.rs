@@ -55,7 +55,7 @@ fn group(
             Some(ItemOrder::Prior(table.ranks(columns, source.layout(), key)?))
         }
     };
-    let builder = ContributionsBuilder::new(schema.layout(), control);
+    let builder = ContributionsBuilder::new(control);
     source.deliver(key, control, || builder.worker())?;
     builder.finish(schema, order.as_ref())
 }

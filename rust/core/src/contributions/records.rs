@@ -1,4 +1,4 @@
-//! The record beside each distinct key: the bytes of an item's key, and nothing for a user.
+//! The record beside each distinct key: the bytes of an item's key if its digest does not tell it, and nothing for a user.
 
 use super::shard::Records;
 use crate::ingest::{KeyStore, Payload};

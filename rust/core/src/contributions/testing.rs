@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 
 use super::order::RanksByDigest;
-use super::{Contributions, ContributionsBuilder, ItemOrder, KeyLayout, KeyStore, Payload};
+use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload};
 use crate::ingest::ItemSchema;
 use crate::ingest::testing::digests;
 use crate::random::{Purpose, ReleaseKey};
@@ -11,12 +11,10 @@ use crate::runtime::Control;
 
 pub(crate) use crate::ingest::testing::item_digest;
 
-struct Items<'a>(&'a [u64]);
+struct Integers;
 
-impl Payload for Items<'_> {
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
+impl Payload for Integers {
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
 }
 
 /// Contributions of integer users and items, pushed in small batches.
@@ -31,13 +29,13 @@ pub(crate) fn ordered(
     order: Option<&ItemOrder<RanksByDigest>>,
 ) -> Contributions {
     let control = Control::default();
-    let builder = ContributionsBuilder::new(KeyLayout::Words, &control);
+    let builder = ContributionsBuilder::new(&control);
     for batch in rows.chunks(1000) {
         let (users, items): (Vec<u64>, Vec<u64>) = batch.iter().copied().unzip();
         let mut worker = builder.worker();
         let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
-        worker.intern(&digests(&users, key, Purpose::UserDigest), &Items(&users), &mut user_codes).unwrap();
-        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Items(&items), &mut item_codes).unwrap();
+        worker.intern(&digests(&users, key, Purpose::UserDigest), &Integers, &mut user_codes).unwrap();
+        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Integers, &mut item_codes).unwrap();
         worker.push(&user_codes, None, &item_codes).unwrap();
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();

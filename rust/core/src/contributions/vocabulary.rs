@@ -1,13 +1,13 @@
-//! The keys and digests of all items, by code.
+//! The digests of all items, and the keys that digests do not tell, by code.
 
 use std::ops::Range;
 
 use super::shard::Shard;
 use super::sharding::Sharding;
-use crate::ingest::{ItemCode, ItemSchema, KeyStore};
+use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::random::Digest;
 
-/// The digest and the key of each item code.
+/// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
 pub struct Vocabulary {
     shards: Vec<Shard<KeyStore>>,
@@ -72,10 +72,11 @@ impl Vocabulary {
         digests
     }
 
-    /// Where the key of an item is stored.
-    pub(crate) fn key(&self, item: ItemCode) -> (&KeyStore, usize) {
+    /// The key of an item.
+    pub(crate) fn key(&self, item: ItemCode) -> Key<'_> {
         let shard = &self.shards[self.sharding.shard_of_code(item.0)];
-        (&shard.records, self.sharding.local_of_code(item.0))
+        let local = self.sharding.local_of_code(item.0);
+        Key { digest: Digest(shard.digests()[local]), long: shard.records.get(local) }
     }
 
     /// The types of the item columns.

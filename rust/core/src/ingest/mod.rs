@@ -30,7 +30,7 @@ mod utf8;
 
 pub(crate) use encode::Sink;
 pub use files::STANDARD_INPUT_NAME;
-pub use items::{Code, ItemCode, ItemSchema, KeyLayout, KeyStore, Payload, Side, UserCode, sorted};
+pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, NGrams};
 pub(crate) use open::OpenSource;
 pub use open::{check_files, check_names, check_schema, item_schema};

@@ -66,13 +66,17 @@ impl NoisyThreshold {
     ///
     /// A sum outside of `i64` becomes the nearest `i64`. The equivalence still holds then, for every threshold above
     /// `i64::MIN`.
+    #[inline]
     #[must_use]
     pub fn noisy_weight(&self, weight: u64, word: u128) -> i64 {
-        if let Some(noise) = self.quick_noise(word)
-            && let Ok(noisy) = i64::try_from(i128::from(weight) + i128::from(noise))
-        {
-            return noisy;
+        match self.quick_noise(word).and_then(|noise| noise.checked_add_unsigned(weight)) {
+            Some(noisy) => noisy,
+            None => self.noisy_weight_outside_tables(weight, word),
         }
+    }
+
+    #[cold]
+    fn noisy_weight_outside_tables(&self, weight: u64, word: u128) -> i64 {
         let weight = i128::from(weight);
         let (first, last) = (i128::from(i64::MIN) - weight, i128::from(i64::MAX) - weight);
         // Otherwise: without a law or a sum in range the item reaches no threshold.

@@ -132,12 +132,50 @@ impl Block {
         Self((view & used) << 8 | u128::from(kind as u8))
     }
 
+    /// Whether a byte string needs no more than one block.
+    #[must_use]
+    #[inline]
+    pub fn holds(value: &[u8]) -> bool {
+        value.len() <= FIRST
+    }
+
+    /// The byte string that this is the block of; `None` if it is the block of another kind of key.
+    #[must_use]
+    pub fn short_bytes(self, kind: KeyKind) -> Option<ShortBytes> {
+        let length = self.0 >> 8 & u128::from(u32::MAX);
+        let bytes =
+            ShortBytes { padded: (self.0 >> 40).to_le_bytes(), length: usize::try_from(length).ok()? };
+        (bytes.length <= FIRST && Self::bytes(kind, bytes.as_slice()) == self).then_some(bytes)
+    }
+
     /// A number to choose a place in a small table by.
     #[must_use]
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
     pub fn folded(self) -> u64 {
         self.0 as u64 ^ (self.0 >> 64) as u64
+    }
+}
+
+/// A byte string of at most one block.
+#[derive(Clone, Copy)]
+pub struct ShortBytes {
+    padded: [u8; 16],
+    length: usize,
+}
+
+impl ShortBytes {
+    /// The bytes.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        &self.padded[..self.length]
+    }
+}
+
+/// It spells its key out: it is not shown.
+impl std::fmt::Debug for ShortBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShortBytes(..)")
     }
 }
 
@@ -305,6 +343,9 @@ mod tests {
                 let mut out = Vec::new();
                 digester().blocks(&[block], &mut out);
                 assert_eq!(out, [one(KeyKind::Text, &value)]);
+                let again = digester().blocks_of(&out)[0];
+                assert_eq!(again.short_bytes(KeyKind::Text).unwrap().as_slice(), value);
+                assert!(again.short_bytes(KeyKind::Binary).is_none());
             }
         }
         assert_eq!(Block::view(KeyKind::Text, u128::MAX), Block::LONG);

@@ -12,7 +12,7 @@ mod words;
 mod wrapping;
 
 pub use coins::{Coins, ItemBits};
-pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind};
+pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind, ShortBytes};
 pub use key::{Purpose, ReleaseKey};
 pub(crate) use sorting::{code_of, order_ties, sort_first, with_code};
 pub use words::{PairWords, Words};

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
 use crate::ingest::sorted;
+use crate::random::ReleaseKey;
 use crate::rounds::Selected;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -16,11 +17,11 @@ pub const WEIGHT_COLUMN: &str = "weight";
 /// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
 ///
 /// A last column holds the noisy weights (f64) if they were asked for.
-pub(crate) fn publish(selected: &Selected, with_weights: bool) -> Result<RecordBatch> {
+pub(crate) fn publish(selected: &Selected, with_weights: bool, key: &ReleaseKey) -> Result<RecordBatch> {
     let vocabulary = selected.vocabulary();
     let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
     let weights: Vec<i64> = selected.items.iter().map(|&(_, weight)| weight).collect();
-    publish_columns(&vocabulary.schema().decode(keys)?, &weights, with_weights)
+    publish_columns(&vocabulary.schema().decode(keys, key)?, &weights, with_weights)
 }
 
 /// Sorts freshly built columns of items, each with its noisy weight in integer units.

@@ -69,12 +69,17 @@ enum Kind {
         screening: Screening,
         noise: Box<NoisyThreshold>,
     },
-    Scoring {
-        scoring: Box<Scoring>,
-        noise: Box<NoisyThreshold>,
-        /// The sum of the shares of the later rounds.
-        left: u32,
-    },
+    Scoring(Box<ScoredRound>),
+}
+
+/// A scored round, ready to decide items.
+#[derive(Debug)]
+pub(super) struct ScoredRound {
+    scoring: Scoring,
+    noise: NoisyThreshold,
+    /// The sum of the shares of the later rounds.
+    left: u32,
+    with_weights: bool,
 }
 
 impl Decider {
@@ -106,7 +111,8 @@ impl Decider {
             Rule::Scoring(scoring) => {
                 let shares = earlier.iter().filter_map(share).chain([scoring.share]);
                 let left = shares.fold(SHARES, u32::saturating_sub);
-                Kind::Scoring { scoring: Box::new(scoring.clone()), noise: noise_of(scoring.noise), left }
+                let noise = *noise_of(scoring.noise);
+                Kind::Scoring(Box::new(ScoredRound { scoring: scoring.clone(), noise, left, with_weights }))
             }
         };
         Ok(Self { kind, with_weights })
@@ -117,7 +123,7 @@ impl Decider {
         match &self.kind {
             Kind::Noisy { .. } | Kind::Curve(_) => true,
             Kind::Screening { .. } => false,
-            Kind::Scoring { scoring, .. } => scoring.publish.is_some(),
+            Kind::Scoring(scored) => scored.scoring.publish.is_some(),
         }
     }
 
@@ -130,10 +136,31 @@ impl Decider {
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring { .. } => {
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
                 state.exposure > 0 || (weight > 0 && state.importance > 0)
             }
             Kind::Screening { .. } => true,
+        }
+    }
+
+    /// Whether an item in this state takes no part in the round, whatever its weight.
+    #[inline]
+    pub(super) fn is_out(&self, state: ItemState) -> bool {
+        match &self.kind {
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
+                state.exposure | u32::from(state.importance) == 0
+            }
+            Kind::Screening { .. } => false,
+        }
+    }
+
+    /// Whether it is certain that the item keeps its state, by a comparison or two. Most items of a round do.
+    #[inline]
+    pub(super) fn keeps(&self, weight: u64, word: u128) -> bool {
+        match &self.kind {
+            Kind::Noisy { noise, .. } => !noise.releases(weight, word),
+            Kind::Curve(curve) => !curve.releases(weight, word),
+            Kind::Screening { .. } | Kind::Scoring(_) => false,
         }
     }
 
@@ -162,28 +189,15 @@ impl Decider {
                     importance => Outcome::Kept(ItemState { importance, ..state }),
                 }
             }
-            Kind::Scoring { scoring, noise, left } => {
-                self.decide_score(scoring, after(scoring, state, noise.noisy_weight(0, word)), weight, *left)
-            }
+            Kind::Scoring(scored) => scored.decide(state, weight, scored.noise(word)),
         }
     }
 
-    /// Decide an item of a scored round from its new state and the weight of all rounds.
-    fn decide_score(&self, scoring: &Scoring, state: ItemState, weight: u64, left: u32) -> Outcome {
-        let ItemState { noise, exposure, .. } = state;
-        // Otherwise: calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
-        let score = noise.saturating_add(clipped(weight));
-        match &scoring.publish {
-            // A settled item stays so.
-            None if state.importance == 0 => Outcome::Kept(state),
-            None => match scoring.importance(score, exposure, left) {
-                Some(importance) => Outcome::Kept(ItemState { importance, ..state }),
-                None => Outcome::Abandoned,
-            },
-            Some(publish) if publish.releases(score, noise) => {
-                Outcome::Released(if self.with_weights { score } else { 0 })
-            }
-            Some(_) => Outcome::Abandoned,
+    /// The scored round; `None` if it is another one.
+    pub(super) fn scored(&self) -> Option<&ScoredRound> {
+        match &self.kind {
+            Kind::Scoring(scored) => Some(scored),
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Screening { .. } => None,
         }
     }
 
@@ -198,14 +212,39 @@ impl Decider {
     }
 }
 
-fn share(round: &Round) -> Option<u32> {
-    round.rule.scoring().map(|scoring| scoring.share)
+impl ScoredRound {
+    /// The noise of a word.
+    #[inline]
+    pub(super) fn noise(&self, word: u128) -> i64 {
+        self.noise.noisy_weight(0, word)
+    }
+
+    /// Decide an item that takes part from its earlier state, the weight of all rounds and the noise of this one.
+    #[inline]
+    pub(super) fn decide(&self, state: ItemState, weight: u64, noise: i64) -> Outcome {
+        let Self { scoring, left, .. } = self;
+        let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
+        let noise = state.noise.saturating_add(noise);
+        let state = ItemState { noise, exposure, ..state };
+        // Otherwise: calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
+        let score = noise.saturating_add(clipped(weight));
+        match &scoring.publish {
+            // A settled item stays so.
+            None if state.importance == 0 => Outcome::Kept(state),
+            None => match scoring.importance(score, exposure, *left) {
+                Some(importance) => Outcome::Kept(ItemState { importance, ..state }),
+                None => Outcome::Abandoned,
+            },
+            Some(publish) if publish.releases(score, noise) => {
+                Outcome::Released(if self.with_weights { score } else { 0 })
+            }
+            Some(_) => Outcome::Abandoned,
+        }
+    }
 }
 
-/// The state of an item after this noise of a round.
-fn after(scoring: &Scoring, state: ItemState, noise: i64) -> ItemState {
-    let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
-    ItemState { noise: state.noise.saturating_add(noise), exposure, ..state }
+fn share(round: &Round) -> Option<u32> {
+    round.rule.scoring().map(|scoring| scoring.share)
 }
 
 /// Round a noisy weight down to the threshold plus a multiple of `step`.
@@ -228,11 +267,9 @@ mod tests {
         let (noise, share) = (Noise::Gaussian { sigma: 1.0 }, SHARES / 2);
         let scoring =
             Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish: None };
-        let noise = Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
-        Decider {
-            kind: Kind::Scoring { scoring: Box::new(scoring), noise, left: SHARES / 2 },
-            with_weights: false,
-        }
+        let noise = NoisyThreshold::new(noise, Threshold::from_steps(0));
+        let scored = ScoredRound { scoring, noise, left: SHARES / 2, with_weights: false };
+        Decider { kind: Kind::Scoring(Box::new(scored)), with_weights: false }
     }
 
     /// A word in the middle: nearly no noise.
@@ -245,7 +282,7 @@ mod tests {
             panic!("not kept");
         };
         assert!(settled.importance == 0 && settled.exposure > 0);
-        assert!(decider.takes_part(settled, 0));
+        assert!(decider.takes_part(settled, 0) && !decider.is_out(settled));
         for weight in [1000 * UNIT, 10 * UNIT, 0] {
             let Outcome::Kept(state) = decider.decide(settled, weight, WORD) else { panic!("not kept") };
             assert_eq!((state.importance, state.exposure), (0, settled.exposure));
@@ -256,6 +293,7 @@ mod tests {
     fn an_item_that_is_abandoned_takes_no_part() {
         let decider = decider();
         assert!(!decider.takes_part(ItemState::ABANDONED, 1000 * UNIT));
+        assert!(decider.is_out(ItemState::ABANDONED) && !decider.is_out(ItemState::default()));
         assert_eq!(
             decider.decide(ItemState::ABANDONED, 1000 * UNIT, WORD),
             Outcome::Kept(ItemState::ABANDONED)

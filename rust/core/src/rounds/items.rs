@@ -21,15 +21,22 @@ pub(super) trait Weights: Sync {
     fn item(&self, place: usize) -> ItemCode;
 
     /// Append the items of a block of places that take part in the round, and perhaps others. A block has at most
-    /// [`BLOCK`] places and begins at a multiple of [`Vocabulary::STRIDE`]. `takes_part` asks for a place and its
-    /// weight.
+    /// [`BLOCK`] places and begins at a multiple of [`Vocabulary::STRIDE`].
     fn gather(
         &self,
         vocabulary: &Vocabulary,
         block: Range<usize>,
-        takes_part: impl Fn(usize, u64) -> bool,
+        who: &impl TakesPart,
         columns: &mut Columns,
     );
+}
+
+/// Who takes part in a round.
+pub(super) trait TakesPart {
+    /// Whether the item at a place takes no part, whatever its weight.
+    fn is_out(&self, place: usize) -> bool;
+    /// Whether the item at a place takes part with this weight.
+    fn takes_part(&self, place: usize, weight: u64) -> bool;
 }
 
 /// The items of a block that may take part in a round: one entry of each column for each item.
@@ -54,11 +61,11 @@ impl Weights for WeightHistogram {
         &self,
         vocabulary: &Vocabulary,
         block: Range<usize>,
-        takes_part: impl Fn(usize, u64) -> bool,
+        who: &impl TakesPart,
         columns: &mut Columns,
     ) {
         columns.weights.extend(self.weights(block.clone()));
-        if !block.clone().zip(&columns.weights).any(|(place, weight)| takes_part(place, *weight)) {
+        if !block.clone().zip(&columns.weights).any(|(place, weight)| who.takes_part(place, *weight)) {
             return columns.weights.clear();
         }
         columns.digests.resize(block.len(), Digest::default());
@@ -77,20 +84,25 @@ impl Weights for ReweightedHistogram {
     }
 
     /// Only items that take part: after some rounds they are few.
-    fn gather(
-        &self,
-        _: &Vocabulary,
-        block: Range<usize>,
-        takes_part: impl Fn(usize, u64) -> bool,
-        columns: &mut Columns,
-    ) {
-        for (place, weight) in block.clone().zip(self.weights(block)) {
-            if takes_part(place, weight) {
-                columns.places.push(place);
-                columns.weights.push(weight);
-            }
+    fn gather(&self, _: &Vocabulary, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns) {
+        let Columns { places, weights, digests } = columns;
+        places.resize(block.len(), 0);
+        let mut found = 0;
+        // Without a branch: which items are left cannot be predicted. Weights of the others are not read.
+        for place in block {
+            places[found] = place;
+            found += usize::from(!who.is_out(place));
         }
-        columns.digests.extend(columns.places.iter().map(|place| self.digest(*place)));
+        places.truncate(found);
+        places.retain(|place| {
+            let weight = self.weight(*place);
+            let takes_part = who.takes_part(*place, weight);
+            if takes_part {
+                weights.push(weight);
+            }
+            takes_part
+        });
+        digests.extend(places.iter().map(|place| self.digest(*place)));
     }
 }
 
@@ -122,6 +134,27 @@ impl Decided {
     }
 }
 
+impl Decided {
+    /// Note the outcome for the item at a place. The states are those from the place `start` on.
+    #[inline]
+    fn note(
+        &mut self,
+        round: &Weighed<'_, impl Weights>,
+        (place, start): (usize, usize),
+        outcome: Outcome,
+        states: &mut StatesPart<'_>,
+    ) {
+        match outcome {
+            Outcome::Released(noisy) => self.released.push((round.histogram.item(place), noisy)),
+            Outcome::Kept(state) => states.set(place - start, state),
+            Outcome::Abandoned => {
+                states.set(place - start, ItemState::ABANDONED);
+                self.abandoned.push(round.histogram.item(place));
+            }
+        }
+    }
+}
+
 impl<W: Weights> Weighed<'_, W> {
     /// Decide every item and bring its state up to date.
     pub(super) fn decide(&self, states: &mut ItemStates, control: &Control) -> Decided {
@@ -147,11 +180,31 @@ impl<W: Weights> Weighed<'_, W> {
     }
 }
 
+/// The states of the items from the place `start` on tell who takes part.
+struct Who<'a> {
+    decider: &'a Decider,
+    start: usize,
+    states: &'a StatesPart<'a>,
+}
+
+impl TakesPart for Who<'_> {
+    #[inline]
+    fn is_out(&self, place: usize) -> bool {
+        self.decider.is_out(self.states.get(place - self.start))
+    }
+    #[inline]
+    fn takes_part(&self, place: usize, weight: u64) -> bool {
+        self.decider.takes_part(self.states.get(place - self.start), weight)
+    }
+}
+
 /// The items of a block, with their random words.
 #[derive(Default)]
 struct Block {
     columns: Columns,
     words: Vec<u128>,
+    /// The noise of the words in a scored round.
+    noises: Vec<i64>,
 }
 
 impl Block {
@@ -167,30 +220,37 @@ impl Block {
         places.clear();
         weights.clear();
         digests.clear();
-        let takes_part = |place, weight| round.decider.takes_part(states.get(place - start), weight);
-        round.histogram.gather(round.vocabulary, block, takes_part, &mut self.columns);
+        let who = Who { decider: &round.decider, start, states };
+        round.histogram.gather(round.vocabulary, block, &who, &mut self.columns);
         self.words.resize(self.columns.digests.len(), 0);
         round.words.fill(&self.columns.digests, &mut self.words);
     }
 
     /// Decide the items. The states are those from the place `start` on.
     fn decide(
-        &self,
+        &mut self,
         round: &Weighed<'_, impl Weights>,
         start: usize,
         states: &mut StatesPart<'_>,
         found: &mut Decided,
     ) {
         let Columns { places, weights, .. } = &self.columns;
-        for ((&place, &weight), &word) in places.iter().zip(weights).zip(&self.words) {
-            match round.decider.decide(states.get(place - start), weight, word) {
-                Outcome::Released(noisy) => found.released.push((round.histogram.item(place), noisy)),
-                Outcome::Kept(state) => states.set(place - start, state),
-                Outcome::Abandoned => {
-                    states.set(place - start, ItemState::ABANDONED);
-                    found.abandoned.push(round.histogram.item(place));
-                }
+        let items = places.iter().zip(weights);
+        let Some(scored) = round.decider.scored() else {
+            let changed =
+                items.zip(&self.words).filter(|((_, weight), word)| !round.decider.keeps(**weight, **word));
+            for ((&place, &weight), &word) in changed {
+                let outcome = round.decider.decide(states.get(place - start), weight, word);
+                found.note(round, (place, start), outcome, states);
             }
+            return;
+        };
+        // A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
+        self.noises.clear();
+        self.noises.extend(self.words.iter().map(|word| scored.noise(*word)));
+        for ((&place, &weight), &noise) in items.zip(&self.noises) {
+            let outcome = scored.decide(states.get(place - start), weight, noise);
+            found.note(round, (place, start), outcome, states);
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn score_rounds(
     let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users();
     control.charge_memory(bytes as u64, "weighing the items")?;
     let (rows, vocabulary) = contributions.into_kept_rows(control);
-    let mut histogram = ReweightedHistogram::new(rows, &vocabulary, publish.budgets());
+    let mut histogram = ReweightedHistogram::new(rows, &vocabulary, publish.budgets(), control);
     let mut states = ItemStates::new(calibration, histogram.slots());
     let mut released = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {

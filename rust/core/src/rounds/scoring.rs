@@ -124,6 +124,7 @@ impl Scoring {
     /// The importance of an item in the next round: 0 if it is settled, `None` if it is abandoned.
     ///
     /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
+    #[inline]
     pub(super) fn importance(&self, score: i64, exposure: u32, left: u32) -> Option<u16> {
         if score < self.futility_bound {
             return None;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::importance::{by_prospect, smaller_of};
 use crate::noise::Noise;
+use crate::numeric::widths::clipped;
 use crate::weighting::FULL_IMPORTANCE;
 
 /// A round that releases nothing and sets the importance of each item for the next round.
@@ -30,7 +31,7 @@ impl Screening {
         }
         let (target, positive) = (self.target.max(0).unsigned_abs(), noisy.max(1).unsigned_abs());
         let by_excess = u128::from(FULL_IMPORTANCE) * u128::from(target) / u128::from(positive);
-        smaller_of(by_prospect(self.futility_bound, self.expected_path, noisy), by_excess)
+        smaller_of(by_prospect(self.futility_bound, self.expected_path, noisy), clipped(by_excess))
     }
 }
 

@@ -183,16 +183,6 @@ impl<T> Room<'_, T> {
         *self.len
     }
 
-    /// Add elements; there must be room.
-    #[inline]
-    pub(crate) fn extend_from_slice(&mut self, values: &[T])
-    where
-        T: Copy,
-    {
-        self.elements[*self.len..][..values.len()].copy_from_slice(values);
-        *self.len += values.len();
-    }
-
     /// Add an element; there must be room.
     #[inline]
     pub(crate) fn push(&mut self, value: T) {

@@ -18,14 +18,17 @@ use crate::bounding::KeptRows;
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::numeric::widths::codes;
 use crate::random::Digest;
-use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
+use crate::runtime::{Control, Tally, WEIGHING, parallel};
 
 /// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
-/// Slots below this are summed by each thread for itself: they have the most frequent items, which threads would
-/// otherwise change at the same time.
-const PRIVATE_SLOTS: usize = 1 << 16;
+/// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
+/// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
+const PRIVATE_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
+
+/// Slots whose private sums are added up at a time.
+const MERGED: usize = 1 << 16;
 
 /// The rows of all users, and for each slot the sum of all weights of its item so far, in grid steps.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub struct ReweightedHistogram {
     /// The digest of the item of each slot. In the vocabulary they stand far apart.
     digests: Vec<Digest>,
     rows: KeptRows,
+    /// The sums of each thread in a round, kept for their memory. They are zero between rounds.
+    private: Vec<Vec<u64>>,
     /// One for each row, if some user has a cap that binds.
     drifts: Vec<Drift>,
     /// The place of each user's budget.
@@ -44,17 +49,21 @@ pub struct ReweightedHistogram {
 
 impl ReweightedHistogram {
     /// All weights zero.
-    pub(crate) fn new(mut rows: KeptRows, vocabulary: &Vocabulary, budgets: Budgets) -> Self {
+    pub(crate) fn new(
+        mut rows: KeptRows,
+        vocabulary: &Vocabulary,
+        budgets: Budgets,
+        control: &Control,
+    ) -> Self {
         let slots = Slots::assign(&mut rows, vocabulary.code_bound());
-        let known = vocabulary.digests();
-        let digests = (0..slots.len()).map(|slot| known.get(slots.item(slot))).collect();
+        let digests = slots.digests(vocabulary, control);
         // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
         let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
         let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
         let binds = budget_of.iter().any(|place| budgets.binds((*place).into()));
         let drifts = vec![0; if binds { rows.items.as_slice().len() } else { 0 }];
         let sums = (0..slots.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { sums, slots, digests, rows, drifts, budget_of, budgets }
+        Self { sums, slots, digests, rows, private: Vec::new(), drifts, budget_of, budgets }
     }
 
     /// Number of slots: one for each item that a user keeps.
@@ -74,9 +83,10 @@ impl ReweightedHistogram {
         self.digests[slot]
     }
 
-    /// The sums of the weights of some slots over all rounds so far.
-    pub(crate) fn weights(&self, slots: Range<usize>) -> impl Iterator<Item = u64> + '_ {
-        self.sums[slots].iter().map(|sum| sum.load(Ordering::Relaxed))
+    /// The sum of the weights of a slot over all rounds so far.
+    #[inline]
+    pub(crate) fn weight(&self, slot: usize) -> u64 {
+        self.sums[slot].load(Ordering::Relaxed)
     }
 
     /// Add the weights of a round of this share under these importances, one for each slot.
@@ -89,10 +99,10 @@ impl ReweightedHistogram {
         let budgets = self.budgets.in_round(share);
         let tally = control.tally(WEIGHING, self.rows.lens.len());
         let threads = parallel::threads_for(self.rows.items.as_slice().len(), control);
-        let alone = if threads == 1 { 0 } else { self.slots.shared() };
-        let private = self.slots.shared().min(PRIVATE_SLOTS);
-        let round =
-            WeighedRound { sums: &self.sums, importances, budgets, private, alone, pool: Mutex::default() };
+        let shared = self.slots.shared();
+        let private = shared.min(PRIVATE_SLOTS / threads);
+        let pool = Mutex::new(std::mem::take(&mut self.private));
+        let round = WeighedRound { sums: &self.sums, importances, budgets, private, shared, pool };
         let (mut items, mut drifts) = (self.rows.items.as_mut_slice(), self.drifts.as_mut_slice());
         let (mut lens, mut first_row) = (self.rows.lens.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(self.rows.parts.len());
@@ -107,7 +117,7 @@ impl ReweightedHistogram {
             (items, drifts, lens, first_row) = (rest_items, rest_drifts, rest_lens, end_row);
         }
         parallel::map(threads, parts, |rows| round.weigh(rows, tally));
-        round.merge();
+        self.private = round.merge(threads);
         control.check()
     }
 }
@@ -119,8 +129,8 @@ struct WeighedRound<'a> {
     budgets: Vec<RoundBudget>,
     /// Each thread has sums of its own for the slots below this.
     private: usize,
-    /// No two threads add to one of the slots from here on.
-    alone: usize,
+    /// The slots from here on have one user each, so no two threads add to one of them.
+    shared: usize,
     /// The sums of threads that work on no part now.
     pool: Mutex<Vec<Vec<u64>>>,
 }
@@ -136,27 +146,37 @@ impl WeighedRound<'_> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
     }
 
+    /// Add to a slot of an item that several users hold.
     #[inline]
-    fn add(&self, private: &mut [u64], slot: u32, weight: u64) {
-        let slot = slot as usize;
-        if let Some(sum) = private.get_mut(slot) {
-            *sum += weight;
-        } else if slot >= self.alone {
-            // A plain addition is several times as fast as an atomic one.
-            let sum = &self.sums[slot];
-            sum.store(sum.load(Ordering::Relaxed) + weight, Ordering::Relaxed);
-        } else {
-            self.sums[slot].fetch_add(weight, Ordering::Relaxed);
+    fn add_shared(&self, private: &mut [u64], slot: u32, weight: u64) {
+        match private.get_mut(slot as usize) {
+            Some(sum) => *sum += weight,
+            None => drop(self.sums[slot as usize].fetch_add(weight, Ordering::Relaxed)),
         }
     }
 
-    /// Add the sums of all threads.
-    fn merge(self) {
-        for private in self.pool.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            for (sum, more) in self.sums.iter().zip(private) {
-                sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    /// Add to a slot of an item that one user holds. A plain addition is several times as fast as an atomic one.
+    #[inline]
+    fn add_alone(&self, slot: u32, weight: u64) {
+        let sum = &self.sums[slot as usize];
+        sum.store(sum.load(Ordering::Relaxed) + weight, Ordering::Relaxed);
+    }
+
+    /// Add the sums of all threads. They are returned as zeros.
+    fn merge(self, threads: usize) -> Vec<Vec<u64>> {
+        let mut all = self.pool.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces: Vec<_> = all.iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
+        let parts = self.sums[..self.private].chunks(MERGED).map(|sums| {
+            let pieces: Vec<_> = pieces.iter_mut().filter_map(Iterator::next).collect();
+            (sums, pieces)
+        });
+        let parts = parts.collect();
+        parallel::map(threads, parts, |(sums, pieces)| {
+            for (sum, more) in pieces.into_iter().flat_map(|piece| sums.iter().zip(piece)) {
+                sum.store(sum.load(Ordering::Relaxed) + std::mem::take(more), Ordering::Relaxed);
             }
-        }
+        });
+        all
     }
 }
 
@@ -168,47 +188,120 @@ struct Rows<'a> {
     drifts: &'a mut [Drift],
 }
 
+/// Rows weighed at a time, about. What is read and written at random stands in loops of its own over all of them, so
+/// that the processor need not finish one user before it begins the next.
+const BLOCK: usize = 2048;
+
+/// The rows of a block.
+#[derive(Default)]
+struct Block {
+    /// The importance of each row, then those of the rows that stay.
+    importances: Vec<u16>,
+    /// What is added to slots that several users share.
+    shared: Vec<(u32, u64)>,
+}
+
 impl Rows<'_> {
     /// Drop rows of items without importance, and add the weights of the others.
-    fn weigh(self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
-        let (mut read, mut write) = (0, 0);
-        let mut kept = Vec::new();
-        for (number, (len, place)) in (1..).zip(self.lens.iter_mut().zip(self.budget_of)) {
-            let budget = round.budgets.get(usize::from(*place));
-            let end = read + *len as usize;
-            let moves_drifts = budget.is_some_and(RoundBudget::binds);
-            kept.resize(*len as usize, 0);
-            let (first, mut squares) = (write, 0);
-            // Without a branch: whether a row stays cannot be predicted.
-            for at in read..end {
-                let item = self.items[at];
-                let importance = round.importances[item as usize];
-                self.items[write] = item;
-                if moves_drifts {
-                    self.drifts[write] = self.drifts[at];
-                }
-                kept[write - first] = importance;
-                squares += u64::from(importance) * u64::from(importance);
-                write += usize::from(importance > 0);
+    fn weigh(mut self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
+        let (mut block, mut user, mut read, mut write) = (Block::default(), 0, 0, 0);
+        while user < self.lens.len() {
+            let (first_user, first) = (user, read);
+            while user < self.lens.len() && read - first < BLOCK {
+                read += self.lens[user] as usize;
+                user += 1;
             }
-            *len = codes(write - first);
-            read = end;
-            let Some(budget) = budget else { continue };
-            let spread = budget.spread(squares);
-            let items = &self.items[first..write];
-            if moves_drifts {
-                let drifts = &mut self.drifts[first..write];
-                for ((item, importance), drift) in items.iter().zip(&kept).zip(drifts) {
-                    round.add(private, *item, spread.weight(*importance, drift));
-                }
-            } else {
-                for (item, importance) in items.iter().zip(&kept) {
-                    round.add(private, *item, spread.uncapped(*importance));
+            let importances = self.items[first..read].iter().map(|item| round.importances[*item as usize]);
+            block.importances.clear();
+            block.importances.extend(importances);
+            block.shared.clear();
+            let mut start = first;
+            for user in first_user..user {
+                let rows = start..start + self.lens[user] as usize;
+                start = rows.end;
+                if !rows.is_empty() {
+                    write += self.weigh_user(round, user, rows, (first, write), &mut block);
                 }
             }
-            if number % TALLIED == 0 {
-                tally.add(TALLIED);
+            for (slot, weight) in &block.shared {
+                round.add_shared(private, *slot, *weight);
             }
+            tally.add(user - first_user);
         }
     }
+
+    /// Weigh one user, whose rows that stay go to `write` and behind it; returns their number. The block begins at the
+    /// row `first`.
+    fn weigh_user(
+        &mut self,
+        round: &WeighedRound<'_>,
+        user: usize,
+        rows: Range<usize>,
+        (first, write): (usize, usize),
+        block: &mut Block,
+    ) -> usize {
+        let budget = round.budgets.get(usize::from(self.budget_of[user]));
+        let start = rows.start - first;
+        let importances = &mut block.importances[start..][..rows.len()];
+        let left = match budget {
+            Some(budget) if budget.binds() => self.drop_rows::<true>(round.shared, rows, write, importances),
+            Some(_) | None => self.drop_rows::<false>(round.shared, rows, write, importances),
+        };
+        self.lens[user] = codes(left.rows);
+        let Some(budget) = budget else { return left.rows };
+        let spread = budget.spread(left.squares);
+        let (shared, alone) = self.items[write..][..left.rows].split_at(left.shared);
+        let (of_shared, of_alone) = importances[..left.rows].split_at(left.shared);
+        if budget.binds() {
+            let (of_shared_drift, of_alone_drift) =
+                self.drifts[write..][..left.rows].split_at_mut(left.shared);
+            let rows = shared.iter().zip(of_shared).zip(of_shared_drift);
+            let weight = |((item, importance), drift): ((&u32, &u16), &mut Drift)| {
+                (*item, spread.weight(*importance, drift))
+            };
+            block.shared.extend(rows.map(weight));
+            let rows = alone.iter().zip(of_alone).zip(of_alone_drift);
+            rows.map(weight).for_each(|(item, weight)| round.add_alone(item, weight));
+        } else {
+            let weight = |(item, importance): (&u32, &u16)| (*item, spread.uncapped(*importance));
+            block.shared.extend(shared.iter().zip(of_shared).map(weight));
+            let rows = alone.iter().zip(of_alone);
+            rows.map(weight).for_each(|(item, weight)| round.add_alone(item, weight));
+        }
+        left.rows
+    }
+
+    /// Move the rows of a user that stay to `write` and behind it, and their importances to the front. Slots below
+    /// `shared` are shared.
+    fn drop_rows<const DRIFTS: bool>(
+        &mut self,
+        shared: usize,
+        rows: Range<usize>,
+        write: usize,
+        importances: &mut [u16],
+    ) -> Left {
+        let mut left = Left { rows: 0, shared: 0, squares: 0 };
+        // Without a branch: whether a row stays cannot be predicted.
+        for (place, at) in rows.enumerate() {
+            let (item, importance) = (self.items[at], importances[place]);
+            self.items[write + left.rows] = item;
+            if DRIFTS {
+                self.drifts[write + left.rows] = self.drifts[at];
+            }
+            importances[left.rows] = importance;
+            left.squares += u64::from(importance) * u64::from(importance);
+            left.rows += usize::from(importance > 0);
+            left.shared += usize::from(importance > 0) & usize::from((item as usize) < shared);
+        }
+        left
+    }
+}
+
+/// What is left of a user in a round.
+struct Left {
+    rows: usize,
+    /// The first of them are of items that other users hold too.
+    shared: usize,
+    /// The sum of the squared importances.
+    squares: u64,
 }

@@ -8,8 +8,10 @@
 use std::cmp::Reverse;
 
 use crate::bounding::KeptRows;
-use crate::contributions::ItemCode;
+use crate::contributions::{ItemCode, Vocabulary};
 use crate::numeric::widths::codes;
+use crate::random::Digest;
+use crate::runtime::{Control, parallel};
 
 /// The items by slot.
 #[derive(Debug)]
@@ -20,7 +22,8 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Give a slot to each item that a user keeps, and write the slots into the rows. Codes are below `bound`.
+    /// Give a slot to each item that a user keeps, and write the slots into the rows, of each user first those that it
+    /// shares with others. Codes are below `bound`.
     pub(super) fn assign(rows: &mut KeptRows, bound: usize) -> Self {
         let mut users = vec![0_u32; bound];
         rows.for_each_item(|item| users[*item as usize] = users[*item as usize].saturating_add(1));
@@ -33,15 +36,35 @@ impl Slots {
         for (slot, code) in (0..).zip(&by_slot) {
             slots[*code as usize] = slot;
         }
-        rows.for_each_item(|item| {
-            let slot = slots[*item as usize];
-            if slot == u32::MAX {
+        rows.for_each_user(|items| {
+            let mut with_others = 0;
+            for at in 0..items.len() {
+                let slot = slots[items[at] as usize];
+                if slot != u32::MAX {
+                    items.swap(at, with_others);
+                    items[with_others] = slot;
+                    with_others += 1;
+                }
+            }
+            for item in &mut items[with_others..] {
                 by_slot.push(std::mem::replace(item, codes(by_slot.len())));
-            } else {
-                *item = slot;
             }
         });
         Self { codes: by_slot, shared }
+    }
+
+    /// The digest of the item of each slot.
+    pub(super) fn digests(&self, vocabulary: &Vocabulary, control: &Control) -> Vec<Digest> {
+        let (known, threads) = (vocabulary.digests(), parallel::threads_for(self.len(), control));
+        let step = self.len().div_ceil(threads).max(1);
+        let mut digests = vec![Digest::default(); self.len()];
+        let parts = digests.chunks_mut(step).zip(self.codes.chunks(step)).collect();
+        parallel::map(threads, parts, |(digests, codes)| {
+            for (digest, code) in digests.iter_mut().zip(codes) {
+                *digest = known.get(ItemCode::from_index(*code as usize));
+            }
+        });
+        digests
     }
 
     /// Number of slots.

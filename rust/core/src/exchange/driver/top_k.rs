@@ -158,7 +158,7 @@ impl TopK {
             let codes: HashMap<Digest, ItemCode> =
                 digests.into_iter().enumerate().map(|(at, item)| (item, ItemCode::from_index(at))).collect();
             let keys = wanted.filter_map(|item| Some(vocabulary.key(*codes.get(&item)?)));
-            return vocabulary.schema().decode(keys);
+            return vocabulary.schema().decode(keys, &self.key);
         }
         let schema = ingest::item_schema(schema, &self.columns)?;
         let (digests, items) = items_of(wanted.clone().collect(), named, &schema, &self.key)?;

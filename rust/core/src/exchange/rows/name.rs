@@ -51,7 +51,7 @@ impl Name {
             return Ok(Vec::new());
         }
         let keys = found.iter().map(|(code, _)| vocabulary.key(ItemCode::from_index(*code)));
-        let items = vocabulary.schema().decode(keys)?;
+        let items = vocabulary.schema().decode(keys, &self.key)?;
         let digests: BinaryArray = found.iter().map(|(_, item)| Some(item.0.to_le_bytes())).collect();
         Ok(vec![with_first_column(&items, DIGEST, Arc::new(digests)).map_err(|_| MISMATCH)?])
     }

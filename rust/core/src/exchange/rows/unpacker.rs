@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use super::batcher::one_thread;
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder, KeyLayout};
+use crate::contributions::{Contributions, ContributionsBuilder};
 use crate::exchange::wire::{Dictionaries, unpack};
 use crate::ingest::ItemSchema;
 use crate::random::ReleaseKey;
@@ -23,8 +23,7 @@ impl Unpacker {
 
     /// Add packed contributions, and return the number of their rows.
     pub(super) fn push(&mut self, packed: &[u8]) -> Result<usize> {
-        let builder =
-            self.builder.get_or_insert_with(|| ContributionsBuilder::new(KeyLayout::Words, &one_thread()));
+        let builder = self.builder.get_or_insert_with(|| ContributionsBuilder::new(&one_thread()));
         unpack(packed, &self.dictionaries, builder)
     }
 

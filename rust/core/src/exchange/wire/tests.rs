@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::weights::push_weight;
 use super::*;
-use crate::contributions::{ContributionsBuilder, KeyLayout};
+use crate::contributions::ContributionsBuilder;
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::ItemState;
 use crate::runtime::Control;
@@ -98,7 +98,7 @@ proptest! {
         let _ = unpack_states(&packed, &mut States::default());
         let control = Control::default();
         let dictionaries = Dictionaries::new(&ReleaseKey::insecure_test([0; 32]));
-        let _ = unpack(&packed, &dictionaries, &ContributionsBuilder::new(KeyLayout::Words, &control));
+        let _ = unpack(&packed, &dictionaries, &ContributionsBuilder::new(&control));
         let _ = unpack_user_counts(&packed, &mut Vec::new());
         let _ = UserCounts::unpack(1, &packed);
         if let Ok(users) = PrunedUsers::unpack(&packed) {

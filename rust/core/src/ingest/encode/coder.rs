@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use super::frequent::{FrequentKeys, SmallIntegers};
-use super::payload::{BytePayload, WordPayload};
+use super::payload::{BytePayload, NoPayload};
 use super::sink::Sink;
 use crate::ingest::columns::{ByteColumn, Flat, Values, Words, decode_runs};
 use crate::ingest::items::{Code, KeyStore, Payload};
@@ -105,7 +105,7 @@ impl<C: Code> Coder<C> {
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
-        self.intern_unknown(WordPayload(values), sink, codes)?;
+        self.intern_unknown(NoPayload, sink, codes)?;
         if words.scale == 1 {
             self.small.put(values, &self.rows, &self.codes);
         }

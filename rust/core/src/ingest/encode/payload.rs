@@ -3,14 +3,12 @@
 use crate::ingest::columns::ByteColumn;
 use crate::ingest::items::{KeyStore, Payload};
 
-/// Takes the keys of new items from a column of words.
-pub(super) struct WordPayload<'a>(pub(super) &'a [u64]);
+/// Integers and the like, which their digests tell.
+pub(super) struct NoPayload;
 
-impl Payload for WordPayload<'_> {
+impl Payload for NoPayload {
     #[inline]
-    fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
-        store.extend_words(rows.map(|row| self.0[row]));
-    }
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
 }
 
 /// Takes the keys of new items from a column of bytes.

@@ -1,104 +1,82 @@
-//! Item keys, stored once per distinct item, so that released items can be decoded.
+//! Item keys, so that released items can be decoded. The digest of a short key tells the key, because it is an encrypted
+//! block. Only longer keys are stored, once per distinct item.
 
+use crate::random::{Block, Digest};
 use crate::runtime::memory::Growing;
 
-/// How item keys are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyLayout {
-    /// A single column of integers, booleans, dates or timestamps: one 64-bit word each.
-    Words,
-    /// Anything else, as bytes.
-    Bytes,
-}
-
-/// Keys in order of their local code.
-#[derive(Debug)]
-pub enum KeyStore {
-    /// One word per key.
-    Words(Words),
-    /// Concatenated bytes.
-    Bytes(Bytes),
-}
-
-/// Word keys.
+/// The keys of more than one block, in order of their local codes.
 #[derive(Debug, Default)]
-pub struct Words(Growing<u64>);
-
-/// Byte keys: `ends[i]` is where key i ends in `data`.
-#[derive(Debug, Default)]
-pub struct Bytes {
-    data: Growing<u8>,
+pub struct KeyStore {
+    /// Number of byte keys so far, stored or not.
+    keys: u32,
+    /// The local codes of the stored keys.
+    codes: Growing<u32>,
+    /// Where each stored key ends in `data`.
     ends: Growing<u64>,
+    data: Growing<u8>,
+}
+
+/// The key of an item.
+#[derive(Debug, Clone, Copy)]
+pub struct Key<'a> {
+    pub(crate) digest: Digest,
+    /// A key that its digest does not tell.
+    pub(crate) long: Option<&'a [u8]>,
 }
 
 /// The keys of one batch, from which the keys of new items are copied.
 pub trait Payload {
-    /// Append the keys of `rows` to the store (whose layout fits by construction).
+    /// Append the keys of `rows` to the store. Integers and the like are not stored.
     fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore);
 }
 
 impl KeyStore {
-    /// An empty store.
-    #[must_use]
-    pub fn new(layout: KeyLayout) -> Self {
-        match layout {
-            KeyLayout::Words => Self::Words(Words::default()),
-            KeyLayout::Bytes => Self::Bytes(Bytes::default()),
-        }
-    }
-
-    /// Append word keys; ignored by a byte store.
-    pub fn extend_words(&mut self, keys: impl ExactSizeIterator<Item = u64>) {
-        if let Self::Words(Words(words)) = self {
-            words.extend(keys);
-        }
-    }
-
-    /// Append byte keys; ignored by a word store.
-    pub fn extend_bytes<'a>(&mut self, keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone) {
-        if let Self::Bytes(Bytes { data, ends }) = self {
-            let mut end = data.len();
-            ends.extend(keys.clone().map(|key| {
-                end += key.len();
-                end as u64
-            }));
-            let mut room = data.room(end - data.len());
-            keys.for_each(|key| room.extend_from_slice(key));
+    /// Append byte keys. Only those of more than one block are stored.
+    pub fn extend_bytes<'a>(&mut self, keys: impl Iterator<Item = &'a [u8]>) {
+        for (code, key) in (self.keys..).zip(keys) {
+            self.keys += 1;
+            if !Block::holds(key) {
+                self.data.extend(key.iter().copied());
+                self.codes.room(1).push(code);
+                self.ends.room(1).push(self.data.len() as u64);
+            }
         }
     }
 
     /// Bytes held on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        match self {
-            Self::Words(Words(words)) => words.bytes(),
-            Self::Bytes(Bytes { data, ends }) => data.bytes() + ends.bytes(),
-        }
+        self.codes.bytes() + self.ends.bytes() + self.data.bytes()
     }
 
-    /// The word key at a position.
+    /// The stored key of a local code.
     #[must_use]
-    pub fn word(&self, position: usize) -> Option<u64> {
-        match self {
-            Self::Words(Words(words)) => words.as_slice().get(position).copied(),
-            Self::Bytes(_) => None,
-        }
+    pub fn get(&self, code: usize) -> Option<&[u8]> {
+        let place = self.codes.as_slice().binary_search(&u32::try_from(code).ok()?).ok()?;
+        let ends = self.ends.as_slice();
+        let end = |place: usize| usize::try_from(ends[place]).ok();
+        let start = match place.checked_sub(1) {
+            Some(before) => end(before)?,
+            None => 0,
+        };
+        self.data.as_slice().get(start..end(place)?)
     }
+}
 
-    /// The byte key at a position.
-    #[must_use]
-    pub fn bytes(&self, position: usize) -> Option<&[u8]> {
-        match self {
-            Self::Words(_) => None,
-            Self::Bytes(Bytes { data, ends }) => {
-                let (data, ends) = (data.as_slice(), ends.as_slice());
-                let end = usize::try_from(*ends.get(position)?).ok()?;
-                let start = match position.checked_sub(1) {
-                    Some(before) => usize::try_from(ends[before]).ok()?,
-                    None => 0,
-                };
-                data.get(start..end)
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_keys_are_found_by_their_codes() {
+        let keys: Vec<Vec<u8>> = (0..40).map(|n| vec![n; usize::from(n % 20)]).collect();
+        let mut store = KeyStore::default();
+        for batch in keys.chunks(7) {
+            store.extend_bytes(batch.iter().map(Vec::as_slice));
         }
+        for (code, key) in keys.iter().enumerate() {
+            assert_eq!(store.get(code), Some(key.as_slice()).filter(|key| key.len() > 11));
+        }
+        assert_eq!(store.get(40), None);
     }
 }

@@ -12,6 +12,6 @@ mod undeclared;
 pub use codes::{Code, ItemCode, Side, UserCode};
 pub(super) use composite::encode as encode_composite;
 pub(super) use decoded::with_rows;
-pub use keys::{KeyLayout, KeyStore, Payload};
+pub use keys::{Key, KeyStore, Payload};
 pub use schema::ItemSchema;
 pub use sorted::sorted;

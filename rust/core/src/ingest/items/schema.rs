@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::decoded::{CORRUPT, from_bytes, from_integers, from_words, with_rows};
-use super::keys::{KeyLayout, KeyStore};
+use super::decoded::{CORRUPT, from_bytes, from_integers, with_rows};
+use super::keys::Key;
 use super::{composite, undeclared};
 use crate::Result;
 use crate::ingest::columns::{key_kind, unsupported_type, value_type};
 use crate::ingest::names::INPUT_NAME;
-use crate::random::KeyKind;
+use crate::random::{Block, Digest, Digester, KeyKind, Purpose, ReleaseKey, ShortBytes};
 
 /// Types and names of the item columns as they came in.
 #[derive(Debug, Clone)]
@@ -52,20 +52,11 @@ impl ItemSchema {
         SchemaRef::clone(&self.schema)
     }
 
-    /// How keys of this schema are stored.
-    #[must_use]
-    pub fn layout(&self) -> KeyLayout {
-        match self.schema.fields().as_ref() {
-            [field] if !is_bytes(field.data_type()) => KeyLayout::Words,
-            _ => KeyLayout::Bytes,
-        }
-    }
-
     /// The kind of the items if they are integer-like. The canonical block of such an item holds its whole value.
     #[must_use]
     pub fn integer_kind(&self) -> Option<KeyKind> {
         let [field] = self.schema.fields().as_ref() else { return None };
-        key_kind(field.data_type()).filter(|_| self.layout() == KeyLayout::Words)
+        key_kind(field.data_type()).filter(|_| !is_bytes(field.data_type()))
     }
 
     /// Build the column of integer-like items from the values in their canonical blocks.
@@ -78,21 +69,29 @@ impl ItemSchema {
         with_rows(self.arrow_schema(), vec![column], values.len())
     }
 
-    /// Decode keys into freshly built columns (law 5), in the order given. A column has its declared type. If the
+    /// Decode keys into freshly built columns (law 5), in the order given. `key` made their digests. A column has its declared type. If the
     /// source declares none, the decoded values determine the type.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the keys do not have this schema.
-    pub fn decode<'a>(&self, keys: impl Iterator<Item = (&'a KeyStore, usize)>) -> Result<RecordBatch> {
-        let keys: Vec<(&KeyStore, usize)> = keys.collect();
+    pub fn decode<'a>(&self, keys: impl Iterator<Item = Key<'a>>, key: &ReleaseKey) -> Result<RecordBatch> {
+        let keys: Vec<Key<'a>> = keys.collect();
+        let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();
+        let digester = Digester::new(key, Purpose::ItemDigest);
+        if let Some(kind) = self.integer_kind() {
+            let values = digester.integers_of(kind, &digests).ok_or(CORRUPT)?;
+            return undeclared::infer_types(self.decode_integers(&values)?, &self.undeclared);
+        }
+        let blocks = digester.blocks_of(&digests);
         let columns = match self.schema.fields().as_ref() {
-            [field] if self.layout() == KeyLayout::Words => {
-                let words = keys.iter().map(|(s, at)| s.word(*at)).collect::<Option<Vec<_>>>();
-                vec![from_words(field.data_type(), &words.ok_or(CORRUPT)?)?]
+            [field] => {
+                let kind = key_kind(field.data_type()).ok_or(CORRUPT)?;
+                let short = short_keys(kind, blocks);
+                vec![from_bytes(field.data_type(), &byte_keys(&keys, &short)?)?]
             }
-            [field] => vec![from_bytes(field.data_type(), &byte_keys(&keys)?)?],
             fields => {
-                let mut rest = byte_keys(&keys)?;
+                let short = short_keys(KeyKind::Composite, blocks);
+                let mut rest = byte_keys(&keys, &short)?;
                 fields.iter().map(|f| component(f.data_type(), &mut rest)).collect::<Result<_>>()?
             }
         };
@@ -104,8 +103,17 @@ fn is_bytes(data_type: &DataType) -> bool {
     matches!(key_kind(data_type), Some(KeyKind::Text | KeyKind::Binary))
 }
 
-fn byte_keys<'a>(keys: &[(&'a KeyStore, usize)]) -> Result<Vec<&'a [u8]>> {
-    keys.iter().map(|(s, at)| s.bytes(*at)).collect::<Option<_>>().ok_or(CORRUPT)
+/// The keys that fit these blocks.
+fn short_keys(kind: KeyKind, blocks: Vec<Block>) -> Vec<Option<ShortBytes>> {
+    blocks.into_iter().map(|block| block.short_bytes(kind)).collect()
+}
+
+/// The bytes of keys, of which those without a stored key are short.
+fn byte_keys<'a>(keys: &[Key<'a>], short: &'a [Option<ShortBytes>]) -> Result<Vec<&'a [u8]>> {
+    let bytes = |(key, short): (&Key<'a>, &'a Option<ShortBytes>)| {
+        key.long.or_else(|| short.as_ref().map(ShortBytes::as_slice))
+    };
+    keys.iter().zip(short).map(bytes).collect::<Option<_>>().ok_or(CORRUPT)
 }
 
 /// Removes the first component of every composite key and builds its column.

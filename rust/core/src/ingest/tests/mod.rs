@@ -77,16 +77,18 @@ fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Resul
     let recorder = Recorder {
         codes: BTreeMap::new(),
         digests: Vec::new(),
-        store: KeyStore::new(item_schema.layout()),
+        store: KeyStore::default(),
         user_digests: Vec::new(),
         rows: BTreeSet::new(),
         users: BTreeSet::new(),
     };
-    let mut encoder = Encoder::new(&layout, &ReleaseKey::insecure_test([1; 32]), recorder);
+    let key = ReleaseKey::insecure_test([1; 32]);
+    let mut encoder = Encoder::new(&layout, &key, recorder);
     encoder.encode(&Chunk { user, items, source: "the input".into(), first_row: 0, work: 0 })?;
     let recorder = encoder.into_sink();
-    let keys = (0..recorder.digests.len()).map(|at| (&recorder.store, at));
-    let (decoded, _) = sorted(&item_schema.decode(keys)?)?;
+    let digests = recorder.digests.iter().enumerate();
+    let keys = digests.map(|(at, digest)| Key { digest: *digest, long: recorder.store.get(at) });
+    let (decoded, _) = sorted(&item_schema.decode(keys, &key)?)?;
     Ok((recorder, decoded))
 }
 

@@ -31,5 +31,5 @@ pub fn select_partitions(
     let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
     let bounded = BoundedContributions::new(contributions, request.kept_items()?, key, control)?;
     let selected = select_rounds(bounded, &calibration, request.with_weights, key, control)?;
-    Ok(Release { items: publish(&selected, request.with_weights)?, report })
+    Ok(Release { items: publish(&selected, request.with_weights, key)?, report })
 }

@@ -207,7 +207,7 @@ impl Items {
             Place::Unseen => None,
         });
         let noisy = picks.iter().map(|pick| pick.noisy).collect();
-        answer(types.restore(vocabulary.schema().decode(places)?)?, noisy, &top_k.request)
+        answer(types.restore(vocabulary.schema().decode(places, key)?)?, noisy, &top_k.request)
     }
 }
 

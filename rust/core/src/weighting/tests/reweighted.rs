@@ -64,12 +64,12 @@ fn threads_add_up_the_weights_of_shared_items() {
         let control = Control::new(NonZeroUsize::new(threads), None);
         let (rows, vocabulary) = pairs().into_kept_rows(&control);
         let size = (u32::try_from(ITEMS).unwrap(), budget);
-        let mut histogram = ReweightedHistogram::new(rows, &vocabulary, Budgets::new(vec![size]));
+        let mut histogram = ReweightedHistogram::new(rows, &vocabulary, Budgets::new(vec![size]), &control);
         let codes: Vec<usize> = (0..histogram.slots()).map(|slot| histogram.item(slot).0 as usize).collect();
         for (round, expected) in (0..).zip(&expected) {
             let importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
             histogram.weigh(SHARES / ROUNDS, &importances, &control).unwrap();
-            let found = histogram.weights(0..codes.len());
+            let found = (0..codes.len()).map(|slot| histogram.weight(slot));
             assert!(found.eq(codes.iter().map(|code| expected[*code])), "{threads} threads, round {round}");
         }
     }
