@@ -124,7 +124,11 @@ class Case:
 
     def norms(self, bound: int) -> dict:
         """The norms of the difference of neighbouring histograms, for users of at most `bound` items."""
-        return NORMS[self.mechanism.sensitivity](bound)
+        mechanism = self.mechanism
+        if isinstance(mechanism, dpsel.ByLength):
+            # The plain histograms are those for long lists; chosen below so that both mechanisms have one norm.
+            mechanism = mechanism.long
+        return NORMS[mechanism.sensitivity](bound)
 
     def bound(self, items: int) -> int:
         """A limit of `items` for each user, or the largest one for which the mechanism exists."""
@@ -166,6 +170,14 @@ CHOSEN = [
     Case(dpsel.UnitGreedy(prior=PRIOR), "unit-greedy-prior"),
     Case(dpsel.Matching()),
     Case(dpsel.Matching(screening=True), "matching-screening"),
+    # On tables as small as those of the tests, noise of this size chooses either mechanism.
+    Case(dpsel.ByLength(dpsel.Matching(), dpsel.Matching(screening=True), 2, 100, 0.5), "by-length"),
+    Case(
+        dpsel.ByLength(
+            dpsel.WeightedGaussian(release="curve"), dpsel.Sips(rounds=2, ratio=0.2, release="curve"), 1, 60, 0.3
+        ),
+        "by-length-curves",
+    ),
     Case(dpsel.Mad(alpha=0.0)),
     Case(dpsel.Mad2R(alpha=0.5)),
     Case(dpsel.WeightedLaplace(release="curve"), "weighted-laplace-curve"),

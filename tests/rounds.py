@@ -9,7 +9,7 @@ from functools import cache
 import dpsel
 from dpsel import _core
 from mechanisms import kept_items
-from reference import adaptive, curves, matching, prf, sequential, steered
+from reference import adaptive, curves, look, matching, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
 from support import report_of, scored_round, select, table
@@ -103,8 +103,9 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
 
 def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[Past]]:
     """The released items with their noisy weights (None without noise), and the past of each round."""
-    rounds, tables = shipped(mechanism, privacy, bound)
     sets = reference.sets_of(rows)
+    mechanism, privacy = look.chosen(mechanism, privacy, sets, key)
+    rounds, tables = shipped(mechanism, privacy, bound)
     if "share" in rounds[0]:
         scored, pasts = [scored_round(each) for each in rounds], []
         kept = reference.bound(sets, kept_items(mechanism, bound), key)
