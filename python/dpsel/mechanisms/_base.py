@@ -173,6 +173,12 @@ def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
     return reach * max_items_per_user
 
 
+def planned(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism that a plan without data is for: of two that a look chooses from, the usual one."""
+    usual: Mechanism = getattr(mechanism, "long", mechanism)
+    return usual
+
+
 def parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters of a mechanism by name."""
     # `fields` asks for a dataclass, which every registered class is.

@@ -211,3 +211,101 @@ fn unfit(mechanism: &dyn Mechanism) -> Option<&'static str> {
     }
     properties.looks.then_some("another choice by length")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanisms::{GreedyFrequency, Matching, MechanismSpec, OneItem, Steered};
+
+    fn choice() -> ByLength<MechanismSpec> {
+        ByLength {
+            short: Box::new(MechanismSpec::Matching(Matching { screening: true })),
+            long: Box::new(MechanismSpec::Steered(Steered { reach: 3, ..Steered::default() })),
+            size: 32,
+            percent: 2,
+            share: 0.01,
+        }
+    }
+
+    fn approx(epsilon: f64) -> Privacy {
+        Privacy::ApproxDp { epsilon, delta: 1e-6 }
+    }
+
+    #[test]
+    fn the_parts_add_up_to_no_more_than_the_budget() {
+        for share in [1e-9, 0.01, 0.1, 1.0 / 3.0, 0.5, 0.999] {
+            for epsilon in [0.01, 0.1, 1.0, 1.765, 6.0, 50.0] {
+                let (look, rest) = ByLength { share, ..choice() }.parts(approx(epsilon)).unwrap();
+                let Privacy::ApproxDp { epsilon: left, delta } = rest else { panic!("{rest:?}") };
+                // Sums of f64 are rounded, so they are compared in parts.
+                assert!(look <= share * epsilon && left <= epsilon - look, "{share} {epsilon}");
+                assert!(look + left > epsilon * (1.0 - 1e-12) && delta.to_bits() == 1e-6_f64.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_short_by_a_margin() {
+        let lists = |users| choice().looked(approx(6.0), users).unwrap().lists;
+        // 100 (long + 51) against 2 (short + long): epsilon of the look is a little below 0.06.
+        assert_eq!(choice().looked(approx(6.0), [0, 0]).unwrap().margin, 51);
+        assert_eq!(lists([2_550, 0]), Lists::Short);
+        assert_eq!(lists([2_549, 0]), Lists::Long);
+        assert_eq!(lists([2_550, 1]), Lists::Long);
+        assert_eq!(lists([2_599, 1]), Lists::Short);
+        // Noise below 0 makes nothing short.
+        for few in [[-5, -5], [2_549, -900], [i64::MIN, i64::MIN], [0, i64::MAX], [i64::MIN, i64::MAX]] {
+            assert_eq!(lists(few), Lists::Long, "{few:?}");
+        }
+        assert_eq!(lists([i64::MAX, i64::MIN]), Lists::Short);
+    }
+
+    #[test]
+    fn each_mechanism_is_calibrated_to_the_rest() {
+        let (bound, choice) = (L0Bound::new(30).unwrap(), choice());
+        let (_, rest) = choice.parts(approx(6.0)).unwrap();
+        let long = choice.for_lists(Lists::Long).as_mechanism().calibrate(rest, bound).unwrap();
+        assert_eq!(choice.calibrate(approx(6.0), bound).unwrap(), long);
+        assert_eq!(
+            choice.for_lists(Lists::Short).as_mechanism().calibrate(rest, bound).unwrap().rounds.len(),
+            2
+        );
+        assert_eq!(choice.properties().reach, 3);
+    }
+
+    /// Otherwise a row would decide whether there is an error.
+    #[test]
+    fn both_mechanisms_have_to_be_calibrated() {
+        let bound = L0Bound::new(2).unwrap();
+        let one_item = || Box::new(MechanismSpec::OneItem(OneItem {}));
+        for choice in [ByLength { short: one_item(), ..choice() }, ByLength { long: one_item(), ..choice() }]
+        {
+            assert!(choice.validate().is_ok() && choice.calibrate(approx(1.0), bound).is_err());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_chosen_is_refused() {
+        let refused = |choice: ByLength<MechanismSpec>| {
+            matches!(choice.validate(), Err(Error::InvalidParameter { .. }))
+        };
+        let greedy = Box::new(MechanismSpec::GreedyFrequency(GreedyFrequency::default()));
+        assert!(choice().validate().is_ok());
+        assert!(refused(ByLength { long: greedy, ..choice() }));
+        assert!(refused(ByLength { short: Box::new(MechanismSpec::ByLength(choice())), ..choice() }));
+        assert!(refused(ByLength { size: 0, ..choice() }) && refused(ByLength { percent: 101, ..choice() }));
+        for share in [0.0, -0.1, 1.0, f64::NAN, f64::INFINITY] {
+            assert!(refused(ByLength { share, ..choice() }), "{share}");
+        }
+    }
+
+    #[test]
+    fn only_approximate_dp_and_no_look_of_noise_alone() {
+        let parts = |privacy| choice().parts(privacy);
+        for privacy in [Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, Privacy::PureDp { epsilon: 1.0 }] {
+            assert!(matches!(parts(privacy), Err(Error::Incompatible { .. })));
+        }
+        assert!(matches!(parts(approx(1e-14)), Err(Error::Calibration { .. })));
+        assert!(parts(approx(1e-12)).is_ok());
+    }
+}

@@ -62,6 +62,13 @@ impl SelectRequest {
                 fix: "rename the item column, or leave with_weights out",
             });
         }
+        if self.with_weights && self.mechanism.choice().is_some() {
+            return Err(Error::Incompatible {
+                what: "with_weights=True asks for noisy weights, but one of the two mechanisms that ByLength takes may have none"
+                    .into(),
+                fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
+            });
+        }
         if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
