@@ -5,8 +5,8 @@
     python -m benches.auto --details                                     # every data set by itself
 
 For every epsilon and limit: the geometric mean over all data sets, the worst set, what "auto" chooses, and
-what wins there. `"auto"` is run where it looks at the data first. Elsewhere its release is that of the mechanism which it
-chooses.
+what wins there. `"auto"` is run where it looks at the data first. Elsewhere its release is that of the
+mechanism which it chooses.
 
 Three columns tell how much a better rule could bring. *Best one*: the geometric mean if "auto"
 took the one mechanism that is best for this epsilon and limit on average. *Left out*: the same, if that

@@ -126,7 +126,7 @@ class Case:
         """The norms of the difference of neighbouring histograms, for users of at most `bound` items."""
         mechanism = self.mechanism
         if isinstance(mechanism, dpsel.ByLength):
-            # The plain histograms are those for long lists; chosen below so that both mechanisms have one norm.
+            # Plain histograms are those for long lists. Below both mechanisms have the same norm.
             mechanism = mechanism.long
         return NORMS[mechanism.sensitivity](bound)
 
@@ -174,7 +174,11 @@ CHOSEN = [
     Case(dpsel.ByLength(dpsel.Matching(), dpsel.Matching(screening=True), 2, 100, 0.5), "by-length"),
     Case(
         dpsel.ByLength(
-            dpsel.WeightedGaussian(release="curve"), dpsel.Sips(rounds=2, ratio=0.2, release="curve"), 1, 60, 0.3
+            dpsel.WeightedGaussian(release="curve"),
+            dpsel.Sips(rounds=2, ratio=0.2, release="curve"),
+            1,
+            60,
+            0.3,
         ),
         "by-length-curves",
     ),

@@ -23,6 +23,8 @@ from strategies import rows
 from support import KEY, items_of, report_of, select, table
 from weak import WEAK
 
+pytestmark = WEAK
+
 PRIVACY = dpsel.ApproxDP(epsilon=4.0, delta=0.05)
 #: With so few users as here, noise chooses either mechanism.
 CHOICE = dpsel.ByLength(dpsel.Matching(), dpsel.Steered(rounds=3, reach=2), size=2, percent=100, share=0.3)
@@ -87,7 +89,13 @@ def test_one_user_changes_one_number_by_one(tables, key) -> None:
 
 def test_lengths_are_those_before_any_limit_without_repeated_rows_or_rows_without_items() -> None:
     choice = dpsel.ByLength(CHOICE.short, CHOICE.long, size=3, percent=50, share=0.3)
-    lists = {0: [1, 2, 3, 4, 5], 1: [7, 7, 7, 7, 7], 2: [1, 2, 3], 3: [None, None, None, None], 4: [5, None, 6]}
+    lists = {
+        0: [1, 2, 3, 4, 5],
+        1: [7, 7, 7, 7, 7],
+        2: [1, 2, 3],
+        3: [None, None, None, None],
+        4: [5, None, 6],
+    }
     data = [(user, item) for user, items in lists.items() for item in items]
     found = released(data, mechanism=choice).report["look"]["users"]
     noise = [look.noise(KEY, at, 0.3 * PRIVACY.epsilon) for at in range(2)]
@@ -107,7 +115,6 @@ def test_look_and_rest_cost_no_more_than_epsilon(epsilon, share) -> None:
 
 
 @pytest.mark.statistical
-@WEAK
 def test_noisy_numbers_have_the_geometric_law() -> None:
     """Fresh keys; cells of single numbers, and one for either tail."""
     choice = dpsel.ByLength(dpsel.OneItem(), dpsel.OneItem(), share=0.2)
@@ -152,7 +159,9 @@ def test_check_derives_the_look_again() -> None:
         assert look_words in found.reason, fields
     data = json.loads(release.report.to_json())
     without = {key: value for key, value in data.items() if key != "look"}
-    assert "a look, or none, other than the request calls for" in dpsel.check(Report(json.dumps(without))).reason
+    assert (
+        "a look, or none, other than the request calls for" in dpsel.check(Report(json.dumps(without))).reason
+    )
     data["request"]["mechanism"] = dpsel.Matching().to_json()
     assert "a look, or none, other than the request calls for" in dpsel.check(Report(json.dumps(data))).reason
 
@@ -188,9 +197,7 @@ def test_guarantees_and_weights_that_there_are_not() -> None:
     with pytest.raises(InvalidParameterError, match="ByLength divides epsilon"):
         released([(1, 1)], privacy=dpsel.ZCDP(rho=0.1, delta=1e-5))
     with pytest.raises(InvalidParameterError, match="one of the two mechanisms that ByLength takes"):
-        select(
-            table([(1, 1)]), privacy=PRIVACY, max_items_per_user=3, mechanism=CHOICE, with_weights=True
-        )
+        select(table([(1, 1)]), privacy=PRIVACY, max_items_per_user=3, mechanism=CHOICE, with_weights=True)
     with pytest.raises(CalibrationError, match="a look and a mechanism"):
         released([(1, 1)], privacy=dpsel.ApproxDP(epsilon=1e-14, delta=0.1))
 

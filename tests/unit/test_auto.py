@@ -48,7 +48,12 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
 
 @pytest.mark.parametrize(
     ("limit", "length", "taken"),
-    [(10, 3, "Matching(screening=True)"), (10, 40, "Steered(rounds=30, reach=3)"), (1, 1, "OneItem()"), (1, 2, "Sips(")],
+    [
+        (10, 3, "Matching(screening=True)"),
+        (10, 40, "Steered(rounds=30, reach=3)"),
+        (1, 1, "OneItem()"),
+        (1, 2, "Sips("),
+    ],
 )
 def test_a_look_chooses_by_the_lengths_of_lists(limit, length, taken) -> None:
     rows = [(user, item) for user in range(4_000) for item in range(length)]

@@ -19,7 +19,7 @@ STEERED = {"name": "steered", "rounds": 30, "reach": 3}
 COUNTS = {"name": "count_laplace"}
 SIPS = {"name": "sips", "rounds": 3, "ratio": 0.2, "release": "curve"}
 ONE_ITEM, MATCHING = {"name": "one_item"}, {"name": "matching", "screening": True}
-LOOK_AT_ONE = {"name": "by_length", "short": ONE_ITEM, "long": SIPS, "size": 1, "percent": 75, "share": 0.01}
+LOOK_AT_ONE = {"name": "by_length", "short": ONE_ITEM, "long": SIPS, "size": 1, "percent": 75, "share": 0.005}
 
 
 def a_look(long: dict) -> dict:
@@ -178,7 +178,11 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
         (10, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, a_look(STEERED)),
         (10, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6), "with_weights": True}, STEERED),
         (9, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, STEERED),
-        (1001, {"privacy": dpsel.ApproxDP(epsilon=10.0, delta=1e-6)}, a_look({"name": "steered", "rounds": 30})),
+        (
+            1001,
+            {"privacy": dpsel.ApproxDP(epsilon=10.0, delta=1e-6)},
+            a_look({"name": "steered", "rounds": 30}),
+        ),
         (20, {"privacy": dpsel.ApproxDP(epsilon=10.001, delta=1e-6)}, STEERED),
         (1, {"privacy": dpsel.ApproxDP(epsilon=10.001, delta=1e-6)}, SIPS),
         (2, {"privacy": LARGE_EPSILON}, STEERED),

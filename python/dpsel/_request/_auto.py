@@ -57,7 +57,9 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     A report does not say whether it was made on a cluster.
     """
     arguments = of_json(request["privacy"]), request["max_items_per_user"]
-    found = [choose(*arguments, with_weights=request["with_weights"]) for choose in (_choose_or_look, _choose)]
+    found = [
+        choose(*arguments, with_weights=request["with_weights"]) for choose in (_choose_or_look, _choose)
+    ]
     return [(mechanism.to_json(), reason) for mechanism, reason in found]
 
 
@@ -93,6 +95,8 @@ _LOOK_FROM: Final = 3.0
 _LOOK_AT: Final = 10
 #: One item per user: what is best for users who own one item is also better if so many per cent own more.
 _OWN_MORE: Final = 75
+#: The part of epsilon of that look. A question about so many users needs less of it.
+_SHARE_FOR_ONE: Final = 0.005
 
 
 def _choose_or_look(
@@ -104,16 +108,16 @@ def _choose_or_look(
     if looking is None or not _is_possible(looking, privacy, max_items_per_user, with_weights=False):
         return usual, reason
     few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
-    look = f"a noisy look for {looking.share:.0%} of epsilon takes {looking.short!r} where {few}"
+    look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
     return looking, f"{reason}; {look} {'item' if looking.size == 1 else 'items'}"
 
 
 def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByLength | None:
-    """Return a look that keeps the usual mechanism for long lists, if one pays. Note 0008 has the comparisons."""
+    """Return a look that keeps the usual mechanism for long lists, if one pays (decision note 0008)."""
     if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LARGE_EPSILON:
         return None
     if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
-        return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE)
+        return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE, share=_SHARE_FOR_ONE)
     if limit >= _LOOK_AT and privacy.epsilon >= _LOOK_FROM:
         return ByLength(short=Matching(screening=True), long=usual)
     return None

@@ -108,7 +108,11 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
         return self._chosen(name, parameters, param, ctx)
 
     def _chosen(
-        self, name: str, parameters: Mapping[str, Value], param: click.Parameter | None, ctx: click.Context | None
+        self,
+        name: str,
+        parameters: Mapping[str, Value],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> Chosen:
         cls = spellings(self.named).get(name)
         if cls is None:

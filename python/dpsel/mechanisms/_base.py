@@ -174,7 +174,7 @@ def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
 
 
 def planned(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism that a plan without data is for: of two that a look chooses from, the usual one."""
+    """Return the mechanism that a plan without data is for: of two in a choice, the one for long lists."""
     usual: Mechanism = getattr(mechanism, "long", mechanism)
     return usual
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_number, type_name
@@ -14,11 +14,14 @@ from dpsel.mechanisms._rounds import Steered
 
 __all__ = ["ByLength"]
 
+_SHORT: Final = Matching(screening=True)
+_LONG: Final = Steered(reach=3)
+
 
 @registered
 @dataclass(frozen=True, slots=True, repr=False)
 class ByLength(SelectionMechanism):
-    """Look at the lengths of users' lists, and then use the mechanism for short lists or the one for long ones.
+    """Look at the lengths of users' lists, and then take a mechanism for short lists or one for long ones.
 
     The look takes two noisy numbers from the data: of the users with at most ``size`` distinct items, and of
     those with more. It costs ``share`` of epsilon. The chosen mechanism has the rest of epsilon, and delta.
@@ -40,8 +43,8 @@ class ByLength(SelectionMechanism):
 
     Examples:
         >>> import dpsel
-        >>> dpsel.ByLength(size=10)
-        ByLength(short=Matching(screening=True), long=Steered(rounds=30, reach=3), size=10, percent=2, share=0.01)
+        >>> dpsel.ByLength().short, dpsel.ByLength().long
+        (Matching(screening=True), Steered(rounds=30, reach=3))
         >>> rows = [(user, item) for user in range(3000) for item in range(3)]
         >>> release = dpsel.select_partitions(
         ...     rows,
@@ -59,8 +62,8 @@ class ByLength(SelectionMechanism):
     weights = "none"
     additive = False
 
-    short: SelectionMechanism = Matching(screening=True)
-    long: SelectionMechanism = Steered(reach=3)
+    short: SelectionMechanism = _SHORT
+    long: SelectionMechanism = _LONG
     size: int = 32
     percent: int = 2
     share: float = 0.01
