@@ -199,7 +199,7 @@ def test_guarantees_and_weights_that_there_are_not() -> None:
     with pytest.raises(InvalidParameterError, match="one of the two mechanisms that ByLength takes"):
         select(table([(1, 1)]), privacy=PRIVACY, max_items_per_user=3, mechanism=CHOICE, with_weights=True)
     with pytest.raises(CalibrationError, match="a look and a mechanism"):
-        released([(1, 1)], privacy=dpsel.ApproxDP(epsilon=1e-14, delta=0.1))
+        released([(1, 1)], privacy=dpsel.ApproxDP(epsilon=1e-15, delta=0.1))
 
 
 def test_a_look_is_in_no_gaussian_entry_of_a_budget() -> None:
