@@ -72,9 +72,11 @@ def ours() -> list[Any]:
     return found
 
 
-def candidates(limit: int) -> list[Any]:
-    """The mechanisms that take this limit."""
-    return [each for each in ours() if limit == 1 or each.name != "one_item"]
+def candidates(epsilon: float, limit: int) -> list[Any]:
+    """The mechanisms that take this limit, and what "auto" takes if that looks at the data first."""
+    auto = chosen(epsilon, limit)
+    rivals = [each for each in ours() if limit == 1 or each.name != "one_item"]
+    return rivals if auto in rivals else [*rivals, auto]
 
 
 def chosen(epsilon: float, limit: int) -> Any:
@@ -110,7 +112,7 @@ def measure(figures: Figures, data: Data, epsilon: float, limit: int) -> None:
     seen = scores(figures, epsilon, limit) if len(data.table) > LARGE else {}
     others = [one for name, one in seen.items() if name != data.name]
     auto = repr(chosen(epsilon, limit))
-    for mechanism in (*candidates(limit), chosen(epsilon, limit)):
+    for mechanism in candidates(epsilon, limit):
         name = repr(mechanism)
         ratios = [one[name] / max(one.values()) for one in others if name in one]
         if name == auto or not ratios or max(ratios) >= WORTH_A_RUN:
@@ -119,7 +121,7 @@ def measure(figures: Figures, data: Data, epsilon: float, limit: int) -> None:
 
 def scores(figures: Figures, epsilon: float, limit: int) -> dict[str, dict[str, float]]:
     """The mean sizes of the candidates by data set and mechanism."""
-    rivals = candidates(limit)
+    rivals = candidates(epsilon, limit)
     found: dict[str, dict[str, float]] = {}
     for data in dict.fromkeys(cell.data for cell in figures.found):
         cells = {repr(each): figures.mean_of(data, epsilon, limit, each) for each in rivals}

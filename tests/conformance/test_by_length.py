@@ -19,6 +19,7 @@ from dpsel.release import Report
 from false_alarm import ALPHA
 from reference import look
 from reference.mechanisms import sets_of
+from rounds import play
 from strategies import rows
 from support import KEY, items_of, report_of, select, table
 from weak import WEAK
@@ -53,6 +54,16 @@ def test_the_release_is_that_of_the_chosen_mechanism_for_the_rest(data, key) -> 
     alone = released(data, key, {"short": CHOICE.short, "long": CHOICE.long}[found["lists"]], rest)
     assert items_of(release) == items_of(alone)
     assert release.report["calibration"] == alone.report["calibration"]
+
+
+@given(data=rows(), key=KEYS)
+def test_releases_are_those_of_plain_python(data, key) -> None:
+    """The look, the choice, the budget that is left, and the rounds."""
+    curves = dpsel.Sips(rounds=2, ratio=0.2, release="curve"), dpsel.WeightedGaussian(release="curve")
+    for short, long in ((dpsel.Matching(), dpsel.Matching(screening=True)), curves):
+        choice = dpsel.ByLength(short, long, size=2, percent=100, share=0.3)
+        expected, _ = play(choice, PRIVACY, data, 3, key)
+        assert items_of(released(data, key, choice)) == sorted(expected)
 
 
 def test_both_mechanisms_are_chosen_for_enough_users() -> None:

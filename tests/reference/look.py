@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, nextafter
 
 import dpsel
 
@@ -38,7 +38,8 @@ def is_short(users: tuple[int, int], percent: int, epsilon: float) -> bool:
 
 def look(choice: dpsel.ByLength, epsilon: float, sets: dict, key: bytes) -> Looked:
     """The look at the sets of items of all users, before any limit."""
-    rate = choice.share * epsilon
+    # The core rounds products down.
+    rate = nextafter(choice.share * epsilon, 0)
     lengths = [len(items) for items in sets.values() if items]
     exact = (sum(n <= choice.size for n in lengths), sum(n > choice.size for n in lengths))
     users = tuple(number + noise(key, at, rate) for at, number in enumerate(exact))
