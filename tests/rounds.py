@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -104,7 +105,8 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
 def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[Past]]:
     """The released items with their noisy weights (None without noise), and the past of each round."""
     sets = reference.sets_of(rows)
-    mechanism, privacy = look.chosen(mechanism, privacy, sets, key)
+    if isinstance(mechanism, dpsel.ByLength):
+        mechanism, privacy = after_a_look(mechanism, privacy, sets, key)
     rounds, tables = shipped(mechanism, privacy, bound)
     if "share" in rounds[0]:
         scored, pasts = [scored_round(each) for each in rounds], []
@@ -127,6 +129,19 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
         released |= {item[1]: noisy for item, noisy in out.items()}
         past = Past(past.removed | out.keys(), past.importances, past.ranking)
     return released, pasts
+
+
+def look_at(choice, privacy, sets: dict, key: bytes) -> look.Looked:
+    """The look of a mechanism at the sets of users; the core rounds its budget down."""
+    rate = math.nextafter(choice.share * privacy.epsilon, 0)
+    return look.look((choice.size, choice.percent), rate, sets, key)
+
+
+def after_a_look(choice, privacy, sets: dict, key: bytes) -> tuple:
+    """The mechanism that a look chooses, and its budget."""
+    looked = look_at(choice, privacy, sets, key)
+    rest = dpsel.ApproxDP(epsilon=privacy.epsilon - looked.epsilon, delta=privacy.delta)
+    return (choice.short if looked.is_short else choice.long), rest
 
 
 def decide(round_: dict, words: list[int], sums: dict, number: int, key: bytes) -> dict:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, nextafter
-
-import dpsel
+from math import ceil
 
 from . import prf
 from .matching import geometric
@@ -36,20 +34,10 @@ def is_short(users: tuple[int, int], percent: int, epsilon: float) -> bool:
     return Fraction(long + margin) <= Fraction(percent, 100) * (short + long)
 
 
-def look(choice: dpsel.ByLength, epsilon: float, sets: dict, key: bytes) -> Looked:
-    """The look at the sets of items of all users, before any limit."""
-    # The core rounds products down.
-    rate = nextafter(choice.share * epsilon, 0)
+def look(question: tuple[int, int], rate: float, sets: dict, key: bytes) -> Looked:
+    """The look at the sets of items of all users, before any limit; the question is a size and per cent."""
+    size, percent = question
     lengths = [len(items) for items in sets.values() if items]
-    exact = (sum(n <= choice.size for n in lengths), sum(n > choice.size for n in lengths))
+    exact = (sum(n <= size for n in lengths), sum(n > size for n in lengths))
     users = tuple(number + noise(key, at, rate) for at, number in enumerate(exact))
-    return Looked(rate, users, is_short(users, choice.percent, rate))
-
-
-def chosen(mechanism, privacy, sets: dict, key: bytes):
-    """The mechanism that runs on these sets, with its budget."""
-    if not isinstance(mechanism, dpsel.ByLength):
-        return mechanism, privacy
-    looked = look(mechanism, privacy.epsilon, sets, key)
-    rest = dpsel.ApproxDP(epsilon=privacy.epsilon - looked.epsilon, delta=privacy.delta)
-    return (mechanism.short if looked.is_short else mechanism.long), rest
+    return Looked(rate, users, is_short(users, percent, rate))

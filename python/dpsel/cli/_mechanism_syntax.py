@@ -95,7 +95,7 @@ def _value(name: str, node: ast.expr) -> Value:
             raise MechanismSyntaxError(message)
         case ast.Name(id=word):
             return _FLAGS.get(word, word)
-        case ast.Call(func=ast.Name(id=inner)):
+        case ast.Call(func=ast.Name(id=inner), args=[]):
             return Inner(inner, _parameters(node))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if (
             not isinstance(value, bool)

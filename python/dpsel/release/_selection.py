@@ -11,7 +11,6 @@ from dpsel.release._wording import (
     counted,
     describe,
     describe_guarantee,
-    describe_mechanism,
     mechanism_as_code,
 )
 from dpsel.typing import ItemsT
@@ -158,9 +157,9 @@ class Release(Generic[ItemsT]):
             rule += "; ".join(
                 f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
             )
-        look = f", which took {mechanism_as_code(chosen)}" if "look" in self.report else ""
+        look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         return (
-            f"{stamp}{counted(len(self), 'item')} released by {describe_mechanism(self.report)}{look}\n"
+            f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
             f"{guarantee}, {kept} per user at most\n"
             f"{rule}"
         )
