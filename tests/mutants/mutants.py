@@ -891,8 +891,8 @@ MUTANTS = [
     Mutant(
         "the published calibration passes the check",
         CORE + "task/calibrated.rs",
-        "differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));",
-        "let _ = request.mechanism.as_mechanism().properties().flaw;",
+        "differences.extend(mechanism.properties().flaw.map(str::to_owned));",
+        "let _ = mechanism.properties().flaw;",
         (GREEDY,),
     ),
     Mutant(
