@@ -43,9 +43,9 @@ def select_partitions(
 ) -> SparkRelease:
     """Return the items of a Spark DataFrame that may be published, as many as the guarantee allows.
 
-    As [`select_partitions`][dpsel.select_partitions], with the same result for the same rows, mechanism, other
-    parameters and key: neither partitions nor retried or speculative tasks change it. It runs at once, and
-    the release is final: looking at it later draws nothing again.
+    As [`select_partitions`][dpsel.select_partitions], with the same result for the same rows, mechanism,
+    other parameters and key: neither partitions nor retried or speculative tasks change it. It runs at once,
+    and the release is final: looking at it later draws nothing again.
 
     Args:
         data: A Spark DataFrame. Items of integers, dates and the like are read once. Texts and several
