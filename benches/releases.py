@@ -60,7 +60,7 @@ class Cell:
 
 def cell_of(data: str, epsilon: float, limit: int, mechanism: Any) -> Cell:
     """The line that has the sizes of a mechanism at a limit."""
-    reach = getattr(mechanism, "reach", 1)
+    reach = getattr(mechanism, "reach", 1) if mechanism.name == "steered" else 1
     narrow = replace(mechanism, reach=1) if reach > 1 else mechanism
     return Cell(data, epsilon, reach * limit, repr(narrow))
 
@@ -159,7 +159,7 @@ class Figures:
     def measure(self, data: Data, epsilon: float, limit: int, mechanism: Any) -> None:
         """Run a mechanism under the keys of the data set, if that was not done yet."""
         cell = cell_of(data.name, epsilon, limit, mechanism)
-        mechanism = replace(mechanism, reach=1) if hasattr(mechanism, "reach") else mechanism
+        mechanism = replace(mechanism, reach=1) if mechanism.name == "steered" else mechanism
         mark = fingerprint(mechanism)
         known = self.found.get(cell)
         if known and known["fingerprint"] == mark and len(known["items"].split()) >= data.keys:
@@ -258,10 +258,11 @@ def fingerprint(mechanism: Any) -> str:
         for user in range(2_000)
         for _ in range(draw.choice((1, 3, 10, 60)))
     ]
+    single = "OneItem()" in repr(mechanism)
     release = dpsel.select_partitions(
         rows,
         privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-5),
-        max_items_per_user=1 if mechanism.name == "one_item" else 30,
+        max_items_per_user=1 if single else 30,
         mechanism=mechanism,
         insecure_test_key=bytes(32),
     )

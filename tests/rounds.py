@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 
 import dpsel
 from dpsel import _core
 from mechanisms import kept_items
-from reference import adaptive, curves, matching, prf, sequential, steered
+from reference import adaptive, curves, look, matching, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
 from support import report_of, scored_round, select, table
@@ -103,8 +104,10 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
 
 def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[Past]]:
     """The released items with their noisy weights (None without noise), and the past of each round."""
-    rounds, tables = shipped(mechanism, privacy, bound)
     sets = reference.sets_of(rows)
+    if isinstance(mechanism, dpsel.ByLength):
+        mechanism, privacy = after_a_look(mechanism, privacy, sets, key)
+    rounds, tables = shipped(mechanism, privacy, bound)
     if "share" in rounds[0]:
         scored, pasts = [scored_round(each) for each in rounds], []
         kept = reference.bound(sets, kept_items(mechanism, bound), key)
@@ -126,6 +129,19 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
         released |= {item[1]: noisy for item, noisy in out.items()}
         past = Past(past.removed | out.keys(), past.importances, past.ranking)
     return released, pasts
+
+
+def look_at(choice, privacy, sets: dict, key: bytes) -> look.Looked:
+    """The look of a mechanism at the sets of users; the core rounds its budget down."""
+    rate = math.nextafter(choice.share * privacy.epsilon, 0)
+    return look.look((choice.size, choice.percent), rate, sets, key)
+
+
+def after_a_look(choice, privacy, sets: dict, key: bytes) -> tuple:
+    """The mechanism that a look chooses, and its budget."""
+    looked = look_at(choice, privacy, sets, key)
+    rest = dpsel.ApproxDP(epsilon=privacy.epsilon - looked.epsilon, delta=privacy.delta)
+    return (choice.short if looked.is_short else choice.long), rest
 
 
 def decide(round_: dict, words: list[int], sums: dict, number: int, key: bytes) -> dict:

@@ -25,6 +25,7 @@ ROOMS = [
     "runtime",
     "ingest",
     "contributions",
+    "look",
     "bounding",
     "weighting",
     "noise",

@@ -89,7 +89,9 @@ def select_partitions(
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
             many, as with three rounds of ``Sips``. Choose it without looking at the data.
-        mechanism: How to select. ``"auto"`` decides by the parameters alone, and the report says why.
+        mechanism: How to select. ``"auto"`` decides by the parameters, and the report says why. For some of
+            them it takes [`ByLength`][dpsel.ByLength]: a noisy look at the lengths of users' lists, for at
+            most one per cent of epsilon.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items

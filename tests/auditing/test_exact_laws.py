@@ -18,7 +18,7 @@ from dpsel.auditing._top_k import worst_of_top_k
 from false_alarm import ALPHA
 
 CASES = [case for case in _cases.every_case() if not case.control]
-SELECTIONS = [case for case in CASES if not case.is_top_k and case.name != "steered"]
+SELECTIONS = [case for case in CASES if not case.is_top_k and case.name not in ("steered", "by-length")]
 TOP_K = [case for case in CASES if case.is_top_k and case.name != "discover"]
 
 

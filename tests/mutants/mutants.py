@@ -15,6 +15,7 @@ GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
 MATCHING = "tests/conformance/test_matching.py"
 MAD2R = "tests/conformance/test_mad2r.py"
+BY_LENGTH = "tests/conformance/test_by_length.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 PIPES = "tests/interop/test_pipes.py"
@@ -788,6 +789,56 @@ MUTANTS = [
         (CURVES, "cargo:greedy"),
     ),
     Mutant(
+        "a look that costs nothing",
+        CORE + "mechanisms/by_length/mod.rs",
+        "let rest = sub_down(epsilon, look);",
+        "let rest = epsilon;",
+        ("cargo:the_parts_add_up", BY_LENGTH),
+    ),
+    Mutant(
+        "the whole budget for long lists after a look",
+        CORE + "task/select/request.rs",
+        "mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone()",
+        "mechanism: choice.for_lists(lists).clone(), "
+        "privacy: if lists == Lists::Short { privacy } else { self.privacy }, ..self.clone()",
+        (BY_LENGTH,),
+    ),
+    Mutant(
+        "a user who counts twice in a look",
+        CORE + "look/mod.rs",
+        "[sizes.partition_point(|size| *size < items)] += 1;",
+        "[sizes.partition_point(|size| *size < items)] += 2;",
+        ("cargo:look::", BY_LENGTH),
+    ),
+    Mutant(
+        "a look with half of its noise",
+        CORE + "look/mod.rs",
+        "geometric(rate, bits) - geometric(rate, bits)",
+        "geometric(2.0 * rate, bits) - geometric(2.0 * rate, bits)",
+        ("cargo:look::", BY_LENGTH),
+    ),
+    Mutant(
+        "two numbers of a look with the same noise",
+        CORE + "look/mod.rs",
+        "Purpose::Look, class)",
+        "Purpose::Look, class / 2)",
+        ("cargo:look::", BY_LENGTH),
+    ),
+    Mutant(
+        "users without items in a look",
+        CORE + "look/mod.rs",
+        ".filter(|items| *items > 0)",
+        ".filter(|items| *items < u32::MAX)",
+        (BY_LENGTH,),
+    ),
+    Mutant(
+        "a look that is not derived again",
+        CORE + "task/calibrated.rs",
+        "if *look != expected.look {",
+        "if look.is_none() != expected.look.is_none() {",
+        (BY_LENGTH,),
+    ),
+    Mutant(
         "a ranking that costs nothing",
         CORE + "mechanisms/matching/mod.rs",
         "sub_down(epsilon, above)",
@@ -860,8 +911,8 @@ MUTANTS = [
     Mutant(
         "the published calibration passes the check",
         CORE + "task/calibrated.rs",
-        "differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));",
-        "let _ = request.mechanism.as_mechanism().properties().flaw;",
+        "differences.extend(mechanism.properties().flaw.map(str::to_owned));",
+        "let _ = mechanism.properties().flaw;",
         (GREEDY,),
     ),
     Mutant(

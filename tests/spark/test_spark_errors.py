@@ -82,6 +82,8 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.Matching(screening=True),
         dpsel.Mad(),
         dpsel.Mad2R(),
+        dpsel.ByLength(),
+        dpsel.ByLength(dpsel.Sips(), dpsel.Steered()),
     ],
     ids=repr,
 )

@@ -1,10 +1,11 @@
-"""What "auto" chooses where `Steered` has no calibration."""
+"""What "auto" chooses where `Steered` has no calibration, and after a look at the data."""
 
 from __future__ import annotations
 
 import pytest
 
 import dpsel
+from dpsel._request._auto import reasons, resolve
 from weak import WEAK
 
 pytestmark = WEAK
@@ -43,3 +44,48 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
     release = chosen(epsilon, delta, limit)
     assert "Steered" in repr(release)
     assert dpsel.check(release.report).ok
+
+
+@pytest.mark.parametrize(
+    ("limit", "length", "taken"),
+    [
+        (10, 3, "Matching(screening=True)"),
+        (10, 40, "Steered(rounds=30, reach=3)"),
+        (1, 1, "OneItem()"),
+        (1, 2, "Sips("),
+    ],
+)
+def test_a_look_chooses_by_the_lengths_of_lists(limit, length, taken) -> None:
+    rows = [(user, item) for user in range(4_000) for item in range(length)]
+    release = dpsel.select_partitions(
+        rows, privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6), max_items_per_user=limit
+    )
+    assert f"released by {taken}" in str(release)
+    assert ", chosen by a noisy look" in str(release)
+    assert dpsel.check(release).ok
+
+
+@pytest.mark.parametrize("limit", [10, 1000])
+@pytest.mark.parametrize("users", [0, 1, 1000])
+def test_few_users_keep_the_usual_mechanism(limit, users) -> None:
+    """Noise would have to make 5,000 users of 1,000: a chance below 1e-50."""
+    for _ in range(10):
+        release = dpsel.select_partitions(
+            [(user, 1) for user in range(users)],
+            privacy=dpsel.ApproxDP(epsilon=3.0, delta=1e-6),
+            max_items_per_user=limit,
+        )
+        assert release.report["look"]["lists"] == "long"
+
+
+@pytest.mark.parametrize("limit", [1, 30])
+def test_on_a_cluster_nothing_looks(limit) -> None:
+    privacy = dpsel.ApproxDP(epsilon=4.0, delta=1e-6)
+    local, reason = resolve("auto", privacy, limit)
+    cluster, plain = resolve("auto", privacy, limit, on_cluster=True)
+    assert isinstance(local, dpsel.ByLength)
+    assert cluster == local.long
+    assert reason.startswith(plain)
+    # A report says neither: both are what "auto" may have taken.
+    request = {"privacy": privacy.to_json(), "max_items_per_user": limit, "with_weights": False}
+    assert reasons(request) == [(local.to_json(), reason), (cluster.to_json(), plain)]

@@ -11,9 +11,12 @@ from dpsel.accounting import ApproxDP
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms import (
+    ByLength,
     CountGaussian,
     CountLaplace,
+    Matching,
     Mechanism,
+    OneItem,
     SelectionMechanism,
     Sips,
     Steered,
@@ -36,22 +39,28 @@ def resolve(
     max_items_per_user: int,
     *,
     with_weights: bool = False,
+    on_cluster: bool = False,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
-    ``"auto"`` depends on public parameters only.
+    ``"auto"`` depends on public parameters only. On a cluster no mechanism looks at the data first.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
-    return _choose(privacy, max_items_per_user, with_weights=with_weights)
+    choose = _choose if on_cluster else _choose_or_look
+    return choose(privacy, max_items_per_user, with_weights=with_weights)
 
 
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Return the mechanism and the reason for which ``"auto"`` answers the request of a report."""
-    mechanism, reason = _choose(
-        of_json(request["privacy"]), request["max_items_per_user"], with_weights=request["with_weights"]
-    )
-    return [(mechanism.to_json(), reason)]
+    """Return the mechanisms and reasons with which ``"auto"`` may answer the request of a report.
+
+    A report does not say whether it was made on a cluster.
+    """
+    arguments = of_json(request["privacy"]), request["max_items_per_user"]
+    found = [
+        choose(*arguments, with_weights=request["with_weights"]) for choose in (_choose_or_look, _choose)
+    ]
+    return [(mechanism.to_json(), reason) for mechanism, reason in found]
 
 
 def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -> MechanismT | None:
@@ -78,6 +87,40 @@ _CURVES_ABOVE: Final = 1.5
 #: small limits.
 _LARGE_EPSILON: Final = 10.0
 _SMALL_LIMIT: Final = 20
+
+
+#: A look at the lengths of lists pays for these epsilons, and for one item per user from `_CURVES_ABOVE` on.
+_LOOK_FROM: Final = 3.0
+#: Below this limit the mechanism for short lists is not better on short lists.
+_LOOK_AT: Final = 10
+#: One item per user: what is best for users who own one item is also better if so many per cent own more.
+_OWN_MORE: Final = 75
+#: The part of epsilon of that look. A question about so many users needs less of it.
+_SHARE_FOR_ONE: Final = 0.005
+
+
+def _choose_or_look(
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+) -> tuple[SelectionMechanism, str]:
+    """Return a mechanism that looks at the lengths of lists first, where that pays, or one that does not."""
+    usual, reason = _choose(privacy, max_items_per_user, with_weights=with_weights)
+    looking = None if with_weights else _with_a_look(usual, privacy, max_items_per_user)
+    if looking is None or not _is_possible(looking, privacy, max_items_per_user, with_weights=False):
+        return usual, reason
+    few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
+    look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
+    return looking, f"{reason}; {look} {'item' if looking.size == 1 else 'items'}"
+
+
+def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByLength | None:
+    """Return a look that keeps the usual mechanism for long lists, if one pays (decision note 0008)."""
+    if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LARGE_EPSILON:
+        return None
+    if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
+        return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE, share=_SHARE_FOR_ONE)
+    if limit >= _LOOK_AT and privacy.epsilon >= _LOOK_FROM:
+        return ByLength(short=Matching(screening=True), long=usual)
+    return None
 
 
 def _choose(

@@ -36,11 +36,12 @@ def request_of_selection(
     columns: Sequence[str] = ("user", "item"),
     ngrams: object = None,
     with_weights: object = False,
+    on_cluster: bool = False,
 ) -> Request[SelectionMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
     privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
     weights = as_flag("with_weights", with_weights)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weights)
+    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weights, on_cluster=on_cluster)
     return selection_request(
         privacy,
         limit,

@@ -17,6 +17,7 @@ from dpsel.mechanisms import (
     selection_mechanisms,
     top_k_mechanisms,
 )
+from dpsel.mechanisms._base import planned
 
 __all__ = ["Case", "cases_named", "every_case"]
 
@@ -60,7 +61,7 @@ class Case:
     @property
     def slowness(self) -> int:
         """How many times slower it is than most."""
-        return 4 if self.mechanism.name == "steered" else 1
+        return 4 if planned(self.mechanism).name == "steered" else 1
 
 
 def _name(mechanism: Any) -> str:

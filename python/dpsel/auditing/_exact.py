@@ -47,7 +47,7 @@ def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: 
 
     A user of k items, t of which nobody else has, is added to n users of its other k - t items.
     """
-    if mechanism.weights == "cumulative_score":
+    if mechanism.weights == "cumulative_score" or mechanism.sensitivity == "chosen":
         # A release then depends on more than the weight of the item in one round.
         return None
     request = selection_request(privacy, bound, mechanism).json

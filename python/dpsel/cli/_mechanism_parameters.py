@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from dpsel.cli._mechanism_syntax import Inner
+from dpsel.mechanisms import Mechanism
+
 if TYPE_CHECKING:
     from dpsel.cli._mechanism_syntax import Value
-    from dpsel.mechanisms import Mechanism
 
 #: Names that the files of the mechanisms import for type checkers alone.
 _FOR_TYPE_CHECKERS = {"Iterable": Iterable, "Mapping": Mapping}
@@ -36,15 +38,22 @@ class Parameter:
         return ("true", "false") if self.type is bool else ()
 
     @property
+    def is_mechanism(self) -> bool:
+        """Whether the parameter is another mechanism."""
+        return isinstance(self.type, type) and issubclass(self.type, Mechanism)
+
+    @property
     def is_table(self) -> bool:
         """Whether the parameter is data, which has no place between parentheses."""
-        return not self.words and self.type not in (int, float)
+        return not self.words and not self.is_mechanism and self.type not in (int, float)
 
     @property
     def expected(self) -> str:
         """What a value has to be, in words."""
         if self.words:
             return " or ".join(self.words)
+        if self.is_mechanism:
+            return "a mechanism"
         return {int: "a whole number", float: "a number"}.get(self.type, "a table")
 
     def accepts(self, value: Value) -> bool:
@@ -53,12 +62,22 @@ class Parameter:
             return self.type is bool and isinstance(value, bool)
         if self.words:
             return value in self.words
+        if self.is_mechanism:
+            return isinstance(value, str | Inner)
         return isinstance(value, int) or (self.type is float and isinstance(value, float))
+
+    def of(self, mechanism: Mechanism) -> Any:
+        """Return the value that a mechanism has."""
+        return getattr(mechanism, self.name)
 
     def __str__(self) -> str:
         """Return the parameter with its default, as it is written."""
         if self.default is None:
             return self.name
+        if self.is_mechanism:
+            inside = [each for each in written(type(self.default)) if each.default != each.of(self.default)]
+            shown = ", ".join(f"{each.name}={_written(each.of(self.default))}" for each in inside)
+            return f"{self.name}={self.default.name}" + (f"({shown})" if shown else "")
         return f"{self.name}={_written(self.default)}"
 
 

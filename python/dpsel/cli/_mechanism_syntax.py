@@ -1,6 +1,7 @@
 """The grammar of ``--mechanism``: ``name`` or ``name(parameter=value, ...)``.
 
-A value is a number, a fraction such as ``1/3``, ``true``, ``false``, or a word with or without quotes.
+A value is a number, a fraction such as ``1/3``, ``true``, ``false``, a word with or without quotes, or again
+``name(parameter=value, ...)``.
 Python's parser reads the call as a syntax tree. Nothing in it is evaluated.
 """
 
@@ -8,14 +9,23 @@ from __future__ import annotations
 
 import ast
 import warnings
+from dataclasses import dataclass
 from typing import TypeAlias
 
-Value: TypeAlias = bool | int | float | str
+Value: TypeAlias = "bool | int | float | str | Inner"
 
 #: Far more than a mechanism with all its parameters has.
 _LONGEST = 1000
 _FORM = "write NAME or 'NAME(PARAMETER=VALUE, ...)', such as 'sips(rounds=3)'"
 _FLAGS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A mechanism with parameters that is the value of a parameter."""
+
+    name: str
+    parameters: dict[str, Value]
 
 
 class MechanismSyntaxError(ValueError):
@@ -85,6 +95,8 @@ def _value(name: str, node: ast.expr) -> Value:
             raise MechanismSyntaxError(message)
         case ast.Name(id=word):
             return _FLAGS.get(word, word)
+        case ast.Call(func=ast.Name(id=inner), args=[]):
+            return Inner(inner, _parameters(node))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if (
             not isinstance(value, bool)
         ):

@@ -12,12 +12,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from dpsel.cli._mechanism_parameters import Parameter, parameters_of, written
-from dpsel.cli._mechanism_syntax import MechanismSyntaxError, parse
+from dpsel.cli._mechanism_syntax import Inner, MechanismSyntaxError, parse
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, selection_mechanisms, top_k_mechanisms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dpsel.cli._mechanism_syntax import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,14 +105,26 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
             if parameters:
                 self.fail("auto has no parameters; name a mechanism to set them", param, ctx)
             return Chosen(None, {})
+        return self._chosen(name, parameters, param, ctx)
+
+    def _chosen(
+        self,
+        name: str,
+        parameters: Mapping[str, Value],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Chosen:
         cls = spellings(self.named).get(name)
         if cls is None:
             self._fail_name(name, param, ctx)
-        known = parameters_of(cls)
+        known, made = parameters_of(cls), dict[str, Any](parameters)
         for key, each in parameters.items():
             if fault := _fault(cls, known, key, each):
                 self.fail(fault, param, ctx)
-        return Chosen(cls, dict(parameters))
+            if known[key].is_mechanism:
+                inner = each if isinstance(each, Inner) else Inner(str(each), {})
+                made[key] = self._chosen(inner.name, inner.parameters, param, ctx).made()
+        return Chosen(cls, made)
 
     def _fail_name(self, name: str, param: click.Parameter | None, ctx: click.Context | None) -> NoReturn:
         plans = ctx is not None and (ctx.info_name or "").startswith("plan")
@@ -173,6 +187,8 @@ def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: A
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Inner):
+        return f"a mechanism {value.name}"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 

@@ -27,6 +27,7 @@ from dpsel.mechanisms._matching import *  # noqa: F403
 from dpsel.mechanisms._rounds import *  # noqa: F403
 from dpsel.mechanisms._one_item import *  # noqa: F403
 from dpsel.mechanisms._adaptive import *  # noqa: F403
+from dpsel.mechanisms._by_length import *  # noqa: F403
 from dpsel.mechanisms._exponential import *  # noqa: F403
 from dpsel.mechanisms._permute_flip import *  # noqa: F403
 from dpsel.mechanisms._noisy_counts import *  # noqa: F403

@@ -18,12 +18,12 @@ __all__ = ["Mechanism", "SelectionMechanism", "TopKMechanism", "selection_mechan
 Guarantee: TypeAlias = Literal["pure_dp", "approx_dp", "zcdp"]
 """The kind of a guarantee, as in requests and reports."""
 
-Sensitivity: TypeAlias = Literal["count_l1", "count_l2", "l1", "l2", "l2_and_slack", "one_item"]
+Sensitivity: TypeAlias = Literal["count_l1", "count_l2", "l1", "l2", "l2_and_slack", "one_item", "chosen"]
 """How far one user changes the histogram of a round.
 
 ``count_l1`` and ``count_l2``: by 1 in each of at most ``max_items_per_user`` items. ``l1`` and ``l2``: by 1
 in that norm. ``l2_and_slack``: by 1 in the L2 norm, and by a rounding error that the calibration covers.
-``one_item``: by 1 in one item.
+``one_item``: by 1 in one item. ``chosen``: as the mechanism that is chosen.
 """
 
 Weights: TypeAlias = Literal["noisy_weight", "cumulative_score", "none"]
@@ -171,6 +171,12 @@ def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
     """Return how many items a user keeps at most: more than the limit if the mechanism has a reach."""
     reach: int = getattr(mechanism, "reach", 1)
     return reach * max_items_per_user
+
+
+def planned(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism that a plan without data is for: of two in a choice, the one for long lists."""
+    usual: Mechanism = getattr(mechanism, "long", mechanism)
+    return usual
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Any]:

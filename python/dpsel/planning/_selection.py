@@ -13,7 +13,7 @@ from dpsel._request import checked_limit, request_of_selection
 from dpsel._tables import Tabular
 from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms._base import kept_items
+from dpsel.mechanisms._base import kept_items, planned
 from dpsel.release._wording import readable
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def plan(
     The keep probability is the probability of release of an item of a given number of users, each with
     ``items_per_user`` items. With several rounds it is the probability of a release in any of them, if
     nothing else is released before. Real releases are better, because released items leave the users' sets.
+    What a noisy look at the data will choose cannot be known: [`ByLength`][dpsel.ByLength] is planned as for
+    long lists.
 
     Args:
         privacy: The guarantee.
@@ -191,7 +193,7 @@ class Plan(Tabular):
 
 def _held(limit: int, request: Request[SelectionMechanism], asked: int | None) -> int:
     """Return the items of each holder: those asked for, or as many as users keep."""
-    kept = kept_items(request.mechanism, limit)
+    kept = kept_items(planned(request.mechanism), limit)
     if asked is not None and asked > kept:
         product = "" if kept == limit else f"{kept // limit} x "
         raise InvalidParameterError(

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel.item_table import ItemTable
 from dpsel.release._report import Report
-from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism
+from dpsel.release._wording import (
+    chosen_mechanism,
+    counted,
+    describe,
+    describe_guarantee,
+    mechanism_as_code,
+)
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -136,7 +142,8 @@ class Release(Generic[ItemsT]):
         """Three lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        limit, reach = request["max_items_per_user"], request["mechanism"].get("reach", 1)
+        chosen = chosen_mechanism(self.report)
+        limit, reach = request["max_items_per_user"], chosen.get("reach", 1)
         kept = counted(reach * limit, "item") + (f" ({reach} x {limit:,})" if reach > 1 else "")
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
@@ -150,8 +157,9 @@ class Release(Generic[ItemsT]):
             rule += "; ".join(
                 f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
             )
+        look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         return (
-            f"{stamp}{counted(len(self), 'item')} released by {describe_mechanism(self.report)}\n"
+            f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
             f"{guarantee}, {kept} per user at most\n"
             f"{rule}"
         )

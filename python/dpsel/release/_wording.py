@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "chosen_mechanism",
     "counted",
     "describe",
     "describe_guarantee",
     "describe_mechanism",
     "has_guarantee",
+    "mechanism_as_code",
     "notation",
     "readable",
 ]
@@ -56,9 +58,20 @@ def describe(report: Mapping[str, Any]) -> str:
     return f"{describe_mechanism(report)}, {describe_guarantee(report)}"
 
 
+def chosen_mechanism(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mechanism of a report, or the one that its look at the data chose."""
+    mechanism: dict[str, Any] = report["request"]["mechanism"]
+    return mechanism[report["look"]["lists"]] if "look" in report else mechanism
+
+
 def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as code."""
-    fields = dict(report["request"]["mechanism"])
+    return mechanism_as_code(report["request"]["mechanism"])
+
+
+def mechanism_as_code(mechanism: Mapping[str, Any]) -> str:
+    """Return a mechanism, as it stands in reports, as code."""
+    fields = dict(mechanism)
     name = class_name(fields.pop("name"))
     if (order := fields.pop("order", None)) == "prior":
         fields["prior"] = order
@@ -69,6 +82,8 @@ def describe_mechanism(report: Mapping[str, Any]) -> str:
 def _short(key: str, value: object) -> str:
     if key == "prior":
         return "..."
+    if isinstance(value, dict):
+        return mechanism_as_code(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return repr(value)
     return f"{value:.6g}"

@@ -43,9 +43,9 @@ def select_partitions(
 ) -> SparkRelease:
     """Return the items of a Spark DataFrame that may be published, as many as the guarantee allows.
 
-    As [`select_partitions`][dpsel.select_partitions], with the same result for the same rows, parameters and
-    key: neither partitions nor retried or speculative tasks change it. It runs at once, and the release is
-    final: looking at it later draws nothing again.
+    As [`select_partitions`][dpsel.select_partitions], with the same result for the same rows, mechanism,
+    other parameters and key: neither partitions nor retried or speculative tasks change it. It runs at once,
+    and the release is final: looking at it later draws nothing again.
 
     Args:
         data: A Spark DataFrame. Items of integers, dates and the like are read once. Texts and several
@@ -57,7 +57,8 @@ def select_partitions(
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
             many, as with three rounds of ``Sips``. Choose it without looking at the data.
         mechanism: How to select: one that weighs the users of a round independently of each other.
-            ``"auto"`` decides by the parameters alone, as on one machine, and the report says why.
+            ``"auto"`` decides by the parameters alone, and the report says why. It is as on one machine, but
+            that no noisy look at the lengths of lists comes first.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
@@ -89,6 +90,7 @@ def select_partitions(
         columns=columns,
         ngrams=ngrams,
         with_weights=with_weights,
+        on_cluster=True,
     )
     key = checked_test_key(insecure_test_key)
     _core_calls.validate_exchange(request.json)

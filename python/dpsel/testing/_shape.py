@@ -70,12 +70,14 @@ def shape(release: Release | TopKRelease) -> dict[str, Any]:
 def check_shape(before: Release | TopKRelease, after: Release | TopKRelease) -> bool:
     """Raise if two releases have the same items, and something else tells them apart.
 
+    The noisy numbers of a look (`ByLength`) are released as the items are: they have to be the same as well.
+
     Args:
         before: A release of some table.
         after: That of a neighbouring table, or of the same one in another order, under the same key.
 
     Returns:
-        Whether they have the same items. If not, nothing is compared.
+        Whether they have the same items, and looks. If not, nothing is compared.
 
     Raises:
         ShapeError: Names what differs.
@@ -94,7 +96,7 @@ def check_shape(before: Release | TopKRelease, after: Release | TopKRelease) -> 
         >>> testing.check_shape(select([]), select([(1, 5)]))
         True
     """
-    if _items(before) != _items(after):
+    if _items(before) != _items(after) or before.report.get("look") != after.report.get("look"):
         return False
     left, right = shape(before), shape(after)
     different = [name for name in left if left[name] != right[name]]

@@ -7,6 +7,7 @@
 //! | [`error`], [`numeric`], [`random`], [`accounting`], [`runtime`] | what every stage may use |
 //! | [`ingest`] | tables become encoded rows |
 //! | [`contributions`] | rows become the distinct items of each user |
+//! | [`look`] | noisy numbers of users, by which a mechanism is chosen |
 //! | [`bounding`] | at most `max_items_per_user` items of each user stay |
 //! | [`weighting`] | the items of users become an integer weight for each item |
 //! | [`noise`], [`threshold`] | how a weight is decided, with an exact law |
@@ -28,6 +29,7 @@ pub mod error;
 pub mod exchange;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod ingest;
+pub mod look;
 pub mod mechanisms;
 pub mod noise;
 pub mod numeric;

@@ -19,6 +19,11 @@ pub struct Contributions {
 }
 
 impl Contributions {
+    /// The number of distinct items of each user. A user whose rows are all without an item has none.
+    pub(crate) fn items_of_users(&self) -> impl Iterator<Item = u32> + '_ {
+        self.lens.iter().copied()
+    }
+
     /// The number of items for each number of users, as (users, items) in ascending order. These are exact counts,
     /// for data that is public anyway.
     pub(crate) fn users_per_item(&self) -> Vec<(u32, u64)> {

@@ -42,6 +42,8 @@ pub struct Properties {
     pub item_order: Option<ItemOrder>,
     /// How many times `max_items_per_user` items a user keeps. The bound of a calibration is that product.
     pub reach: u32,
+    /// Whether it looks at the data before it chooses another mechanism.
+    pub looks: bool,
     /// Why the mechanism guarantees nothing, if so. `dpsel check` reports it.
     pub flaw: Option<&'static str>,
 }

@@ -3,6 +3,7 @@
 //! A mechanism is one folder here with a type that implements [`Mechanism`], and one line in `registry.rs`.
 //! CONTRIBUTING walks through a new one.
 
+mod by_length;
 mod by_name;
 mod count_gaussian;
 mod count_laplace;
@@ -24,6 +25,7 @@ mod unit_greedy;
 mod weighted_gaussian;
 mod weighted_laplace;
 
+pub use by_length::{ByLength, Lists, Looked};
 pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;

@@ -20,4 +20,13 @@ mechanisms_by_name! {
     "mad" => Mad,
     "mad2r" => Mad2R,
     "steered" => Steered,
+    "by_length" => ByLength<MechanismSpec>,
+}
+
+impl MechanismSpec {
+    /// The two mechanisms and the rule, if a look at the data chooses the mechanism.
+    #[must_use]
+    pub fn choice(&self) -> Option<&ByLength<Self>> {
+        if let Self::ByLength(choice) = self { Some(choice) } else { None }
+    }
 }

@@ -31,6 +31,8 @@ pub enum Purpose {
     Packed = 11,
     /// The noise that ranks the items for a matching.
     Ranking = 12,
+    /// The noise of the numbers of users that a look at the data sees.
+    Look = 13,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

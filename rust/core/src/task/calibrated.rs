@@ -5,15 +5,19 @@ use serde::{Deserialize, Serialize};
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;
 use crate::Result;
-use crate::accounting::{Cost, Guarantee};
+use crate::accounting::{Cost, Guarantee, L0Bound};
+use crate::mechanisms::Looked;
 use crate::rounds::Calibration;
 use crate::top_k::TopKCalibration;
 
-/// A request and the numbers that meet it. No data goes into either.
+/// A request and the numbers that meet it. No data goes into them, but for the noisy numbers of a look.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated<R, C> {
     /// The parameters of the caller.
     pub request: R,
+    /// What a look at the data showed, with noise, if the request asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<Looked>,
     /// Noise scales, rates and thresholds.
     pub calibration: C,
 }
@@ -31,6 +35,38 @@ pub enum Enforced {
     Select(CalibratedSelect),
     /// A top-k.
     TopK(CalibratedTopK),
+}
+
+impl CalibratedSelect {
+    /// A selection with the rounds of its mechanism, or of the one that these noisy numbers of users choose.
+    ///
+    /// `None` if there are numbers and the mechanism does not look, or the other way round.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::calibrate`].
+    pub(super) fn after(request: SelectRequest, users: Option<[i64; 2]>) -> Result<Option<Self>> {
+        let (look, calibration) = match (request.mechanism.choice(), users) {
+            (None, None) => (None, request.calibrate_once()?),
+            (Some(choice), Some(users)) => {
+                let look = choice.looked(request.privacy, users)?;
+                let calibration = request.chosen(choice, look.lists)?.calibrate_once()?;
+                (Some(look), calibration)
+            }
+            (None, Some(_)) | (Some(_), None) => return Ok(None),
+        };
+        Ok(Some(Self { request, look, calibration }))
+    }
+
+    /// The most items that a user keeps.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::kept_items`].
+    pub(super) fn kept_items(&self) -> Result<L0Bound> {
+        match (self.request.mechanism.choice(), &self.look) {
+            (Some(choice), Some(look)) => self.request.chosen(choice, look.lists)?.kept_items(),
+            (None | Some(_), _) => self.request.kept_items(),
+        }
+    }
 }
 
 impl Enforced {
@@ -63,14 +99,25 @@ impl Enforced {
     /// As [`SelectRequest::calibrate`] and [`TopKRequest::calibrate`], and for parameters out of range.
     pub fn differences(&self) -> Result<Vec<String>> {
         match self {
-            Self::Select(Calibrated { request, calibration }) => {
+            Self::Select(Calibrated { request, look, calibration }) => {
                 let request = request.clone().validate()?;
-                let mut differences = calibration.differences(&request.calibrate_once()?);
-                differences.extend(request.mechanism.as_mechanism().properties().flaw.map(str::to_owned));
+                let users = look.as_ref().map(|look| look.users);
+                let Some(expected) = CalibratedSelect::after(request, users)? else {
+                    return Ok(vec!["there is a look, or none, other than the request calls for".into()]);
+                };
+                let mut differences = calibration.differences(&expected.calibration);
+                if *look != expected.look {
+                    differences
+                        .push("the look is not what its noisy numbers and the request call for".into());
+                }
+                let mechanism = expected.request.mechanism.as_mechanism();
+                differences.extend(mechanism.properties().flaw.map(str::to_owned));
                 Ok(differences)
             }
-            Self::TopK(Calibrated { request, calibration }) => {
-                Ok(calibration.differences(&request.clone().validate()?.calibrate()?))
+            Self::TopK(Calibrated { request, look, calibration }) => {
+                let mut differences = calibration.differences(&request.clone().validate()?.calibrate()?);
+                differences.extend(look.as_ref().map(|_| "a top-k has no look".to_owned()));
+                Ok(differences)
             }
         }
     }

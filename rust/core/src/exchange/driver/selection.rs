@@ -35,7 +35,7 @@ impl Selection {
             calibration: calibration.clone(),
             with_weights: request.with_weights,
         };
-        Ok(Self { asked: Calibrated { request, calibration }, job: ExchangeJob::new(spec, key) })
+        Ok(Self { asked: Calibrated { request, look: None, calibration }, job: ExchangeJob::new(spec, key) })
     }
 
     /// Check the parameters alone, and calibrate.
@@ -44,7 +44,7 @@ impl Selection {
     /// As [`Selection::new`], except for the schema.
     pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
-        if !calibration.rounds.iter().all(in_pieces) {
+        if request.mechanism.choice().is_some() || !calibration.rounds.iter().all(in_pieces) {
             return Err(Error::Incompatible {
                 what: "the mechanism cannot be run on a cluster".into(),
                 fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered or OneItem, or \

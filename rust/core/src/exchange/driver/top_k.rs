@@ -50,7 +50,7 @@ impl TopK {
         key: ReleaseKey,
     ) -> Result<Self> {
         let calibration = request.calibrate()?;
-        let asked = Calibrated { request, calibration };
+        let asked = Calibrated { request, look: None, calibration };
         let request = &asked.request;
         let Some(columns) = request.columns.clone() else {
             return Err(Error::Internal("no columns were named"));

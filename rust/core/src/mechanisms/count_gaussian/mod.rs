@@ -50,6 +50,12 @@ impl Mechanism for CountGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::OfRound, item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::OfRound,
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }

@@ -55,6 +55,12 @@ impl Mechanism for CountLaplace {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::OfRound, item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::OfRound,
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }

@@ -143,7 +143,7 @@ impl Mechanism for GreedyFrequency {
             GreedyCalibration::Curve => (NoisyWeights::Absent, None),
             GreedyCalibration::Published => (NoisyWeights::OfRound, Some(PUBLISHED_FLAW)),
         };
-        Properties { noisy_weights, item_order: Some(self.order), reach: 1, flaw }
+        Properties { noisy_weights, item_order: Some(self.order), reach: 1, looks: false, flaw }
     }
 }
 

@@ -84,6 +84,12 @@ impl Mechanism for Mad2R {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::Absent,
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }

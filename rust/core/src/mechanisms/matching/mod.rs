@@ -108,7 +108,13 @@ impl Mechanism for Matching {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::Absent,
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }
 

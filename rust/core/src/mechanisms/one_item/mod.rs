@@ -54,7 +54,13 @@ impl Mechanism for OneItem {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::Absent, item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::Absent,
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }
 

@@ -181,7 +181,13 @@ impl Mechanism for Steered {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::Score, item_order: None, reach: self.reach, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::Score,
+            item_order: None,
+            reach: self.reach,
+            looks: false,
+            flaw: None,
+        }
     }
 }
 

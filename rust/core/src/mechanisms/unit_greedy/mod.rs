@@ -55,7 +55,13 @@ impl Mechanism for UnitGreedy {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: NoisyWeights::Absent, item_order: Some(self.order), reach: 1, flaw: None }
+        Properties {
+            noisy_weights: NoisyWeights::Absent,
+            item_order: Some(self.order),
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }
 

@@ -92,6 +92,12 @@ impl Mechanism for WeightedGaussian {
     }
 
     fn properties(&self) -> Properties {
-        Properties { noisy_weights: self.release.noisy_weights(), item_order: None, reach: 1, flaw: None }
+        Properties {
+            noisy_weights: self.release.noisy_weights(),
+            item_order: None,
+            reach: 1,
+            looks: false,
+            flaw: None,
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::contributions::ItemOrder;
 use crate::ingest::{Columns, Prior};
-use crate::mechanisms::{MechanismSpec, NoisyWeights};
+use crate::mechanisms::{ByLength, Lists, MechanismSpec, NoisyWeights};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
 use crate::release::WEIGHT_COLUMN;
@@ -60,6 +60,13 @@ impl SelectRequest {
                     "with_weights=True adds a column '{WEIGHT_COLUMN}', but item= names a column of that name too"
                 ),
                 fix: "rename the item column, or leave with_weights out",
+            });
+        }
+        if self.with_weights && self.mechanism.choice().is_some() {
+            return Err(Error::Incompatible {
+                what: "with_weights=True asks for noisy weights, but one of the two mechanisms that ByLength takes may have none"
+                    .into(),
+                fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
             });
         }
         if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
@@ -117,10 +124,16 @@ impl SelectRequest {
     /// (`docs/algorithms/noise.md`). When weights are published that is taken off delta. The rounds of a score pay for it
     /// in any case.
     ///
+    /// If a look chooses the mechanism, these are the rounds for long lists. Those for short ones have to exist as well.
+    ///
     /// # Errors
     /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
     /// weights to be published within delta.
     pub fn calibrate(&self) -> Result<Calibration> {
+        if let Some(choice) = self.mechanism.choice() {
+            self.chosen(choice, Lists::Short)?.calibrate_once()?;
+            return self.chosen(choice, Lists::Long)?.calibrate_once();
+        }
         let (mechanism, kept) = (self.mechanism.as_mechanism(), self.kept_items()?);
         match self.noisy_weights() {
             NoisyWeights::OfRound if self.with_weights => {}
@@ -140,6 +153,15 @@ impl SelectRequest {
         Ok(calibration)
     }
 
+    /// The request of the mechanism that is chosen for the lists that a look found, for what the look leaves of the budget.
+    ///
+    /// # Errors
+    /// As [`ByLength::parts`].
+    pub(in crate::task) fn chosen(&self, choice: &ByLength<MechanismSpec>, lists: Lists) -> Result<Self> {
+        let (_, privacy) = choice.parts(self.privacy)?;
+        Ok(Self { mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone() })
+    }
+
     /// What `with_weights` publishes of each item.
     fn noisy_weights(&self) -> NoisyWeights {
         self.mechanism.as_mechanism().properties().noisy_weights
@@ -151,7 +173,7 @@ impl SelectRequest {
     /// # Errors
     /// As [`SelectRequest::calibrate`].
     pub fn calibrate_once(&self) -> Result<Calibration> {
-        let parameters = (self.privacy, self.max_items_per_user, self.mechanism, self.with_weights);
+        let parameters = (self.privacy, self.max_items_per_user, self.mechanism.clone(), self.with_weights);
         // A lock that is held (in a forked child perhaps for ever) is not waited for.
         if let Ok(recent) = RECENT.try_lock()
             && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)

@@ -1,16 +1,18 @@
 //! Partition selection: the stages in order.
 
 use super::request::SelectRequest;
-use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::contributions;
+use crate::contributions::{self, Contributions};
 use crate::ingest::Source;
+use crate::look::users_by_size;
+use crate::mechanisms::{ByLength, Lists, MechanismSpec};
 use crate::random::ReleaseKey;
 use crate::release::publish;
 use crate::rounds::select_rounds;
 use crate::runtime::{Control, PHASES};
-use crate::task::calibrated::{Calibrated, Enforced};
+use crate::task::calibrated::{CalibratedSelect, Enforced};
 use crate::task::report::{Release, Report};
+use crate::{Error, Result};
 
 /// Reads the rows, runs the mechanism, and returns the release.
 ///
@@ -24,12 +26,44 @@ pub fn select_partitions(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let calibration = request.calibrate_once()?;
-    let calibrated = Calibrated { request: request.clone(), calibration: calibration.clone() };
-    let report = Report::new(Enforced::Select(calibrated), key)?;
-    control.plan(PHASES + calibration.rounds.len());
+    // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
+    control.plan(PHASES + most_rounds(request)?);
     let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
-    let bounded = BoundedContributions::new(contributions, request.kept_items()?, key, control)?;
-    let selected = select_rounds(bounded, &calibration, request.with_weights, key, control)?;
+    let calibrated = after_a_look(request, &contributions, key)?;
+    let bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
+    let selected = select_rounds(bounded, &calibrated.calibration, request.with_weights, key, control)?;
+    let report = Report::new(Enforced::Select(calibrated), key)?;
     Ok(Release { items: publish(&selected, request.with_weights, key)?, report })
+}
+
+/// The most rounds that the mechanism may have.
+///
+/// # Errors
+/// As [`SelectRequest::calibrate`].
+fn most_rounds(request: &SelectRequest) -> Result<usize> {
+    let usual = request.calibrate_once()?.rounds.len();
+    let Some(choice) = request.mechanism.choice() else { return Ok(usual) };
+    Ok(usual.max(request.chosen(choice, Lists::Short)?.calibrate_once()?.rounds.len()))
+}
+
+/// The request with its rounds: those of the mechanism that a look at the data chooses, if it asks for one.
+///
+/// # Contract
+/// No number of the data but those that [`users_by_size`] returns goes into the choice.
+///
+/// # Errors
+/// As [`SelectRequest::calibrate`].
+fn after_a_look(
+    request: &SelectRequest,
+    contributions: &Contributions,
+    key: &ReleaseKey,
+) -> Result<CalibratedSelect> {
+    let look = |choice: &ByLength<MechanismSpec>| {
+        let (epsilon, _) = choice.parts(request.privacy)?;
+        let users = users_by_size(contributions, &[choice.size], epsilon, key);
+        <[i64; 2]>::try_from(users).map_err(|_| Error::Internal("a look has two numbers"))
+    };
+    let users = request.mechanism.choice().map(look).transpose()?;
+    CalibratedSelect::after(request.clone(), users)?
+        .ok_or(Error::Internal("a look is there if it is asked for"))
 }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// [`Error::InvalidParameter`] for more items than there are; [`Error::Data`] for counts out of range.
 pub(crate) fn draw(counts: Counts<'_>, top_k: &CalibratedTopK, key: &ReleaseKey) -> Result<Vec<Pick>> {
     let counts = counts.validate()?;
-    let Calibrated { request, calibration } = top_k;
+    let Calibrated { request, calibration, .. } = top_k;
     check_size(request, counts.items())?;
     let k = usize::try_from(request.k).map_err(|_| too_few(request.k, counts.items(), "the list"))?;
     let mut picks = request.mechanism.as_mechanism().select(counts, k, calibration, key);

@@ -33,7 +33,7 @@ pub fn top_k_from_rows(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let calibrated = Calibrated { request: request.clone(), calibration: request.calibrate()? };
+    let calibrated = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
     let report = Report::new(Enforced::TopK(calibrated.clone()), key)?;
     Ok(Release { items: items_of_rows(source, &calibrated, key, control)?, report })
 }
@@ -44,7 +44,7 @@ fn items_of_rows(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<RecordBatch> {
-    let Calibrated { request, calibration } = top_k;
+    let Calibrated { request, calibration, .. } = top_k;
     let Some(columns) = &request.columns else { return Err(Error::Internal("no columns were named")) };
     if let Domain::Sized { .. } = request.domain {
         return Err(Error::Incompatible {
