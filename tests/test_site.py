@@ -20,6 +20,8 @@ sys.path.append(str(ROOT / "website"))
 import figures  # noqa: E402
 import links  # noqa: E402
 import lists  # noqa: E402
+import mended  # noqa: E402
+import outputs  # noqa: E402
 
 SOURCES = sorted((ROOT / "python").rglob("*.py"))
 ROLE = re.compile(r":\w+:`")
@@ -119,6 +121,37 @@ def test_a_star_stands_for_pages_that_are_not_named():
     nav = [{"Guides": ["guide/a.md", "guide/*.md"]}, "*.md"]
     uris = dict.fromkeys(["guide/a.md", "guide/c.md", "guide/b.md", "x.md"])
     assert links.expanded(nav, uris) == [{"Guides": ["guide/a.md", "guide/b.md", "guide/c.md"]}, "x.md"]
+
+
+BIG = '<mo minsize="1.2em">{}</mo>'
+INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
+
+
+@pytest.mark.parametrize(
+    ("formula", "display", "expected"),
+    [
+        (
+            f"{BIG.format('(')}<mi>a</mi><msup>{BIG.format(')')}<mi>k</mi></msup>",
+            "inline",
+            f"<msup><mrow>{BIG.format('(')}<mi>a</mi>{BIG.format(')')}</mrow><mi>k</mi></msup>",
+        ),
+        (INDEX, "inline", INDEX),
+        (INDEX, "block", INDEX.replace("msub", "munder")),
+        ("<mi>a</mi><mi>&#x7E;</mi>", "inline", "<mi>a</mi><mo>\N{TILDE OPERATOR}</mo>"),
+    ],
+    ids=["power of a bracket", "index in a line", "limit below", "relation"],
+)
+def test_formulas_are_mended(formula, display, expected):
+    shown = f'<math xmlns="{mended.SPACE}">{{}}</math>'
+    assert mended.mended(shown.format(formula), display) == shown.format(expected)
+
+
+def test_the_tutorial_shows_what_its_examples_print():
+    text = read("learn", "tutorial.md")
+    shown = outputs.shown(text, "learn/tutorial.md")
+    assert "print(release.items.to_pylist()[:10])\n```\n\n```text\n97 items released by Steered" in shown
+    assert "dpsel demo-data lines.csv --kind quotations\n```\n\n```text\nlines.csv: 594 rows\n```" in shown
+    assert outputs.shown(text, "learn/limits.md") == text
 
 
 def test_the_pictures_show_what_plans_say():
