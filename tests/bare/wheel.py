@@ -1,6 +1,6 @@
 """Checks of a wheel: its size, what is inside, how long the first release takes with each Python.
 
-    python tests/bare/wheel.py FOLDER       the wheel that is there
+    python tests/bare/wheel.py FOLDER       the wheel that is there; `--contents`: one of another platform
     python tests/bare/wheel.py --build      builds one first (with link-time optimisation: minutes)
     python tests/bare/wheel.py --twice      builds two in folders of their own, which must agree byte for byte
 
@@ -101,6 +101,7 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, help="where the wheel is")
     parser.add_argument("--build", action="store_true")
     parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--contents", action="store_true", help="do not install it")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wheels-") as temporary:
         scratch = Path(temporary)
@@ -109,7 +110,7 @@ def main() -> int:
         wheel = wheel.resolve()
         wrong += faults(wheel)
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
-        for python in filter(runs, PYTHONS):
+        for python in () if arguments.contents else filter(runs, PYTHONS):
             seconds = first_release(python, wheel)
             print(f"{python}: first release after {seconds:.1f} s")
             if seconds > SECONDS:
