@@ -167,6 +167,26 @@ def test_the_pictures_of_steered_show_the_release():
     assert shown["steered"] == json.loads(json.dumps(figures.steered()))
 
 
+@pytest.mark.parametrize(
+    ("row", "limit", "items", "with_weights"),
+    [
+        ("limit 1, users of one item | `Steered(reach=3)`: {}", 1, 1, False),
+        ("limit 1, users of one item | `Steered(reach=3)`: 40 | `CountLaplace`: {}", 1, 1, True),
+        ("limit 1, users of three items | `Steered(reach=3)`: {}", 1, 3, False),
+        ("limit 10, users of 30 items | `Steered(reach=3)`: {}", 10, 30, False),
+        ("limit 10, users of 30 items | `Steered(reach=3)`: 232 | `Steered(reach=3)`: {}", 10, 30, True),
+    ],
+)
+def test_the_table_of_weights_is_that_of_plans(row, limit, items, with_weights):
+    found = dpsel.plan(
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8),
+        max_items_per_user=limit,
+        items_per_user=items,
+        with_weights=with_weights,
+    ).rows[0]
+    assert f"| {row.format(found['users_for_95'])} |" in read("guide", "choosing-parameters.md")
+
+
 def test_the_table_of_other_libraries_is_that_of_the_figures():
     page = peers_keys.PAGE.read_text(encoding="utf-8")
     found = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
