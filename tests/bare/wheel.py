@@ -87,7 +87,11 @@ def runs(python: str) -> bool:
 
 
 def twice(folder: Path) -> list[str]:
-    """Two builds in different folders: the same bytes?"""
+    """Two builds in target folders of their own: the same bytes?
+
+    Both are of this checkout by this user: the list of components names the path of the one, and the module
+    that of Cargo's sources. A wheel of another path has other bytes.
+    """
     digests = []
     for name in ("one", "two"):
         wheel = built(folder / name, folder / f"target-{name}")
