@@ -210,12 +210,16 @@ def test_notebooks_have_outputs_and_no_errors(path):
 
 
 @pytest.mark.parametrize("name", ["tutorial:learn/tutorial.md", "choosing:guide/choosing-parameters.md"])
-def test_notebooks_have_the_code_of_their_pages(name):
+def test_notebooks_have_the_code_and_text_of_their_pages(name):
     notebook, page = name.split(":")
     blocks = re.findall(r"^```python\n(.*?)\n```$", read(page), re.MULTILINE | re.DOTALL)
     cells = json.loads(read("notebooks", f"{notebook}.ipynb"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert [block for block in blocks if block not in code] == []
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    prose = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
+    # Links have the address of the site in a notebook.
+    assert [line for line in prose.splitlines() if "](" not in line and line not in text.splitlines()] == []
 
 
 @pytest.fixture(scope="module")
