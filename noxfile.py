@@ -21,6 +21,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
     nox -s soak           random jobs under a ceiling of memory; `-- --hours 24`
     nox -s supply         what comes in with the dependencies; needs cargo-deny and the network
+    nox -s workflows      the form of the workflows, and openings in them; installs two tools
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ nox.options.sessions = [
     "spark_sample",
     "docs",
     "bare",
+    "workflows",
 ]
 nox.options.stop_on_first_error = False
 
@@ -287,6 +289,15 @@ def supply(session: nox.Session) -> None:
         path = Path(session.create_tmp()) / "frozen.txt"
         path.write_text("\n".join(line for line in frozen.splitlines() if "==" in line) + "\n")
         session.run("pip-audit", "--requirement", str(path), "--no-deps", "--disable-pip", "--strict")
+
+
+@nox.session(venv_backend="venv")
+def workflows(session: nox.Session) -> None:
+    """Compare the workflows with the schema of their host, and look for openings; `.github/zizmor.yml`."""
+    session.install("--quiet", "check-jsonschema>=0.33", "zizmor>=1.32")
+    files = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    session.run("zizmor", "--offline", "--quiet", "--min-severity", "medium", ".github")
 
 
 @nox.session

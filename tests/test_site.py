@@ -20,6 +20,8 @@ sys.path.append(str(ROOT / "website"))
 import figures  # noqa: E402
 import links  # noqa: E402
 import lists  # noqa: E402
+import mended  # noqa: E402
+import outputs  # noqa: E402
 
 SOURCES = sorted((ROOT / "python").rglob("*.py"))
 ROLE = re.compile(r":\w+:`")
@@ -121,6 +123,37 @@ def test_a_star_stands_for_pages_that_are_not_named():
     assert links.expanded(nav, uris) == [{"Guides": ["guide/a.md", "guide/b.md", "guide/c.md"]}, "x.md"]
 
 
+BIG = '<mo minsize="1.2em">{}</mo>'
+INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
+
+
+@pytest.mark.parametrize(
+    ("formula", "display", "expected"),
+    [
+        (
+            f"{BIG.format('(')}<mi>a</mi><msup>{BIG.format(')')}<mi>k</mi></msup>",
+            "inline",
+            f"<msup><mrow>{BIG.format('(')}<mi>a</mi>{BIG.format(')')}</mrow><mi>k</mi></msup>",
+        ),
+        (INDEX, "inline", INDEX),
+        (INDEX, "block", INDEX.replace("msub", "munder")),
+        ("<mi>a</mi><mi>&#x7E;</mi>", "inline", "<mi>a</mi><mo>\N{TILDE OPERATOR}</mo>"),
+    ],
+    ids=["power of a bracket", "index in a line", "limit below", "relation"],
+)
+def test_formulas_are_mended(formula, display, expected):
+    shown = f'<math xmlns="{mended.SPACE}">{{}}</math>'
+    assert mended.mended(shown.format(formula), display) == shown.format(expected)
+
+
+def test_the_tutorial_shows_what_its_examples_print():
+    text = read("learn", "tutorial.md")
+    shown = outputs.shown(text, "learn/tutorial.md")
+    assert "print(release.items.to_pylist()[:10])\n```\n\n```text\n97 items released by Steered" in shown
+    assert "dpsel demo-data lines.csv --kind quotations\n```\n\n```text\nlines.csv: 594 rows\n```" in shown
+    assert outputs.shown(text, "learn/limits.md") == text
+
+
 def test_the_pictures_show_what_plans_say():
     shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
     assert shown["keep"] == figures.keep()
@@ -132,6 +165,26 @@ def test_the_pictures_show_what_plans_say():
 def test_the_pictures_of_steered_show_the_release():
     shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
     assert shown["steered"] == json.loads(json.dumps(figures.steered()))
+
+
+@pytest.mark.parametrize(
+    ("row", "limit", "items", "with_weights"),
+    [
+        ("limit 1, users of one item | `Steered(reach=3)`: {}", 1, 1, False),
+        ("limit 1, users of one item | `Steered(reach=3)`: 40 | `CountLaplace`: {}", 1, 1, True),
+        ("limit 1, users of three items | `Steered(reach=3)`: {}", 1, 3, False),
+        ("limit 10, users of 30 items | `Steered(reach=3)`: {}", 10, 30, False),
+        ("limit 10, users of 30 items | `Steered(reach=3)`: 232 | `Steered(reach=3)`: {}", 10, 30, True),
+    ],
+)
+def test_the_table_of_weights_is_that_of_plans(row, limit, items, with_weights):
+    found = dpsel.plan(
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-8),
+        max_items_per_user=limit,
+        items_per_user=items,
+        with_weights=with_weights,
+    ).rows[0]
+    assert f"| {row.format(found['users_for_95'])} |" in read("guide", "choosing-parameters.md")
 
 
 def test_the_table_of_other_libraries_is_that_of_the_figures():
@@ -157,12 +210,16 @@ def test_notebooks_have_outputs_and_no_errors(path):
 
 
 @pytest.mark.parametrize("name", ["tutorial:learn/tutorial.md", "choosing:guide/choosing-parameters.md"])
-def test_notebooks_have_the_code_of_their_pages(name):
+def test_notebooks_have_the_code_and_text_of_their_pages(name):
     notebook, page = name.split(":")
     blocks = re.findall(r"^```python\n(.*?)\n```$", read(page), re.MULTILINE | re.DOTALL)
     cells = json.loads(read("notebooks", f"{notebook}.ipynb"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert [block for block in blocks if block not in code] == []
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    prose = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
+    # Links have the address of the site in a notebook.
+    assert [line for line in prose.splitlines() if "](" not in line and line not in text.splitlines()] == []
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 from latex2mathml.converter import convert
+from mended import mended
 
 #: What pymdownx.arithmatex makes of `$...$` and `$$...$$`.
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
@@ -32,7 +33,7 @@ def mathml(formula: str, display: str) -> str:
     text = " ".join(html.unescape(formula).split())
     text = SIZED.sub(lambda found: found[1] + SIGNS[found[2]], text)
     try:
-        shown: str = convert(text, display=display)
+        shown = mended(convert(text, display=display), display)
     except Exception as error:
         raise FormulaError(f"{text}: {type(error).__name__}") from error
     if left := re.search(r"\\[A-Za-z]+", shown):

@@ -5,6 +5,7 @@ mkdocs.yml names this file. MkDocs imports it by its path, so it puts its folder
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import formulas
 import generated
 import links
 import lists
+import outputs
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
+
+#: A cell of a table, code in it, and an underscore in that.
+CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
+CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
+BREAKS = re.compile(r"_(?=\w)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -39,15 +46,20 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) 
     if source in links.OUTSIDE:
         page.edit_url = f"{repository}/edit/main/{source.relative_to(links.ROOT).as_posix()}"
     try:
-        text = lists.widened(generated.filled(markdown))
+        text = lists.widened(outputs.shown(generated.filled(markdown), page.file.src_uri))
         return links.relinked(text, source, page.file.src_uri, repository)
     except ValueError as error:
         raise PluginError(f"{page.file.src_uri}: {type(error).__name__}: {error}") from error
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Typeset formulas."""
+    """Typeset formulas; let long names in tables break after an underscore, and nowhere else."""
     try:
-        return formulas.typeset(html)
+        return CELL.sub(lambda cell: CODE.sub(breakable, cell[0]), formulas.typeset(html))
     except formulas.FormulaError as error:
         raise PluginError(f"{page.file.src_uri}: {error}") from error
+
+
+def breakable(code: re.Match[str]) -> str:
+    """Code that may go on in the next line after an underscore."""
+    return BREAKS.sub("_<wbr>", code[0])

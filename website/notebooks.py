@@ -18,10 +18,9 @@ from typing import Any
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from outputs import PAGES, commands
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-#: A notebook, and the page that it is made from.
-PAGES = {"tutorial": "learn/tutorial.md", "choosing": "guide/choosing-parameters.md"}
 SITE = "https://dpsel.github.io/dpsel/"
 
 
@@ -39,9 +38,8 @@ def made(page: str) -> Any:
 
 
 def _shell(found: re.Match[str]) -> str:
-    lines = found[1].replace("\\\n", " ").splitlines()
-    commands = [f"!{' '.join(line.split())}" for line in lines if line.startswith("dpsel ")]
-    return "```python\n" + "\n".join(commands) + "\n```" if commands else found[0]
+    cell = commands(found[1])
+    return f"```python\n{cell}\n```" if cell else found[0]
 
 
 def _address(folder: str, target: str) -> str:

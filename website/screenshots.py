@@ -18,17 +18,21 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "target" / "site"
 PAGES = (
     "", "learn/tutorial/", "understand/partition-selection/", "understand/steered/", "compare/",
-    "algorithms/steered/", "reference/functions/", "reference/commands/", "accuracy/", "project/security/",
+    "algorithms/steered/", "reference/functions/", "guide/choosing-parameters/", "reference/commands/",
+    "accuracy/", "project/security/",
 )  # fmt: skip
-WINDOWS = {"desk": (1366, 900), "phone": (390, 844)}
+WINDOWS = {"desk": (1366, 2400), "phone": (390, 2400)}
 #: How long a page may take to be drawn, in milliseconds of its own clock.
 PATIENCE = 4000
+#: Browsers at a time: each one mostly waits.
+PROCESSES = 4
 
 
 class Silent(http.server.SimpleHTTPRequestHandler):
@@ -60,7 +64,13 @@ const frame = document.getElementById("page"), wrong = [];
 frame.src = "/{page}";
 frame.onload = () => setTimeout(() => {{
   const inside = frame.contentDocument.documentElement;
-  if (inside.scrollWidth > {width}) wrong.push("is " + inside.scrollWidth + " pixels wide");
+  if (inside.scrollWidth > {width}) {{
+    const scrolls = each => each &&
+      (/auto|scroll/.test(getComputedStyle(each).overflowX) || scrolls(each.parentElement));
+    const wide = [...inside.querySelectorAll("article *")].find(each =>
+      each.getBoundingClientRect().right > {width} && !scrolls(each));
+    wrong.push("is " + inside.scrollWidth + " pixels wide: " + (wide ? wide.textContent : "unknown"));
+  }}
   for (const each of frame.contentWindow.performance.getEntriesByType("resource"))
     if (new URL(each.name).origin !== location.origin) wrong.push("asks for " + each.name);
   for (const image of frame.contentDocument.images)
@@ -87,17 +97,31 @@ def main(folder: Path) -> int:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}"
     wrong = 0
-    for page in PAGES:
-        for window, (width, height) in WINDOWS.items():
-            for scheme in ("light", "dark") if page in PAGES[:3] else ("light",):
-                picture = folder / f"{page.strip('/').replace('/', '-') or 'home'}-{window}-{scheme}.png"
-                url = f"{address}/frame/{width}/{height}/{scheme}/{page}"
-                said = drawn(url, picture, (width, height))
-                if said != "fine":
-                    wrong += 1
-                    print(f"{picture.stem}: {said}")
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        for picture, said in pool.map(lambda each: looked_at(address, folder, *each), views()):
+            if said != "fine":
+                wrong += 1
+                print(f"{picture}: {said}")
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
     return 1 if wrong else 0
+
+
+def views() -> list[tuple[str, str, str]]:
+    """Every page with a window and colours."""
+    return [
+        (page, window, scheme)
+        for page in PAGES
+        for window in WINDOWS
+        for scheme in (("light", "dark") if page in PAGES[:5] else ("light",))
+    ]
+
+
+def looked_at(address: str, folder: Path, page: str, window: str, scheme: str) -> tuple[str, str]:
+    """Draw one view; its name, and what the frame says of it."""
+    width, height = WINDOWS[window]
+    picture = folder / f"{page.strip('/').replace('/', '-') or 'home'}-{window}-{scheme}.png"
+    url = f"{address}/frame/{width}/{height}/{scheme}/{page}"
+    return picture.stem, drawn(url, picture, (width, height))
 
 
 def drawn(url: str, picture: Path, window: tuple[int, int]) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 import time
 from importlib.metadata import version
 
@@ -18,8 +19,11 @@ from tmlt.analytics import (
 
 path, epsilon, delta, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 os.environ["PYSPARK_PYTHON"] = sys.executable  # or its workers take another Python from the path
+# Tumult keeps tables in a catalogue on disk: of its own, and gone with the process.
+catalogue = tempfile.TemporaryDirectory(prefix="tumult-")
 spark = (
     SparkSession.builder.master("local[2]")
+    .config("spark.sql.warehouse.dir", catalogue.name)
     .config("spark.sql.shuffle.partitions", "4")
     .config("spark.ui.enabled", "false")
     .getOrCreate()
