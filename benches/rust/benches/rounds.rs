@@ -13,7 +13,7 @@ fn main() {
     divan::main();
 }
 
-fn calibrate(mechanism: MechanismSpec) -> Calibration {
+fn calibrate(mechanism: &MechanismSpec) -> Calibration {
     let request = request().unwrap();
     mechanism.as_mechanism().calibrate(request.privacy, request.max_items_per_user).unwrap()
 }
@@ -33,7 +33,7 @@ fn run<const THREADS: usize>(bencher: divan::Bencher, calibration: &Calibration)
 /// One round that releases nothing: the weights, and a quick refusal of every item.
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
-    let mut calibration = calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian::default()));
+    let mut calibration = calibrate(&MechanismSpec::WeightedGaussian(WeightedGaussian::default()));
     let rule = calibration.rounds[0].rule.noisy().unwrap();
     calibration.rounds[0].rule =
         Rule::Noisy(Noisy { threshold: Threshold::from_steps(i64::MAX / 2), ..rule });
@@ -42,17 +42,17 @@ fn weigh<const THREADS: usize>(bencher: divan::Bencher) {
 
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn weighted_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
-    run::<THREADS>(bencher, &calibrate(MechanismSpec::WeightedGaussian(WeightedGaussian::default())));
+    run::<THREADS>(bencher, &calibrate(&MechanismSpec::WeightedGaussian(WeightedGaussian::default())));
 }
 
 /// One user after the other: threads do not help.
 #[divan::bench(consts = [1], sample_count = 20)]
 fn policy_gaussian<const THREADS: usize>(bencher: divan::Bencher) {
     let policy = PolicyGaussian { alpha: 5.0, passes: 1, release: ReleaseStep::Noise };
-    run::<THREADS>(bencher, &calibrate(MechanismSpec::PolicyGaussian(policy)));
+    run::<THREADS>(bencher, &calibrate(&MechanismSpec::PolicyGaussian(policy)));
 }
 
 #[divan::bench(consts = THREADS, sample_count = 20)]
 fn sips<const THREADS: usize>(bencher: divan::Bencher) {
-    run::<THREADS>(bencher, &calibrate(MechanismSpec::Sips(Sips::default())));
+    run::<THREADS>(bencher, &calibrate(&MechanismSpec::Sips(Sips::default())));
 }
