@@ -11,11 +11,13 @@ import random
 from collections import defaultdict
 
 import dpsel
+from benches.audit_figures import laplace_tail
 from benches.audit_selections import (
     DELTA,
     EPSILON,
     _random,
     broken,
+    chance,
     counts_of,
     laplace,
     sets_of,
@@ -27,16 +29,6 @@ from benches.audit_selections import (
 AT = threshold(1 / EPSILON, 1)
 FEW_USERS, FEW_ITEMS, BUCKETS, CHUNK = 20, 5, 16, 4
 WIDTH = 3.0
-
-
-def upper(x: float) -> float:
-    """The probability that Laplace noise of scale 1 is at least ``x``."""
-    return math.exp(-x) / 2 if x >= 0 else 1 - math.exp(x) / 2
-
-
-def chance(users: int) -> float:
-    """The probability that an item of so many users comes out."""
-    return upper(AT - users)
 
 
 def beats(by: float) -> float:
@@ -67,7 +59,7 @@ def another_attempt_for_what_was_missed(rows):
 # Broken: noise is shared, fixed, or of the wrong shape.
 
 
-@broken(delta=1 - math.exp(-EPSILON / 2))
+@broken(delta=chance(5) - chance(4))
 def one_noise_for_each_of_16_buckets(rows):
     noise = [laplace(1 / EPSILON) for _ in range(BUCKETS)]
     return [i for i, n in counts_of(rows, 1).items() if n + noise[hash(i) % BUCKETS] >= AT]
@@ -96,7 +88,7 @@ def noise_cut_off_at_zero(rows):
     return [i for i, n in counts_of(rows, 1).items() if n + max(0.0, laplace(1 / EPSILON)) >= AT]
 
 
-@broken(delta=upper(-1) - math.e * upper(1))
+@broken(delta=laplace_tail(-1) - math.e * laplace_tail(1))
 def noise_rounded_towards_zero(rows):
     """Zero stands for noise between -1 and 1: for items of four and five users it makes the difference."""
     return [i for i, n in counts_of(rows, 1).items() if n + int(laplace(1 / EPSILON)) >= AT]

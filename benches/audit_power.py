@@ -5,9 +5,9 @@
     python -m benches.audit_power --sound 20 --seconds 3 # 20 audits of each sound one
     python -m benches.audit_power --only noise
 
-The selections stand in `audit_selections.py`, with what they claim and what they need at least. A *factor*
-is the larger one of e^epsilon and delta that are needed, over what is claimed. Time is processor time of this
-one process, so that other programs do not count.
+The selections stand in `audit_selections.py` and `audit_more_selections.py`, with what they claim and what
+they need at least. A *factor* is the larger one of e^epsilon and delta that are needed, over what is claimed.
+Time is processor time of this one process, so that other programs do not count.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ import time
 from types import SimpleNamespace
 
 import dpsel
+from benches import (
+    audit_more_selections,  # noqa: F401 - they are in the lists then
+    tables,
+)
 from benches import audit_selections as selections
-from benches import tables
 from dpsel.auditing import _calls
 
 #: The factor from which on everything has to be refuted.
