@@ -116,7 +116,8 @@ class TopKSampler:
 class CountSampler:
     """A top-k that publishes the noisy counts it goes by; the outcome is the smallest of these.
 
-    Inputs are pairs of lists of as many counts as are published, the cost is in draws.
+    Numbers above the smallest true count with the user all tell the same, and count as that. Inputs are
+    pairs of lists of as many counts as are published, the cost is in draws.
     """
 
     mechanism: TopKMechanism
@@ -129,13 +130,14 @@ class CountSampler:
         bound = self.max_items_per_user
         request = top_k_request(self.k, self.privacy, self.mechanism, bound=bound, counts="free")
         job = _core_calls.Job(request.json)
-        without, with_user = (Counter(_least(counts, job) for _ in range(cost)) for counts in tables)
+        most = min(tables[1])
+        without, with_user = (Counter(_least(counts, job, most) for _ in range(cost)) for counts in tables)
         return Samples(without, with_user)
 
 
-def _least(counts: list[int], job: _core_calls.Job) -> float:
+def _least(counts: list[int], job: _core_calls.Job, most: int) -> float:
     _, published, _ = _core_calls.top_k_counts(counts, job)
-    return float(min(count for count in published if count is not None))
+    return float(min(most, *(count for count in published if count is not None)))
 
 
 @dataclass(frozen=True, slots=True)
