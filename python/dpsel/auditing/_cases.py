@@ -38,6 +38,8 @@ LOOSE_BOUND: Final = 4
 OVERFLOWING: Final = ApproxDP(epsilon=1.0, delta=math.exp(-3.95) / 2)
 #: Draws of a top-k tell an epsilon of this size from a larger one.
 TOP_K_EPSILON: Final = 2.0
+#: With one pick and a small delta, draws of ``LimitDomain`` need most of what it claims.
+FEW_PICKS: Final = ApproxDP(epsilon=TOP_K_EPSILON, delta=0.001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,13 @@ def budgets(case: Case, privacy: Any) -> tuple[Any, Any]:
         return privacy, privacy
     if not case.is_top_k:
         return USUAL, OVERFLOWING if case.is_published else LOOSE
+    if case.mechanism.name == "limit_domain":
+        return USUAL, FEW_PICKS
     if case.mechanism.finds_domain:
-        loose = ApproxDP(epsilon=TOP_K_EPSILON, delta=0.02)
-        return loose, loose
+        return USUAL, ApproxDP(epsilon=TOP_K_EPSILON, delta=0.02)
     return PureDP(epsilon=1.0), PureDP(epsilon=TOP_K_EPSILON)
+
+
+def picked(case: Case, usual: int) -> int:
+    """Return how many items are picked in samples."""
+    return 1 if case.mechanism.name == "limit_domain" else usual

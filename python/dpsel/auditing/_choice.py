@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from dpsel.auditing._statistics import Statistic, learned, statistics
+from dpsel.auditing._statistics import Statistic, learned, partners_of, statistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,7 +101,9 @@ def best_cut(pair: Pair, gathered: Gathered, bounds: Bounds) -> Choice:
     numbered = any(answer.numbers for answer in answers)
     found = [
         choice
-        for statistic in statistics(pair, ordered=ordered, numbered=numbered)
+        for statistic in statistics(
+            pair, ordered=ordered, numbered=numbered, partners=partners_of(pair, whole)
+        )
         for choice in _cuts(statistic, whole, bounds)
     ]
     if len(answers) > _FEW:

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from dpsel.auditing._laws import Law
     from dpsel.mechanisms import TopKMechanism
 
-__all__ = ["law_of_discovery", "worst_of_discovery"]
+__all__ = ["law_of_discovery", "worst_of_discovery", "worst_of_picks"]
 
 _UNIT: Final = 1 << 30
-_CHANCES: Final = (0.001, 0.02, 0.2, 0.5, 0.8, 0.98)
+_CHANCES: Final = (1e-5, 1e-4, 0.001, 0.02, 0.2, 0.5, 0.8, 0.98)
+#: Items that are found for certain, and how far above the last one the others are, in steps of 1 / epsilon.
+_CERTAIN: Final = 16
+_FAR: Final = 9.0
 
 
 def worst_of_discovery(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> Needed:
@@ -44,6 +47,26 @@ def worst_of_discovery(mechanism: TopKMechanism, privacy: ApproxDP, k: int, boun
     return Needed(f"counts {worst[0]}", least, needed(worst, privacy.epsilon))
 
 
+def worst_of_picks(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> Needed:
+    """Return the epsilon that the picks among items need that are found for certain.
+
+    One item is far below the others, and the user raises it and one of these. See ``_far_pairs`` of top-k.
+    """
+    law = law_of_discovery(mechanism, privacy, k, bound)
+    low = _users_for(_rounds(mechanism, privacy, k, bound)["discovery"]["rounds"], 1.0)
+    high = low + math.ceil(_FAR / privacy.epsilon)
+    before, after = (
+        law([high] * (_CERTAIN - 1) + [low]),
+        law([high + 1] + [high] * (_CERTAIN - 2) + [low + 1]),
+    )
+
+    def needed(epsilon: float) -> float:
+        return max(divergence(before, after, epsilon), divergence(after, before, epsilon))
+
+    tables = f"counts {low} and {_CERTAIN - 1} times {high}"
+    return Needed(tables, epsilon_for(needed, privacy.delta), needed(privacy.epsilon))
+
+
 def law_of_discovery(
     mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int
 ) -> Callable[[list[int]], Law]:
@@ -57,7 +80,7 @@ def law_of_discovery(
     def law(counts: list[int]) -> Law:
         found: Law = {}
         chances = [_found(calibration["discovery"]["rounds"], count) for count in counts]
-        for mask in product((False, True), repeat=len(counts)):
+        for mask in product(*(_ways(chance) for chance in chances)):
             chance = math.prod(p if one else 1 - p for p, one in zip(chances, mask, strict=True))
             places = list(compress(range(len(counts)), mask))
             here = [counts[place] for place in places]
@@ -68,6 +91,11 @@ def law_of_discovery(
         return found
 
     return law
+
+
+def _ways(chance: float) -> tuple[bool, ...]:
+    """Return whether an item is found, in all ways that are possible."""
+    return tuple(found for found, p in ((False, 1 - chance), (True, chance)) if p > 0)
 
 
 def _rounds(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> dict[str, Any]:
@@ -88,5 +116,9 @@ def _found(rounds: list[dict[str, Any]], users: int) -> float:
 def _users_for(rounds: list[dict[str, Any]], chance: float) -> int:
     users = 1
     while _found(rounds, users) < chance:
-        users += 1
+        users *= 2
+    low = users // 2
+    while users - low > 1:
+        middle = (low + users) // 2
+        low, users = (middle, users) if _found(rounds, middle) < chance else (low, middle)
     return users

@@ -23,6 +23,8 @@ _MOST_OWN: Final = 12
 USUAL: Final = 4
 #: So many tables have items of another type than whole numbers.
 _MOST_OF_A_KIND: Final = 16
+#: Numbers of items in equal demand, of which some may share noise with one that the user has.
+_MANY_EQUAL: Final = (64, 256)
 #: Fractions of a user by which a cutoff of greedy filling may miss a whole number.
 _LEFT: Final = (0.05, 0.15, 0.3, 0.5)
 
@@ -103,9 +105,10 @@ def _several(bound: int, levels: Levels) -> Iterator[Pair]:
     near = levels.around(full=False)
     for level in near[:3]:
         yield Pair(f"an item of {level} others beside an equal one", ((level, (0,)), (level, (1,))), (0,))
-    for level in near[:2]:
-        groups = tuple((level, (item,)) for item in range(12))
-        yield Pair(f"an item of {level} others beside 11 equal ones", groups, (0,))
+    for number, levels_of in ((12, near[:2]), *((number, near[:1]) for number in _MANY_EQUAL)):
+        for level in levels_of:
+            groups = tuple((level, (item,)) for item in range(number))
+            yield Pair(f"an item of {level} others beside {number - 1} equal ones", groups, (0,))
     if bound > 1:
         level, own = near[0], min(bound, _MOST_OWN)
         groups = tuple((level, (item,)) for item in range(own + 1))
@@ -144,11 +147,22 @@ def _bounded(bound: int, levels: Levels) -> Iterator[Pair]:
         Pair(f"an item of {level} others in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)), place="mixed"
     )
     yield Pair(f"an item of {level} others that have repeated rows", ((level, (0, 0, 1)),), (0,))
+    yield from _tipped(bound, levels)
+
+
+def _tipped(bound: int, levels: Levels) -> Iterator[Pair]:
+    """Users of one item more than the limit: the user makes one of the items the most frequent one."""
+    for level in dict.fromkeys((2 * levels.alone[2] + 6, levels.alone[1])):
+        mine = tuple(range(min(bound, 4 * _MOST_OWN) + 1))
+        for own in (mine[-1], 0):
+            name = f"{len(mine)} items of {level} others who have them all, one more than the limit"
+            yield Pair(f"{name}; the user has item {own}", ((level, mine),), (own,))
 
 
 def _moving_others(bound: int, levels: Levels) -> Iterator[Pair]:
     """Items that the user does not have, which its presence may move all the same."""
-    low, middle, _ = levels.alone
+    low, middle, high = levels.alone
+    yield Pair(f"an item of nobody else beside one of {high + 6} others", ((high + 6, (0,)),), (1,))
     for level in dict.fromkeys((middle, max(1, low))):
         groups = tuple((level, (item,)) for item in range(6))
         for own in dict.fromkeys((bound, 4 * bound)):

@@ -40,6 +40,7 @@ class Finding:
         witness: What refutes the claim of a function, with a program that replays it.
         tried: The tables that were tried for a function, in words.
         seen: If the claim of a function stands, what size of fault would have been seen.
+        note: What is proved about the tables beside the claim, such as a smaller epsilon.
 
     Examples:
         >>> import dpsel
@@ -64,6 +65,7 @@ class Finding:
     witness: Witness | None = None
     tried: tuple[str, ...] = ()
     seen: str = ""
+    note: str = ""
 
     @property
     def as_expected(self) -> bool:
@@ -122,8 +124,9 @@ class AuditReport:
         return html_table(*self._table())
 
     def _details(self) -> list[str]:
-        """Return the witness of each refuted function, and what was looked at where a claim stands."""
-        return [
+        """Return the witness of each refuted function, what was looked at where a claim stands, and notes."""
+        notes = [f"{each.subject}: {each.note}" for each in self.findings if each.note]
+        return notes + [
             f"{each.subject}: {each.verdict}\n{each.witness or each.seen}"
             for each in self.findings
             if each.witness or each.seen
@@ -150,7 +153,8 @@ def _row(finding: Finding) -> list[str]:
     shown = [f"{number:.4g}" for number in numbers]
     if finding.measure == "rho":
         shown[:2] = [f"rho {number}" for number in shown[:2]]
-    return [finding.subject, law, *shown, finding.verdict, finding.tables]
+    swapped = " (a user is replaced)" if finding.neighbours == "swap" and finding.method == "exact" else ""
+    return [finding.subject, law, *shown, finding.verdict, finding.tables + swapped]
 
 
 def checked_chance(false_alarm: float) -> float:

@@ -11,16 +11,16 @@ from dpsel._arguments import at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
-from dpsel.auditing._discovered import worst_of_discovery
-from dpsel.auditing._exact import TOLERANCE, cutoff_of, worst_of_selection
+from dpsel.auditing._exact import cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
-from dpsel.auditing._neighbours import Neighbours, crafted, crowd, varied
+from dpsel.auditing._neighbours import crafted, crowd, varied
 from dpsel.auditing._published_scores import worst_of_scored
-from dpsel.auditing._sampling import DiscoverSampler, SelectSampler, TopKSampler
+from dpsel.auditing._sampling import SelectSampler
 from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
-from dpsel.auditing._search import Claim, Effort, Shown, falsify
-from dpsel.auditing._top_k import K, worst_of_top_k
+from dpsel.auditing._search import Effort, falsify
+from dpsel.auditing._shown import claim_of, exact, sampled
+from dpsel.auditing._top_k_run import audit_top_k
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._base import kept_items
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from dpsel.auditing._cases import Case
     from dpsel.auditing._exact import Needed
-    from dpsel.auditing._sampling import Sampler
+    from dpsel.auditing._search import Claim
 
 #: The effort: rows of a selection, of a selection with scores, draws of a top-k.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "scores": Effort(screen=0, climbs=0, test=1_000_000, tested=0),
-        "draws": Effort(screen=600, climbs=0, test=4_000, tested=1),
+        "draws": Effort(screen=600, climbs=0, test=8_000, tested=1),
         "discover": Effort(screen=60, climbs=0, test=600, tested=1),
     },
     "thorough": {
@@ -71,7 +71,7 @@ def run(
     for case in cases:
         if progress:
             progress(case.name)
-        audited = _audit_top_k if case.is_top_k else _audit_selection
+        audited = audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, alpha / len(cases))
     return AuditReport(tuple(found), alpha)
 
@@ -85,14 +85,14 @@ def _audit_selection(
     law = worst_of_scored if is_scored(case.mechanism) else worst_of_selection
     computed = None if case.is_published else law(case.mechanism, usual, limits[0])
     if computed:
-        claim = _claim(usual)
-        yield _exact(case.name, claim, computed)
+        claim = claim_of(usual)
+        yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
-            yield from _at_another_claim(case)
+            yield from _at_anotherclaim_of(case)
     attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
     alpha /= 1 + len(attacked)
     for attack in attacked:
-        yield _sampled(case.name, attack.claim, attack.run(kinds["scores"].test, alpha))
+        yield sampled(case.name, attack.claim, attack.run(kinds["scores"].test, alpha))
     if attacked and not kinds["scores"].climbs:
         # Few samples without scores would show less.
         return
@@ -107,18 +107,13 @@ def _audit_selection(
     shown = falsify(
         SelectSampler(case.mechanism, loose, limit),
         [*tables, *overflowing],
-        _claim(loose),
+        claim_of(loose),
         effort,
         alpha=alpha,
         vary=lambda each, random: varied(each, random, kept),
         random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
     )
-    yield _sampled(case.name, _claim(loose), shown, control=case.control)
-
-
-def _exact(subject: str, claim: Claim, law: Needed) -> Finding:
-    wrong = law.delta > claim.delta * (1 + 1e-9) + TOLERANCE
-    return Finding(subject, "exact", law.tables, claim.epsilon, claim.delta, law.epsilon, law.delta, wrong)
+    yield sampled(case.name, claim_of(loose), shown, control=case.control)
 
 
 def _is_sharp(claim: Claim, law: Needed) -> bool:
@@ -126,12 +121,12 @@ def _is_sharp(claim: Claim, law: Needed) -> bool:
     return law.epsilon >= _SHARP * claim.epsilon or law.delta >= _SHARP * claim.delta
 
 
-def _at_another_claim(case: Case) -> Iterator[Finding]:
+def _at_anotherclaim_of(case: Case) -> Iterator[Finding]:
     """Return the law at the first claim of which it needs most; mechanisms of several rounds waste some."""
     for privacy in _cases.SHARPER:
         law = worst_of_selection(case.mechanism, privacy, 1)
-        if law and _is_sharp(_claim(privacy), law):
-            yield _exact(case.name, _claim(privacy), law)
+        if law and _is_sharp(claim_of(privacy), law):
+            yield exact(case.name, claim_of(privacy), law)
             return
 
 
@@ -140,64 +135,6 @@ def _levels(case: Case, privacy: Any, bound: int, kept: int) -> list[int]:
     request = selection_request(privacy, bound, case.mechanism).json
     needed = [n for size in (1, kept) for n in _core_calls.users_needed(request, size, [0.1, 0.5, 0.9])]
     return sorted({max(1, n - 1) for n in needed if n is not None})
-
-
-def _audit_top_k(
-    case: Case, privacy: Any, bound: int | None, kinds: dict[str, Effort], alpha: float
-) -> Iterator[Finding]:
-    usual, loose = _cases.budgets(case, privacy)
-    claim = _claim(loose)
-    if case.mechanism.name == "discover":
-        limit = bound or _cases.LOOSE_BOUND
-        law = worst_of_discovery(case.mechanism, loose, K, limit)
-        yield _exact(case.name, claim, law)
-        tables = crafted(limit, [12, 30])
-        sampler: Sampler = DiscoverSampler(case.mechanism, loose, K, limit)
-        yield _sampled(case.name, claim, _draws(sampler, tables, claim, kinds["discover"], alpha))
-        return
-    exact = _claim(usual)
-    computed, _ = worst_of_top_k(case.mechanism, usual, exact.epsilon, exact.delta, bound)
-    wrong = computed.epsilon > exact.epsilon + 1e-9
-    yield Finding(
-        case.name,
-        "exact",
-        computed.tables,
-        exact.epsilon,
-        exact.delta,
-        computed.epsilon,
-        computed.delta,
-        wrong,
-    )
-    _, pairs = worst_of_top_k(case.mechanism, loose, claim.epsilon, claim.delta, bound)
-    sampler = TopKSampler(case.mechanism, loose, K, bound)
-    yield _sampled(case.name, claim, _draws(sampler, pairs, claim, kinds["draws"], alpha))
-
-
-def _draws(sampler: Sampler, tables: list[Any], claim: Claim, effort: Effort, alpha: float) -> Shown:
-    return falsify(sampler, tables, claim, effort, alpha=alpha, random=Random(_SEED))  # noqa: S311 - as above
-
-
-def _sampled(subject: str, claim: Claim, shown: Shown, *, control: bool = False) -> Finding:
-    tables = shown.tables
-    named = (
-        tables.name if isinstance(tables, Neighbours) else " and ".join(f"counts {each}" for each in tables)
-    )
-    return Finding(
-        subject,
-        "sampled",
-        named,
-        claim.epsilon,
-        claim.delta,
-        shown.epsilon,
-        shown.delta,
-        shown.refutes(claim),
-        shown.samples,
-        control,
-    )
-
-
-def _claim(privacy: ApproxDP | PureDP) -> Claim:
-    return Claim(privacy.epsilon, privacy.delta if isinstance(privacy, ApproxDP) else 0.0)
 
 
 def _testable(privacy: Any) -> ApproxDP | PureDP:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._neighbours import Neighbours
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
-__all__ = ["DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
+__all__ = ["CountSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
 
 #: The most rows of one call: each of the disjoint copies of a gadget is an independent sample.
 _ROWS_PER_CALL = 400_000
@@ -110,6 +110,34 @@ class TopKSampler:
             Counter(tuple(_core_calls.top_k_counts(counts, job)[0]) for _ in range(cost)) for counts in tables
         )
         return Samples(without, with_user)
+
+
+@dataclass(frozen=True, slots=True)
+class CountSampler:
+    """A top-k that publishes the noisy counts it goes by; the outcome is the smallest of these.
+
+    Numbers above the smallest true count with the user all tell the same, and count as that. Inputs are
+    pairs of lists of as many counts as are published, the cost is in draws.
+    """
+
+    mechanism: TopKMechanism
+    privacy: Privacy
+    k: int
+    max_items_per_user: int | None = None
+
+    def draw(self, tables: tuple[list[int], list[int]], cost: int) -> Samples:
+        """Draw from the counts without the user, and from those with it."""
+        bound = self.max_items_per_user
+        request = top_k_request(self.k, self.privacy, self.mechanism, bound=bound, counts="free")
+        job = _core_calls.Job(request.json)
+        most = min(tables[1])
+        without, with_user = (Counter(_least(counts, job, most) for _ in range(cost)) for counts in tables)
+        return Samples(without, with_user)
+
+
+def _least(counts: list[int], job: _core_calls.Job, most: int) -> float:
+    _, published, _ = _core_calls.top_k_counts(counts, job)
+    return float(min(most, *(count for count in published if count is not None)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
     from dpsel.auditing._tables import Pair
 
-__all__ = ["Statistic", "learned", "statistics"]
+__all__ = ["Statistic", "learned", "partners_of", "statistics"]
 
 Outcomes: TypeAlias = "Counter[Answer]"
 
 _MOST_PARTNERS: Final = 16
 _MOST_SHOWN: Final = 8
+#: So many items that come out together with the one of the user are looked at.
+_MOST_ALIKE: Final = 2
 #: A score beyond every count.
 _BEYOND: Final = 1000
 
@@ -39,13 +41,16 @@ class Statistic:
     no: str = ""
 
 
-def statistics(pair: Pair, *, ordered: bool, numbered: bool) -> list[Statistic]:
-    """Return what an answer on a pair of tables may be judged by."""
+def statistics(pair: Pair, *, ordered: bool, numbered: bool, partners: Sequence[int] = ()) -> list[Statistic]:
+    """Return what an answer on a pair of tables may be judged by.
+
+    ``partners`` are items that seem to come out together with the user's.
+    """
     touched, width = pair.touched or (0,), pair.width - (pair.padding > 0)
     others = [item for item in range(width) if item not in touched]
     found = list(_counts(pair, touched, others))
     found += [_has(item) for item in (*touched[:2], *others[:2])]
-    found += _pairs(touched, others)
+    found += _pairs(touched, [*partners, *others])
     found.append(_unknown())
     if ordered:
         found += _orders(touched, others)
@@ -131,6 +136,27 @@ def _pairs(touched: Sequence[int], others: list[int]) -> Iterator[Statistic]:
             f"item {one} is released and item {other} is not",
             f"item {one} is not released, or item {other} is",
         )
+
+
+def partners_of(pair: Pair, sides: tuple[Outcomes, Outcomes]) -> list[int]:
+    """Return items that came out oftener, or less often, where the first item of the user did.
+
+    It is one of many items then that share its noise, as those of one bucket of a hash table do.
+    """
+    if pair.width <= _MOST_PARTNERS + 1:
+        return []
+    item, seen = (pair.touched or (0,))[0], ([0] * (pair.width + 1), [0] * (pair.width + 1))
+    totals = [0, 0]
+    for answer, number in (*sides[0].items(), *sides[1].items()):
+        side = int(item in answer.items)
+        totals[side] += number
+        for other in answer.items:
+            seen[side][other] += number
+    if not all(totals):
+        return []
+    apart = [abs(more / totals[1] - less / totals[0]) for less, more in zip(*seen, strict=True)][:-1]
+    ranked = sorted((other for other in range(pair.width) if other != item), key=lambda other: -apart[other])
+    return ranked[:_MOST_ALIKE]
 
 
 def _unknown() -> Statistic:

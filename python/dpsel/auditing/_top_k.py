@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._request import top_k_request
 from dpsel.auditing._exact import Needed, divergence, epsilon_for
 from dpsel.auditing._laws import LAWS
+from dpsel.auditing._noisy_laws import laplace_top_k_by_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._laws import Law
     from dpsel.mechanisms import TopKMechanism
 
-__all__ = ["K", "count_pairs", "worst_of_top_k"]
+__all__ = ["K", "count_pairs", "worst_of_swaps", "worst_of_top_k"]
 
 #: How many items are picked in an audit.
 K: Final = 2
@@ -35,15 +36,19 @@ _FAR_ITEMS: Final = {
 }
 #: How far that is, in steps of 1 / epsilon.
 _FAR: Final = 20.0
+#: A user raises two low counts; one of them comes out at all if its noise exceeds that of three high ones.
+_HIGH_ITEMS: Final = 3
 
 CountPair = tuple[list[int], list[int]]
 
 
-def count_pairs(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> Iterator[CountPair]:
+def count_pairs(
+    mechanism: TopKMechanism, privacy: Privacy, bound: int | None, *, k: int = K
+) -> Iterator[CountPair]:
     """Return small lists of counts, each with the list after one more user of at most ``bound`` items."""
     items = 2 if mechanism.name in _NOISY else 4
     # Where an answer can stop, the counts matter that compete with the stop.
-    offset = _calibration(mechanism, privacy, bound).get("threshold", 0)
+    offset = _calibration(mechanism, privacy, bound, k=k).get("threshold", 0)
     steps = (0, 1, 2, offset - 1, offset, offset + 1) if offset else range(_HIGHEST + 1)
     for counts in combinations_with_replacement(sorted(set(steps), reverse=True), items):
         for change in product((0, 1), repeat=items):
@@ -62,26 +67,47 @@ def _far_pairs(mechanism: TopKMechanism, epsilon: float, bound: int | None) -> I
         counts = [high] * (items - 1) + [0]
         first = int(bound is None or bound > 1)
         yield counts, [high + first, *counts[1:-1], 1]
+    if mechanism.name == "laplace_top_k":
+        raised = [1 if bound is None or bound > item else 0 for item in range(K)]
+        yield [0] * K + [high] * _HIGH_ITEMS, raised + [high] * _HIGH_ITEMS
+
+
+def _stop_pairs(calibration: dict[str, Any]) -> Iterator[CountPair]:
+    """Return equal counts of all candidates, and one item more, which the user raises and the stop with it.
+
+    Every pick is then between candidates and a stop that is one user higher.
+    """
+    for gap in range(1, calibration["threshold"] + 2):
+        counts = [1 + gap] * calibration["candidates"]
+        yield [*counts, 1], [*counts, 2]
 
 
 def worst_of_top_k(
-    mechanism: TopKMechanism, privacy: Privacy, epsilon: float, delta: float, bound: int | None = None
+    mechanism: TopKMechanism,
+    privacy: Privacy,
+    epsilon: float,
+    delta: float,
+    bound: int | None = None,
+    *,
+    k: int = K,
 ) -> tuple[Needed, list[CountPair]]:
     """Return the epsilon and delta of the worst pair of counts, and the few worst pairs."""
     laws: dict[tuple[int, ...], Law] = {}
-    calibration = _calibration(mechanism, privacy, bound)
+    calibration = _calibration(mechanism, privacy, bound, k=k)
 
     def law(counts: list[int]) -> Law:
         key = tuple(counts)
         if key not in laws:
-            laws[key] = LAWS[mechanism.name](counts, K, calibration, _REACH)
+            laws[key] = _law(mechanism, counts, k, calibration)
         return laws[key]
 
     def needed(pair: CountPair, eps: float) -> float:
         before, after = law(pair[0]), law(pair[1])
         return max(divergence(before, after, eps), divergence(after, before, eps))
 
-    pairs = [*count_pairs(mechanism, privacy, bound), *_far_pairs(mechanism, epsilon, bound)]
+    pairs = [*count_pairs(mechanism, privacy, bound, k=k), *_far_pairs(mechanism, epsilon, bound)]
+    if mechanism.name == "limit_domain":
+        pairs += _stop_pairs(calibration)
     worst = max(pairs, key=lambda pair: needed(pair, epsilon))
     least = 0.0
     for pair in pairs:
@@ -89,9 +115,32 @@ def worst_of_top_k(
             least = epsilon_for(lambda eps, pair=pair: needed(pair, eps), delta)  # type: ignore[misc]
             worst = pair if needed(worst, epsilon) <= 0 else worst
     # Far below the claim a divergence is above 0, and large where samples can show it.
-    pairs.sort(key=lambda pair: needed(pair, 0.5 * epsilon), reverse=True)
-    return Needed(f"counts {worst[0]} and {worst[1]}", least, needed(worst, epsilon)), pairs[:4]
+    shown = sorted(pairs, key=lambda pair: needed(pair, 0.5 * epsilon), reverse=True)[:3]
+    shown.append(max(pairs, key=lambda pair: needed(pair, 0.75 * epsilon)))
+    return Needed(f"counts {worst[0]} and {worst[1]}", least, needed(worst, epsilon)), shown
 
 
-def _calibration(mechanism: TopKMechanism, privacy: Privacy, bound: int | None) -> dict[str, Any]:
-    return top_k_request(K, privacy, mechanism, bound=bound).calibrate()
+def worst_of_swaps(mechanism: TopKMechanism, privacy: Privacy, delta: float) -> Needed:
+    """Return the epsilon of two counts of which a user that is replaced raises one and lowers the other."""
+    calibration = top_k_request(K, privacy, mechanism, neighbours="swap").calibrate()
+    needed, tables = 0.0, ""
+    for high in range(1, _HIGHEST + 1):
+        counts, after = [0, high], [1, high - 1]
+        before, swapped = (_law(mechanism, each, K, calibration) for each in (counts, after))
+        for likely, rare in ((before, swapped), (swapped, before)):
+            if divergence(likely, rare, needed) > delta:
+                needed = epsilon_for(lambda eps, p=likely, q=rare: divergence(p, q, eps), delta)  # type: ignore[misc]
+                tables = f"counts {counts} and {after}"
+    return Needed(tables, needed, 0.0)
+
+
+def _law(mechanism: TopKMechanism, counts: list[int], k: int, calibration: dict[str, Any]) -> Law:
+    if mechanism.name == "laplace_top_k":
+        return laplace_top_k_by_sums(counts, min(k, len(counts)), calibration["rate"])
+    return LAWS[mechanism.name](counts, k, calibration, _REACH)
+
+
+def _calibration(
+    mechanism: TopKMechanism, privacy: Privacy, bound: int | None, *, k: int = K
+) -> dict[str, Any]:
+    return top_k_request(k, privacy, mechanism, bound=bound).calibrate()
