@@ -19,6 +19,7 @@ from dpsel.cli import (
     compare,
     completion,
     demo_data,
+    filter,  # noqa: A004 - the name of the command
     mechanisms,
     plan,
     plan_top_k,
@@ -41,6 +42,7 @@ COMMANDS = (
     mechanisms.command,
     compare.command,
     check.command,
+    filter.command,
     audit.command,
     demo_data.command,
     completion.command,

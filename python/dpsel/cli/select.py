@@ -20,7 +20,7 @@ from dpsel.cli._options import (
     running_options,
 )
 from dpsel.cli._results import Results, result_options
-from dpsel.cli._types import FrequencyTable
+from dpsel.cli._types import FrequencyTable, ItemFile
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
@@ -90,16 +90,37 @@ greedy-frequency counts repeated rows. CSV columns are text.
     help="Add the noisy weight of each item. auto then chooses a mechanism with noise, "
     "which may release fewer items.",
 )
+@click.option(
+    "--public-items",
+    type=ItemFile(),
+    metavar="FILE",
+    help="Items that come out in any case: CSV with a header line. A column `public` marks them.",
+)
+@click.option(
+    "--exclude", type=ItemFile(), metavar="FILE", help="Items that never come out: CSV with a header line."
+)
+@click.option(
+    "--min-users",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="K",
+    help="Release no item of fewer than K users.  [default: 1]",
+)
 @ngrams_option
 @running_options
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
-    prior = options["prior"]
-    results = Results(options, paths, {"--prior": None if prior is None else prior.path})
+    results = Results(options, paths, _public_files(options))
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     release = partial(dpsel.select_partitions, inputs, **arguments)
     results.publish(lambda update: release(progress=update))
+
+
+def _public_files(options: dict[str, Any]) -> dict[str, str | None]:
+    """Return the file of each option that names a public table."""
+    given = {f"--{name.replace('_', '-')}": options[name] for name in ("prior", "public_items", "exclude")}
+    return {option: None if table is None else table.path for option, table in given.items()}
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +134,9 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],
+        "public_items": options["public_items"],
+        "exclude": options["exclude"],
+        "min_users": options["min_users"],
         "ngrams": ngrams_from(options["ngrams"]),
         **running_from(options),
     }

@@ -42,6 +42,7 @@ def plan(
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
+    min_users: int = 1,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
 
@@ -59,6 +60,7 @@ def plan(
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
+        min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
 
     Returns:
         One row for each limit and mechanism.
@@ -87,7 +89,12 @@ def plan(
     counts = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
-        (limit, request_of_selection(privacy, checked_limit(limit), mechanism, with_weights=with_weights))
+        (
+            limit,
+            request_of_selection(
+                privacy, checked_limit(limit), mechanism, with_weights=with_weights, min_users=min_users
+            ),
+        )
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["select_top_k"]
 
 
-def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
+def select_top_k(
     data: Any,
     *,
     user: str | None = None,

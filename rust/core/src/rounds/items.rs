@@ -101,6 +101,9 @@ pub(super) struct Weighed<'a, W> {
     pub(super) words: Words,
     pub(super) histogram: &'a W,
     pub(super) vocabulary: &'a Vocabulary,
+    /// Taken off every weight before the decision, and added to a noisy weight that is published: see
+    /// [`super::Lowered`].
+    pub(super) lowered: u64,
 }
 
 /// The items that no later round decides.
@@ -167,8 +170,11 @@ impl Block {
         places.clear();
         weights.clear();
         digests.clear();
-        let takes_part = |place, weight| round.decider.takes_part(states.get(place - start), weight);
+        let lowered = |weight: u64| weight.saturating_sub(round.lowered);
+        let takes_part =
+            |place, weight| round.decider.takes_part(states.get(place - start), lowered(weight));
         round.histogram.gather(round.vocabulary, block, takes_part, &mut self.columns);
+        self.columns.weights.iter_mut().for_each(|weight| *weight = lowered(*weight));
         self.words.resize(self.columns.digests.len(), 0);
         round.words.fill(&self.columns.digests, &mut self.words);
     }
@@ -184,7 +190,14 @@ impl Block {
         let Columns { places, weights, .. } = &self.columns;
         for ((&place, &weight), &word) in places.iter().zip(weights).zip(&self.words) {
             match round.decider.decide(states.get(place - start), weight, word) {
-                Outcome::Released(noisy) => found.released.push((round.histogram.item(place), noisy)),
+                Outcome::Released(noisy) => {
+                    let noisy = if round.decider.shows_weights() {
+                        noisy.saturating_add_unsigned(round.lowered)
+                    } else {
+                        noisy
+                    };
+                    found.released.push((round.histogram.item(place), noisy));
+                }
                 Outcome::Kept(state) => states.set(place - start, state),
                 Outcome::Abandoned => {
                     states.set(place - start, ItemState::ABANDONED);

@@ -1,12 +1,12 @@
 //! Partition selection: the stages in order.
 
+use super::lists::Lists;
 use super::request::SelectRequest;
 use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::contributions;
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
-use crate::release::publish;
+use crate::release::{publish, with_public};
 use crate::rounds::select_rounds;
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, Enforced};
@@ -28,8 +28,15 @@ pub fn select_partitions(
     let calibrated = Calibrated { request: request.clone(), calibration: calibration.clone() };
     let report = Report::new(Enforced::Select(calibrated), key)?;
     control.plan(PHASES + calibration.rounds.len());
-    let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
-    let bounded = BoundedContributions::new(contributions, request.kept_items()?, key, control)?;
-    let selected = select_rounds(bounded, &calibration, request.with_weights, key, control)?;
-    Ok(Release { items: publish(&selected, request.with_weights)?, report })
+    let (contributions, lists) = Lists::read(source, request, key, control)?;
+    let mut bounded = BoundedContributions::new(contributions, request.kept_items()?, key, control)?;
+    lists.remove_from(&mut bounded, control)?;
+    let publication = (request.with_weights, request.lowered());
+    let selected = select_rounds(bounded, &calibration, publication, key, control)?;
+    let items = publish(&selected, request.with_weights)?;
+    let items = match lists.public()? {
+        Some(public) => with_public(&items, &public)?,
+        None => items,
+    };
+    Ok(Release { items, report })
 }
