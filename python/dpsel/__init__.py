@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpsel.auditing import audit as audit
     from dpsel.auditing import audit_callable as audit_callable
     from dpsel.budget import Budget as Budget
+    from dpsel.budget import Ledger as Ledger
     from dpsel.comparison import Comparison as Comparison
     from dpsel.comparison import compare as compare
     from dpsel.exceptions import DpselError as DpselError
@@ -58,6 +59,7 @@ else:
         "Comparison": "comparison",
         "Cost": "accounting",
         "DpselError": "exceptions",
+        "Ledger": "budget",
         "Plan": "planning",
         "PureDP": "accounting",
         "Release": "release",

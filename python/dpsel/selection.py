@@ -178,5 +178,5 @@ def select_partitions(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
     )
     release: Release[Any] = Release(run(opened.source, job), opened.returns, restored)
-    payment.report = release.report
+    payment.settle(release.report)
     return release

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def filter_file(keys: Keys, paths: tuple[str, str], columns: list[str], other: str | None) -> None:
-    """Write the rows of one file whose item is one of ``keys`` to another one, which is complete or not there."""
+    """Write the rows of a file whose item is one of ``keys`` to another file, complete or not at all."""
     source, target = (Path(path).expanduser() for path in paths)
     kind = _format(source)
     if _format(target) != kind:
@@ -68,8 +68,8 @@ def _format(path: Path) -> str:
     known = _TEXT if path.suffix == ".gz" else _TEXT | _ARROW
     if suffix.lower() not in known:
         raise FileError(
-            f"{path} has no extension that rows can be filtered in; use one of {', '.join(_TEXT | _ARROW)}, "
-            "or .gz after those of text"
+            f"{path} has no extension that rows can be filtered in; use one of "
+            f"{', '.join(_TEXT | _ARROW)}, or .gz after those of text"
         )
     return known[suffix.lower()]
 

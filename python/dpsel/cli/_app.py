@@ -20,6 +20,7 @@ from dpsel.cli import (
     completion,
     demo_data,
     filter,  # noqa: A004 - the name of the command
+    ledger,
     mechanisms,
     plan,
     plan_top_k,
@@ -43,6 +44,7 @@ COMMANDS = (
     compare.command,
     check.command,
     filter.command,
+    ledger.command,
     audit.command,
     demo_data.command,
     completion.command,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import privacy_from, privacy_options
+from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
@@ -70,6 +70,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @column_options
 @privacy_options
+@ledger_option
 @click.option(
     "--max-items-per-user",
     required=True,
@@ -111,7 +112,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
-    results = Results(options, paths, _public_files(options))
+    results = Results(options, paths, _public_files(options) | {"--ledger": options["ledger"]})
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     release = partial(dpsel.select_partitions, inputs, **arguments)
     results.publish(lambda update: release(progress=update))
@@ -130,7 +131,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         mechanism = mechanism.with_option("--prior", "prior", options["prior"])
     return {
         **columns_from(options),
-        "privacy": privacy_from(options["epsilon"], options["rho"], options["delta"]),
+        "privacy": paid_from(privacy_from(options["epsilon"], options["rho"], options["delta"]), options),
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],

@@ -110,7 +110,7 @@ def select_top_k(
     )
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
     answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
-    payment.report = answer.report
+    payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
 

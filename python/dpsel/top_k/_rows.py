@@ -146,5 +146,5 @@ def select_top_k(
     )
     core = run(opened.source, job)
     release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, opened.restored)
-    payment.report = release.report
+    payment.settle(release.report)
     return release
