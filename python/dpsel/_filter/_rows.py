@@ -36,8 +36,8 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any) -> Any:
     library = library_of(data)
     if library == "pyspark":
         raise SchemaError(
-            "a Spark DataFrame is filtered where it is; call filter of the release that "
-            "dpsel.spark.select_partitions gave"
+            "a Spark DataFrame is filtered where it is; join it with the items of the release, "
+            "frame.join(release.items, on=..., how='left_semi')"
         )
     if library in _BY_LIBRARY:
         return opened(lambda: _BY_LIBRARY[library](keys, data, columns, labels))

@@ -14,13 +14,13 @@ from dpsel._tables import html_table, text_table
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import checked_privacy, of_json
 from dpsel.budget._budget import Budget, Spent
-from dpsel.budget._payment import Payment
 from dpsel.exceptions import FileError, LedgerError, MissingFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpsel.accounting import Neighbours, Privacy
+    from dpsel.budget._payment import Payment
     from dpsel.release import Report
 
 __all__ = ["Ledger"]

@@ -15,6 +15,7 @@ from click.shell_completion import shell_complete
 import dpsel
 from dpsel.cli import (
     audit,
+    card,
     check,
     compare,
     completion,
@@ -43,6 +44,7 @@ COMMANDS = (
     mechanisms.command,
     compare.command,
     check.command,
+    card.command,
     filter.command,
     ledger.command,
     audit.command,

@@ -115,7 +115,16 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
     results = Results(options, paths, _public_files(options) | {"--ledger": options["ledger"]})
     arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     release = partial(dpsel.select_partitions, inputs, **arguments)
-    results.publish(lambda update: release(progress=update))
+    results.publish(lambda update: release(progress=update), _why_few)
+
+
+#: Fewer released items than these are explained.
+_FEW = 10
+
+
+def _why_few(release: dpsel.Release[Any]) -> str | None:
+    """Say what an item would have needed, if few came out. Their number is public, and so is the rest."""
+    return str(dpsel.explain(release)) if len(release) < _FEW else None
 
 
 def _public_files(options: dict[str, Any]) -> dict[str, str | None]:

@@ -225,5 +225,10 @@ def _row(limit: int, request: Request[SelectionMechanism], held: int, users: lis
     }
 
 
+def users_for(request: str, items_per_user: int, probability: float = 0.95) -> int | None:
+    """Return the users, each of so many items, that an item needs to come out with this probability."""
+    return _core_calls.users_needed(request, items_per_user, [probability])[0]
+
+
 def _thousands(number: int | None) -> str:
     return "more than 2^32" if number is None else f"{number:,}"

@@ -17,6 +17,7 @@ from dpsel.release._report import Report
 from dpsel.release._selection import EXTENSIONS, Release
 
 if TYPE_CHECKING:
+    from dpsel.release._card import Card
     from dpsel.release._check import CheckResult, check
     from dpsel.release._item_set import ItemSet
     from dpsel.release._top_k import TopKRelease
@@ -25,7 +26,21 @@ else:
     from dpsel._lazy import loader
 
     _PLACES = dict.fromkeys(("CheckResult", "check"), "dpsel.release._check")
-    _RESULTS = {"ItemSet": "dpsel.release._item_set", "TopKRelease": "dpsel.release._top_k"}
+    _RESULTS = {
+        "Card": "dpsel.release._card",
+        "ItemSet": "dpsel.release._item_set",
+        "TopKRelease": "dpsel.release._top_k",
+    }
     __getattr__ = loader(__name__, _PLACES | _RESULTS)
 
-__all__ = ["EXTENSIONS", "CheckResult", "ItemSet", "ItemTable", "Release", "Report", "TopKRelease", "check"]
+__all__ = [
+    "EXTENSIONS",
+    "Card",
+    "CheckResult",
+    "ItemSet",
+    "ItemTable",
+    "Release",
+    "Report",
+    "TopKRelease",
+    "check",
+]

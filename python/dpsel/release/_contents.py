@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dpsel._filter import Keys
     from dpsel.item_table import ItemTable
+    from dpsel.release._card import Card
     from dpsel.release._item_set import ItemSet
     from dpsel.release._report import Report
 
@@ -97,6 +98,16 @@ class Contents(ABC):
 
         self._refuse_ngrams()
         filter_file(self._keys(), (source, target), self._item_columns(item), other)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of items."""
+
+    def card(self) -> Card:
+        """Return a page to publish beside the items; see [`Card`][dpsel.release.Card]."""
+        from dpsel.release._card import Card
+
+        return Card(self.report, len(self))
 
     def _refuse_ngrams(self) -> None:
         columns = self.report["request"].get("columns")

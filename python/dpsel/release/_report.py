@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpsel._core_calls import Task
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import ApproxDP, Privacy, PureDP
+    from dpsel.release._card import Card
 
 __all__ = ["Report"]
 
@@ -140,6 +141,23 @@ class Report(Mapping[str, Any]):
             counts=PRICES[counts["kind"]](counts),
             neighbours=request.get("neighbours", "add_remove"),
         )
+
+    def for_group(self, users_per_group: int, *, delta: float | None = None) -> PureDP | ApproxDP:
+        """Return what the whole cost says about any group of users; see [`for_group`][dpsel.for_group].
+
+        Args:
+            users_per_group: How many users are added or removed together.
+            delta: For zCDP: the delta of one user at which it is converted.
+        """
+        from dpsel.accounting import for_group
+
+        return for_group(self.cost.total, users_per_group, delta=delta)
+
+    def card(self) -> Card:
+        """Return a page to publish beside the items; see [`Card`][dpsel.release.Card]."""
+        from dpsel.release._card import Card
+
+        return Card(self)
 
     @property
     def has_guarantee(self) -> bool:

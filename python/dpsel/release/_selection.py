@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
+from dpsel._arguments import at_least_one
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._report import Report
@@ -145,6 +146,31 @@ class Release(Contents, Generic[ItemsT]):
     def to_pandas(self) -> Any:
         """Return the items as a ``pandas.DataFrame``."""
         return self._table.to_pandas()
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
+        """Draw the released items over their noisy weights, with the threshold and the interval of the noise.
+
+        Everything in the plot is released or public. Items near the threshold are there because their noise
+        was
+        high: their weights are too large on average.
+
+        Args:
+            path: Save the figure here; the extension says the format.
+            most: Items to show, those of the largest weights.
+            ax: Draw into these matplotlib axes instead of new ones.
+
+        Returns:
+            The matplotlib axes.
+
+        Raises:
+            InvalidParameterError: If the release has no noisy weights (``with_weights=True``).
+            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
+        """
+        from dpsel.release._draw import plot_release
+
+        weights = self._table.column("weight") if "weight" in self._table.columns else []
+        pairs = [pair for pair in zip(self._values(), weights, strict=False) if pair[1] is not None]
+        return plot_release(self.report, pairs, at_least_one("most", most), path, ax)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format (``EXTENSIONS``).

@@ -66,7 +66,11 @@ impl Release {
             named.push((name, array, true));
         }
         if let Some(weights) = weights {
-            named.push((release::WEIGHT_COLUMN.to_owned(), Arc::new(Float64Array::from(weights)) as ArrayRef, false));
+            named.push((
+                release::WEIGHT_COLUMN.to_owned(),
+                Arc::new(Float64Array::from(weights)) as ArrayRef,
+                false,
+            ));
         }
         let items = RecordBatch::try_from_iter_with_nullable(named)
             .map_err(|_| to_python(Error::Report("the columns of its items differ in length".into())))?;

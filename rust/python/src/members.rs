@@ -44,7 +44,9 @@ impl Members {
 fn projected(items: &RecordBatch, columns: &[String]) -> PyResult<RecordBatch> {
     let places: Vec<usize> =
         columns.iter().filter_map(|name| items.schema_ref().index_of(name).ok()).collect();
-    items.project(&places).map_err(|_| to_python(Error::Internal("a release has not the columns of its items")))
+    items
+        .project(&places)
+        .map_err(|_| to_python(Error::Internal("a release has not the columns of its items")))
 }
 
 /// For each row whether it is an item of the release; null if it has no item.

@@ -43,7 +43,8 @@ pub(crate) fn parse_with_table(
             let read = |list: Option<&Bound<'_, PyAny>>, argument| {
                 list.map(|pairs| read_list_of(pairs, &request.columns, argument)).transpose()
             };
-            let (excluded, public) = (read(lists.excluded, "exclude=")?, read(lists.public, "public_items=")?);
+            let (excluded, public) =
+                (read(lists.excluded, "exclude=")?, read(lists.public, "public_items=")?);
             (request.excluded, request.public) = (excluded.map(Arc::new), public.map(Arc::new));
         }
         Request::TopK(request) => {

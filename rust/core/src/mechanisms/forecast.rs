@@ -13,12 +13,7 @@ pub const MOST_USERS: u64 = 1 << 32;
 /// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
 /// Where users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
-pub fn keep_probability(
-    calibration: &Calibration,
-    lowered: Lowered,
-    users: u64,
-    items_per_user: u32,
-) -> f64 {
+pub fn keep_probability(calibration: &Calibration, lowered: Lowered, users: u64, items_per_user: u32) -> f64 {
     let scored = calibration.scoring().map(|(_, publish)| publish.equal_weight(items_per_user));
     let missed = calibration.rounds.iter().map(|round| {
         let given = match round.weighting {

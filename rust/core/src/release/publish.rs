@@ -32,7 +32,9 @@ pub(crate) fn with_public(released: &RecordBatch, public: &RecordBatch) -> Resul
         let ours = released.column(at);
         let column = match public.columns().get(at) {
             Some(theirs) => joined(ours, theirs, field.name())?,
-            None => concat(&[ours, &new_null_array(ours.data_type(), public.num_rows())]).map_err(|_| FAILED)?,
+            None => {
+                concat(&[ours, &new_null_array(ours.data_type(), public.num_rows())]).map_err(|_| FAILED)?
+            }
         };
         fields.push(Field::new(field.name(), column.data_type().clone(), true));
         columns.push(column);
@@ -60,7 +62,8 @@ fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef
     if released.is_empty() {
         return Ok(ArrayRef::clone(public));
     }
-    let found = if public.is_empty() || ours == theirs { both(ours) } else { both(ours).or_else(|| both(theirs)) };
+    let found =
+        if public.is_empty() || ours == theirs { both(ours) } else { both(ours).or_else(|| both(theirs)) };
     found.ok_or_else(|| Error::Schema {
         what: format!("no type holds both the released items and those of public_items= in column '{name}'"),
         fix: "give the data a declared type, for example as a table in place of pairs".into(),

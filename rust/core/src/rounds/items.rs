@@ -171,8 +171,7 @@ impl Block {
         weights.clear();
         digests.clear();
         let lowered = |weight: u64| weight.saturating_sub(round.lowered);
-        let takes_part =
-            |place, weight| round.decider.takes_part(states.get(place - start), lowered(weight));
+        let takes_part = |place, weight| round.decider.takes_part(states.get(place - start), lowered(weight));
         round.histogram.gather(round.vocabulary, block, takes_part, &mut self.columns);
         self.columns.weights.iter_mut().for_each(|weight| *weight = lowered(*weight));
         self.words.resize(self.columns.digests.len(), 0);

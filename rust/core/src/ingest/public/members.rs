@@ -90,7 +90,8 @@ impl Members {
                 kind_words(theirs),
                 kind_words(ours)
             ),
-            fix: "cast the column to the type that it had in the selection (columns of CSV files are text)".into(),
+            fix: "cast the column to the type that it had in the selection (columns of CSV files are text)"
+                .into(),
         })
     }
 }
@@ -103,7 +104,9 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
     // Errors name the columns of the table.
     let shown = |error: Error| renamed(error, &names, &original);
     let fields: Vec<Field> = std::iter::once(Field::new("row", DataType::Int64, false))
-        .chain(names.iter().zip(original.fields()).map(|(name, field)| field.as_ref().clone().with_name(name)))
+        .chain(
+            names.iter().zip(original.fields()).map(|(name, field)| field.as_ref().clone().with_name(name)),
+        )
         .collect();
     let arrays: Vec<ArrayRef> = std::iter::once(rows).chain(table.columns().iter().cloned()).collect();
     let batch = with_rows(Arc::new(Schema::new(fields)), arrays, table.num_rows())?;
@@ -209,8 +212,10 @@ mod tests {
         let list: ArrayRef = Arc::new(UInt64Array::from(vec![1, 200]));
         let table: ArrayRef = Arc::new(Int8Array::from(vec![Some(1), None, Some(-56), Some(3)]));
         assert_eq!(rows(vec![list], vec![table]), [Some(true), None, Some(false), Some(false)]);
-        let list: ArrayRef = Arc::new(StringArray::from(vec!["a", "a text that is longer than a block of bytes"]));
-        let table: ArrayRef = Arc::new(LargeStringArray::from(vec!["a text that is longer than a block of bytes", "b"]));
+        let list: ArrayRef =
+            Arc::new(StringArray::from(vec!["a", "a text that is longer than a block of bytes"]));
+        let table: ArrayRef =
+            Arc::new(LargeStringArray::from(vec!["a text that is longer than a block of bytes", "b"]));
         assert_eq!(rows(vec![list], vec![table]), [Some(true), Some(false)]);
     }
 
@@ -243,12 +248,14 @@ mod tests {
     #[test]
     fn other_kinds_and_lists_are_refused_by_the_names_of_the_table() {
         let members = Members::new(&batch(vec![Arc::new(StringArray::from(vec!["1"]))])).unwrap();
-        let refused = members.rows(&batch(vec![Arc::new(Int32Array::from(vec![1]))])).unwrap_err().to_string();
+        let refused =
+            members.rows(&batch(vec![Arc::new(Int32Array::from(vec![1]))])).unwrap_err().to_string();
         assert!(refused.contains("column 'c0' of the table has integers"), "{refused}");
         let floats: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![1.0]));
         let refused = members.rows(&batch(vec![floats])).unwrap_err().to_string();
         assert!(refused.contains("'c0'") && refused.contains("Float64"), "{refused}");
-        let two: Vec<ArrayRef> = vec![Arc::new(StringArray::from(vec!["1"])), Arc::new(Int32Array::from(vec![1]))];
+        let two: Vec<ArrayRef> =
+            vec![Arc::new(StringArray::from(vec!["1"])), Arc::new(Int32Array::from(vec![1]))];
         assert!(members.rows(&batch(two)).unwrap_err().to_string().contains("2 were named"));
     }
 }
