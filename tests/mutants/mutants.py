@@ -509,9 +509,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items: publish(&selected, request.with_weights)?, report })",
-        """    let items = publish(&selected, request.with_weights)?;
-    let mut report = report;
+        "    Ok(Release { items, report })",
+        """    let mut report = report;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",
         (LAW5,),

@@ -135,7 +135,6 @@ def _no_label(columns: list[str]) -> InvalidParameterError:
 
 
 def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
-    import numpy as np
     import pandas as pd
 
     if not isinstance(data, pd.DataFrame):
@@ -144,10 +143,11 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     narrow = data[columns].reset_index(drop=True)
     if found := _objects.found_in(narrow, columns):
         narrow = _objects.as_arrow(narrow, columns, found)
-    mask = np.frombuffer(keys.mask(narrow).to_bytes(), dtype=np.uint8)
+    mask = keys.mask(narrow).to_bytes()
     if labels is None:
-        return data[mask == RELEASED]
-    made, replaced = data.copy(), mask == 0
+        return data[[mark == RELEASED for mark in mask]]
+    made = data.copy()
+    replaced = pd.Series([mark not in (RELEASED, NO_ITEM) for mark in mask], index=made.index, dtype=bool)
     for name, label in zip(columns, labels, strict=True):
         column = made[name]
         if isinstance(column.dtype, pd.CategoricalDtype) and label not in column.cat.categories:

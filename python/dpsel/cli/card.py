@@ -25,4 +25,4 @@ The page holds public parameters and what they mean in words. It needs no other 
 )
 def command(report: Path, output: str) -> None:
     """Write a page to publish beside the items of REPORT."""
-    dpsel.Report.load(report).card().save(output)
+    dpsel.release.Card(dpsel.Report.load(report)).save(output)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from dpsel._core_calls import Task
     from dpsel.accounting import ApproxDP, Privacy, PureDP
-    from dpsel.release._card import Card
 
 __all__ = ["Report"]
 
@@ -152,12 +151,6 @@ class Report(Mapping[str, Any]):
         from dpsel.accounting import for_group
 
         return for_group(self.cost.total, users_per_group, delta=delta)
-
-    def card(self) -> Card:
-        """Return a page to publish beside the items; see [`Card`][dpsel.release.Card]."""
-        from dpsel.release._card import Card
-
-        return Card(self)
 
     @property
     def has_guarantee(self) -> bool:

@@ -54,7 +54,6 @@ impl Release {
 
     /// The items from columns of values, with their report. Each has the Arrow array method; a weight is a list.
     #[staticmethod]
-    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
     fn of_columns(
         columns: Vec<(String, Bound<'_, PyAny>)>,
         weights: Option<Vec<f64>>,

@@ -27,6 +27,7 @@ pub(crate) struct Job {
 impl Job {
     /// Every parameter is checked here, before any data is looked at.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     #[pyo3(signature = (
         request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
         public_table=None, excluded=None, public_items=None

@@ -24,6 +24,7 @@ pub(crate) struct Members(ingest::Members);
 impl Members {
     /// The items in the named columns of a release.
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
     fn new(release: &Release, columns: Vec<String>) -> PyResult<Self> {
         let items = projected(release.items(), &columns)?;
         guarded(|| ingest::Members::new(&items)).map(Self)
