@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from dpsel.accounting import ApproxDP as ApproxDP
     from dpsel.accounting import Cost as Cost
     from dpsel.accounting import PureDP as PureDP
+    from dpsel.accounting import for_group as for_group
     from dpsel.auditing import AuditReport as AuditReport
     from dpsel.auditing import audit as audit
     from dpsel.auditing import audit_callable as audit_callable
     from dpsel.budget import Budget as Budget
+    from dpsel.budget import Ledger as Ledger
     from dpsel.comparison import Comparison as Comparison
     from dpsel.comparison import compare as compare
     from dpsel.exceptions import DpselError as DpselError
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
     from dpsel.planning import Plan as Plan
     from dpsel.planning import TopKPlan as TopKPlan
+    from dpsel.planning import explain as explain
     from dpsel.planning import plan as plan
     from dpsel.planning import plan_top_k as plan_top_k
     from dpsel.release import Release as Release
@@ -58,6 +61,7 @@ else:
         "Comparison": "comparison",
         "Cost": "accounting",
         "DpselError": "exceptions",
+        "Ledger": "budget",
         "Plan": "planning",
         "PureDP": "accounting",
         "Release": "release",
@@ -69,6 +73,8 @@ else:
         "audit_callable": "auditing",
         "check": "release",
         "compare": "comparison",
+        "explain": "planning",
+        "for_group": "accounting",
         "plan": "planning",
         "plan_top_k": "planning",
         "select_partitions": "selection",

@@ -1,5 +1,5 @@
 # The compiled module. Private: use the names that `dpsel` exports.
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -15,8 +15,10 @@ __all__ = [
     "ExchangeTask",
     "ExchangeTopK",
     "Job",
+    "Members",
     "ObjectColumn",
     "Release",
+    "RowMask",
     "Source",
     "__commit__",
     "__version__",
@@ -54,6 +56,8 @@ class Job:
         progress: Callable[[int, int], object] | None = None,
         chosen: str | None = None,
         public_table: Iterable[object] | None = None,
+        excluded: Iterable[object] | None = None,
+        public_items: Iterable[object] | None = None,
     ) -> Job: ...
 
 @final
@@ -76,6 +80,10 @@ class Source:
 class Release:
     @staticmethod
     def from_ipc(ipc: bytes, report_json: str) -> Release: ...
+    @staticmethod
+    def of_columns(
+        columns: Sequence[tuple[str, ArrowArrayExportable]], weights: list[float] | None, report_json: str
+    ) -> Release: ...
     @property
     def report_json(self) -> str: ...
     @property
@@ -89,6 +97,17 @@ class Release:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes, str]]: ...
+
+@final
+class Members:
+    def __new__(cls, release: Release, columns: list[str]) -> Members: ...
+    def rows(self, table: object) -> RowMask: ...
+
+@final
+class RowMask:
+    def __len__(self) -> int: ...
+    def to_bytes(self) -> bytes: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
 class ObjectColumn:

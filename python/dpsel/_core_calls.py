@@ -11,15 +11,25 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel import _core
-from dpsel._core import Job, Release, Source, __commit__, __version__
+from dpsel._core import Job, Members, Release, RowMask, Source, __commit__, __version__
 from dpsel.exceptions import InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dpsel._core import ObjectColumn
 
-__all__ = ["Job", "Release", "Source", "Task", "__commit__", "__version__", "run"]
+__all__ = [
+    "Job",
+    "Members",
+    "Release",
+    "RowMask",
+    "Source",
+    "Task",
+    "__commit__",
+    "__version__",
+    "run",
+]
 
 Task: TypeAlias = Literal["select", "count", "top_k"]
 """The tasks of a request: partition selection, numbers of users per item, or a top-k."""
@@ -63,6 +73,23 @@ def calibrate(request: str) -> dict[str, Any]:
 def object_column(values: Iterable[object], name: str, *, lists: bool) -> ObjectColumn:
     """Return Python values as an Arrow column of one type."""
     return _core.object_column(values, name, lists)
+
+
+def table_of(names: Sequence[str], columns: Sequence[Iterable[object]]) -> Release:
+    """Return columns of Python values as a table of Arrow, which is no release."""
+    arrays = [
+        (name, object_column(values, name, lists=False)) for name, values in zip(names, columns, strict=True)
+    ]
+    return Release.of_columns(arrays, None, "")
+
+
+def release_of(columns: dict[str, Any], weights: list[float] | None, report: str) -> Release:
+    """Return a release of columns, Arrow arrays or lists of Python values, that were written before."""
+    arrays = [
+        (name, object_column(values, name, lists=False) if isinstance(values, list) else values)
+        for name, values in columns.items()
+    ]
+    return Release.of_columns(arrays, weights, report)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Curve", "draw"]
+__all__ = ["STYLES", "Curve", "draw", "finished", "new_axes"]
+
+#: Colours that most people tell apart (Okabe and Ito, 2008), each with a dash of its own for black and white.
+STYLES: Final = (
+    ("#000000", "-"),
+    ("#0072B2", "--"),
+    ("#D55E00", "-."),
+    ("#009E73", ":"),
+    ("#CC79A7", (0, (5, 1))),
+    ("#56B4E9", (0, (3, 1, 1, 1))),
+    ("#E69F00", (0, (1, 1))),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +47,36 @@ def draw(
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    axes = _new_axes() if ax is None else ax
-    for curve in curves:
-        axes.plot(curve.x, curve.y, curve.style, label=curve.label)
+    axes = new_axes(ax)
+    for curve, (colour, dash) in zip(curves, cycle(STYLES)):
+        style = {"color": colour, "linestyle": dash} if curve.style == "-" else {}
+        axes.plot(curve.x, curve.y, *([] if style else [curve.style]), label=curve.label, **style)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     if limits is not None:
         axes.set_ylim(*limits)
+    return finished(axes, path)
+
+
+def finished(axes: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Give axes the common style, and save the figure if there is a path."""
     axes.grid(visible=True, alpha=0.3)
-    axes.legend()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False)
     if path is not None:
         axes.figure.savefig(os.fspath(path), bbox_inches="tight")
     return axes
 
 
-def _new_axes() -> Any:
+def new_axes(ax: Any) -> Any:
+    """Return the axes that were given, or new ones.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

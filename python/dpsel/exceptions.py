@@ -25,6 +25,7 @@ __all__ = [
     "FileError",
     "InternalError",
     "InvalidParameterError",
+    "LedgerError",
     "MemoryLimitError",
     "MissingFileError",
     "ReportError",
@@ -80,6 +81,10 @@ class CalibrationError(DpselError, ValueError):
 
 class ReportError(DpselError, ValueError):
     """Something that was given as a report is none."""
+
+
+class LedgerError(DpselError, ValueError):
+    """A file is no ledger, or was changed. Nothing was spent."""
 
 
 class InternalError(DpselError, RuntimeError):

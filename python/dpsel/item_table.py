@@ -37,6 +37,11 @@ class ItemTable:
         self._core = core
 
     @property
+    def core(self) -> _core_calls.Release:
+        """The compiled release, for this package."""
+        return self._core
+
+    @property
     def columns(self) -> list[str]:
         """Names of the item columns, and ``weight`` last if weights were asked for."""
         return self._core.column_names

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
-from dpsel._request import columns_of, request_of_selection
+from dpsel._request import columns_of, public_lists, request_of_selection
 from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 
@@ -64,6 +64,9 @@ def select_partitions(
     max_items_per_user: int,
     mechanism: SelectionMechanism | Literal["auto"] = "auto",
     with_weights: bool = False,
+    public_items: Iterable[Any] | None = None,
+    exclude: Iterable[Any] | None = None,
+    min_users: int = 1,
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
@@ -96,6 +99,14 @@ def select_partitions(
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items
             if users own several. ``dpsel.plan(with_weights=True)`` shows its threshold.
+        public_items: Items that come out in any case, such as the names of all countries. Their rows are
+            removed before bounding, so they use nothing of a user's limit and of the guarantee. The released
+            table has a column ``public`` that marks them. They must be public: not taken from the data.
+        exclude: Items that never come out, such as stop words. Their rows are removed before bounding. The
+            list must be public too.
+        min_users: The least number of users that a released item has, whatever the noise. It is for
+            mechanisms whose users do not react to each other: ``"auto"`` takes noise on counts, and others
+            are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use; beyond it the job fails instead of the machine.
@@ -135,6 +146,17 @@ def select_partitions(
         ...     max_items_per_user=1,
         ... ).items
         [('Oslo', 'bus')]
+
+        A public item, and one that is left out:
+
+        >>> dpsel.select_partitions(
+        ...     rows,
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     max_items_per_user=3,
+        ...     public_items=["water"],
+        ...     exclude=["milk"],
+        ... ).items
+        [('tea', False), ('water', True)]
     """
     request = request_of_selection(
         privacy,
@@ -143,6 +165,8 @@ def select_partitions(
         columns=columns_of(user, item),
         ngrams=ngrams,
         with_weights=with_weights,
+        min_users=min_users,
+        lists=public_lists(exclude, public_items),
     )
     job = request.job(
         test_key=insecure_test_key, threads=threads, memory_limit=memory_limit, progress=progress
@@ -156,5 +180,5 @@ def select_partitions(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
     )
     release: Release[Any] = Release(run(opened.source, job), opened.returns, restored)
-    payment.report = release.report
+    payment.settle(release.report)
     return release

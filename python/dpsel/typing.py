@@ -134,6 +134,9 @@ class SelectOptions(TypedDict, total=False):
     max_items_per_user: Required[int]
     mechanism: SelectionMechanism | Literal["auto"]
     with_weights: bool
+    public_items: Iterable[Any] | None
+    exclude: Iterable[Any] | None
+    min_users: int
     ngrams: tuple[int, int] | None
     threads: int | None
     memory_limit: int | None

@@ -113,6 +113,9 @@ HONOURED = {
         {"mechanism": dpsel.UnitGreedy(prior={"the": 9.5, "a, b": 3})},
     ),
     "with_weights": (("--with-weights",), {"with_weights": True}),
+    "public_items": (("--public-items", str(PRIOR)), {"public_items": [("the", "9.5"), ("a, b", "3")]}),
+    "exclude": (("--exclude", str(PRIOR)), {"exclude": [("the", "9.5"), ("a, b", "3")]}),
+    "min_users": (("--min-users", "9"), {"min_users": 9}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
     "threads": (("--threads", "2"), {"threads": 2}),
@@ -120,7 +123,7 @@ HONOURED = {
     "insecure_test_key": (("--insecure-test-key", KEY), {"insecure_test_key": bytes(32)}),
 }
 # These do not reach the library; tests of their own show that they are honoured.
-ELSEWHERE = {"paths", "rho", "output", "output_format", "report", "progress", "quiet"}
+ELSEWHERE = {"paths", "rho", "ledger", "output", "output_format", "report", "progress", "quiet"}
 
 
 @pytest.fixture

@@ -31,6 +31,10 @@ ATTACKS = "tests/auditing/test_score_attacks.py"
 BUDGET = "tests/unit/test_budget.py"
 PAIRS = "tests/unit/test_pairs.py"
 COST = "tests/unit/test_cost.py"
+PUBLIC_LISTS = "tests/unit/test_public_lists.py"
+LEDGER = "tests/unit/test_ledger.py"
+FILTER = "tests/unit/test_filter.py"
+CARD = "tests/unit/test_card.py"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,62 @@ class Mutant:
 CORE = "rust/core/src/"
 
 MUTANTS = [
+    Mutant(
+        "a least number of users lowers weights by too little",
+        CORE + "rounds/lowered.rs",
+        "u64::from(self.min_users - 1).saturating_mul(most)",
+        "u64::from(self.min_users.saturating_sub(2)).saturating_mul(most)",
+        (PUBLIC_LISTS, "cargo:rounds::lowered"),
+    ),
+    Mutant(
+        "a least number of users for mechanisms whose users react",
+        CORE + "rounds/lowered.rs",
+        "round.weighting.adds_up()",
+        "(round.weighting.adds_up() || self.min_users > 1)",
+        (PUBLIC_LISTS,),
+    ),
+    Mutant(
+        "excluded items stay in the sets of users",
+        CORE + "task/select/lists.rs",
+        "if listed.contains(&digest) {",
+        "if listed.contains(&digest) && code > codes {",
+        (PUBLIC_LISTS,),
+    ),
+    Mutant(
+        "rows of other items pass the filter",
+        CORE + "ingest/public/members.rs",
+        "1 => Some(items.next().ok_or(ODD)?.number() == 1),",
+        "1 => Some(items.next().ok_or(ODD)?.number() <= 1),",
+        (FILTER, "cargo:public::members"),
+    ),
+    Mutant(
+        "a ledger is not read again before a cost is entered",
+        "python/dpsel/budget/_ledger.py",
+        "            self._reload(file)\n            payment = super()._book(cost, label)",
+        "            payment = super()._book(cost, label)",
+        (LEDGER,),
+    ),
+    Mutant(
+        "a changed line of a ledger passes",
+        "python/dpsel/budget/_ledger.py",
+        'fits = entry["previous"] == self._head and claimed == _hash(entry)',
+        'fits = entry["previous"] == self._head',
+        (LEDGER,),
+    ),
+    Mutant(
+        "a share of a budget is paid by nobody",
+        "python/dpsel/budget/_payment.py",
+        "            payment = payment.pay(cost)\n        payment.take(cost)",
+        '            payment = Payment(cost, "")\n        payment.take(cost)',
+        (LEDGER,),
+    ),
+    Mutant(
+        "the delta of a group does not grow with epsilon",
+        "python/dpsel/accounting/_groups.py",
+        "grown = Fraction(privacy.delta) * _sum(users, epsilon, last)",
+        "grown = Fraction(privacy.delta) * users",
+        (CARD,),
+    ),
     Mutant(
         "sums rounded to the nearest number",
         CORE + "numeric/interval.rs",
@@ -450,9 +510,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items: publish(&selected, request.with_weights, key)?, report })",
-        """    let items = publish(&selected, request.with_weights, key)?;
-    let mut report = report;
+        "    Ok(Release { items, report })",
+        """    let mut report = report;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",
         (LAW5,),

@@ -6,7 +6,7 @@ use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
 use dpsel_core::mechanisms::{MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian};
 use dpsel_core::noise::Threshold;
-use dpsel_core::rounds::{Calibration, Rule, select_rounds};
+use dpsel_core::rounds::{Calibration, Lowered, Rule, select_rounds};
 use dpsel_core::threshold::Noisy;
 
 fn main() {
@@ -27,7 +27,9 @@ fn run<const THREADS: usize>(bencher: divan::Bencher, calibration: &Calibration)
         .with_inputs(|| {
             BoundedContributions::new(table.contributions(&control).unwrap(), bound, &key, &control).unwrap()
         })
-        .bench_local_values(|rows| select_rounds(rows, calibration, false, &key, &control).unwrap());
+        .bench_local_values(|rows| {
+            select_rounds(rows, calibration, (false, Lowered::NOT), &key, &control).unwrap()
+        });
 }
 
 /// One round that releases nothing: the weights, and a quick refusal of every item.

@@ -19,7 +19,7 @@ from dpsel.exceptions import DpselError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["ADAPTERS", "Adapted"]
+__all__ = ["ADAPTERS", "Adapted", "duckdb_stream"]
 
 
 @dataclass(frozen=True)
@@ -243,10 +243,11 @@ def _duckdb(data: Any, columns: list[str]) -> Adapted | None:
     if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
     kind = "pyarrow" if find_spec("pyarrow") else "table"
-    return Adapted(_duckdb_stream(data), kind, names=list(data.columns))
+    return Adapted(duckdb_stream(data), kind, names=list(data.columns))
 
 
-def _duckdb_stream(relation: Any) -> Any:
+def duckdb_stream(relation: Any) -> Any:
+    """Return a relation as an object with an Arrow stream."""
     if hasattr(relation, "__arrow_c_stream__"):
         return relation
     for name in ("to_arrow_reader", "fetch_record_batch"):

@@ -6,6 +6,7 @@
 
 from dpsel._request._columns import columns_of, ngrams_of
 from dpsel._request._fixed import priced, selection_request, top_k_request
+from dpsel._request._lists import public_lists
 from dpsel._request._request import Request
 from dpsel._request._selection import checked_limit, count_request, request_of_selection
 from dpsel._request._top_k import as_list, request_of_rows
@@ -18,6 +19,7 @@ __all__ = [
     "count_request",
     "ngrams_of",
     "priced",
+    "public_lists",
     "request_of_rows",
     "request_of_selection",
     "selection_request",

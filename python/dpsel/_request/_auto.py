@@ -40,6 +40,7 @@ def resolve(
     *,
     with_weights: bool = False,
     on_cluster: bool = False,
+    min_users: int = 1,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
@@ -47,6 +48,8 @@ def resolve(
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
+    if min_users > 1:
+        return _best_counts(privacy, max_items_per_user, _COUNTS_FOR_MIN_USERS)
     choose = _choose if on_cluster else _choose_or_look
     return choose(privacy, max_items_per_user, with_weights=with_weights)
 
@@ -56,11 +59,18 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
 
     A report does not say whether it was made on a cluster.
     """
-    arguments = of_json(request["privacy"]), request["max_items_per_user"]
-    found = [
-        choose(*arguments, with_weights=request["with_weights"]) for choose in (_choose_or_look, _choose)
+    answers = [
+        resolve(
+            "auto",
+            of_json(request["privacy"]),
+            request["max_items_per_user"],
+            with_weights=request["with_weights"],
+            on_cluster=on_cluster,
+            min_users=request.get("min_users", 1),
+        )
+        for on_cluster in (False, True)
     ]
-    return [(mechanism.to_json(), reason) for mechanism, reason in found]
+    return [(mechanism.to_json(), reason) for mechanism, reason in answers if reason is not None]
 
 
 def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -> MechanismT | None:
@@ -127,7 +137,7 @@ def _choose(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
-        return _best_for_one_item(privacy)
+        return _best_counts(privacy, 1, _COUNTS_FOR_ONE_ITEM)
     if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
         return Sips(release="curve"), f"auto: {why}"
     steered = "auto: weights that are steered to where they are needed typically release the most"
@@ -173,12 +183,21 @@ def _why_curves(privacy: Privacy, limit: int) -> str | None:
     return None
 
 
-def _best_for_one_item(privacy: Privacy) -> tuple[SelectionMechanism, str]:
-    """With one item per user all weights are 1, so the lowest threshold is best."""
+_COUNTS_FOR_ONE_ITEM: Final = (
+    "auto: with one item per user every weight is 1, and this noise has the lowest threshold"
+)
+_COUNTS_FOR_MIN_USERS: Final = (
+    "auto: min_users lowers every weight by what so many users could have given, which costs least where "
+    "each gives 1; of the noises on counts this has the lowest threshold"
+)
+
+
+def _best_counts(privacy: Privacy, limit: int, reason: str) -> tuple[SelectionMechanism, str]:
+    """Where all weights are 1 the lowest threshold is best."""
     # Laplace noise has no zCDP guarantee here.
     both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
     candidates = both[1:] if privacy.kind == "zcdp" else both
-    calibrations = [selection_request(privacy, 1, each).calibrate() for each in candidates]
+    calibrations = [selection_request(privacy, limit, each).calibrate() for each in candidates]
     thresholds = [calibration["rounds"][0]["threshold"] for calibration in calibrations]
     best = candidates[thresholds.index(min(thresholds))]
-    return best, "auto: with one item per user every weight is 1, and this noise has the lowest threshold"
+    return best, reason

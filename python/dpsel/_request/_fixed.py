@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_int, type_name
+from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, request_of
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError
@@ -30,6 +31,8 @@ def selection_request(
     columns: Sequence[str] = ("user", "item"),
     ngrams: tuple[int, int] | None = None,
     with_weights: bool = False,
+    min_users: int = 1,
+    lists: PublicLists = NO_LISTS,
     chosen: str | None = None,
 ) -> Request[SelectionMechanism]:
     """Return the request of a selection; ``columns`` are the user column and then the item columns."""
@@ -37,9 +40,18 @@ def selection_request(
         "columns": named_columns(columns, ngrams),
         "max_items_per_user": max_items_per_user,
         "with_weights": with_weights,
+        **lists.stamps(),
     }
+    if min_users != 1:
+        parameters["min_users"] = min_users
     return request_of(
-        "select", privacy, mechanism, parameters, chosen=chosen, public_table=mechanism.public_table()
+        "select",
+        privacy,
+        mechanism,
+        parameters,
+        chosen=chosen,
+        public_table=mechanism.public_table(),
+        lists=lists,
     )
 
 

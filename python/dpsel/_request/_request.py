@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from dpsel import _core_calls
 from dpsel._arguments import as_int_if_given
 from dpsel._request._columns import checked_test_key
+from dpsel._request._lists import NO_LISTS, PublicLists
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ class Request(Generic[MechanismT]):
         mechanism: The mechanism, never ``"auto"``; ``None`` for a count.
         chosen: The reason, if ``"auto"`` chose the mechanism.
         public_table: Items with numbers that are public: a domain, or preferences of users.
+        lists: Public lists of a selection.
     """
 
     task: Task
@@ -43,6 +45,7 @@ class Request(Generic[MechanismT]):
     mechanism: MechanismT
     chosen: str | None = None
     public_table: list[tuple[int, Any]] | None = None
+    lists: PublicLists = NO_LISTS
 
     def calibrate(self) -> dict[str, Any]:
         """Return the calibration, which needs no data."""
@@ -65,6 +68,8 @@ class Request(Generic[MechanismT]):
             progress=progress,
             chosen=self.chosen,
             public_table=self.public_table,
+            excluded=_pairs(self.lists.exclude),
+            public_items=_pairs(self.lists.public_items),
         )
 
 
@@ -76,10 +81,15 @@ def request_of(
     *,
     chosen: str | None = None,
     public_table: list[tuple[int, Any]] | None = None,
+    lists: PublicLists = NO_LISTS,
 ) -> Request[ReleasingT]:
     """Return the request of a release; ``parameters`` are the fields that only this task has."""
     fields = {"privacy": privacy.to_json(), "mechanism": mechanism.to_json()} | parameters
-    return Request(task, as_json(task, fields), mechanism, chosen, public_table)
+    return Request(task, as_json(task, fields), mechanism, chosen, public_table, lists)
+
+
+def _pairs(items: list[Any] | None) -> list[tuple[int, Any]] | None:
+    return None if items is None else [(0, item) for item in items]
 
 
 def as_json(task: Task, fields: dict[str, Any]) -> str:

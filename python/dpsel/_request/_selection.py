@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
-from dpsel._arguments import as_flag, as_int
+from dpsel._arguments import as_count, as_flag, as_int, at_least_one
 from dpsel._request._auto import resolve
 from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import named_columns, selection_request
+from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
 from dpsel.accounting import checked_privacy
 
@@ -37,11 +38,16 @@ def request_of_selection(
     ngrams: object = None,
     with_weights: object = False,
     on_cluster: bool = False,
+    min_users: Any = 1,
+    lists: PublicLists = NO_LISTS,
 ) -> Request[SelectionMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
     privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
     weights = as_flag("with_weights", with_weights)
-    chosen, reason = resolve(mechanism, privacy, limit, with_weights=weights, on_cluster=on_cluster)
+    least = as_count("min_users", at_least_one("min_users", min_users))
+    chosen, reason = resolve(
+        mechanism, privacy, limit, with_weights=weights, on_cluster=on_cluster, min_users=least
+    )
     return selection_request(
         privacy,
         limit,
@@ -49,6 +55,8 @@ def request_of_selection(
         columns=columns,
         ngrams=ngrams_of(ngrams),
         with_weights=weights,
+        min_users=least,
+        lists=lists,
         chosen=reason,
     )
 

@@ -10,8 +10,18 @@ Examples:
     PureDP(epsilon=1.5)
 """
 
+from typing import TYPE_CHECKING
+
 from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, PublishedCounts
 from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
+
+if TYPE_CHECKING:
+    from dpsel.accounting._groups import for_group
+else:
+    # A selection does not need it, and exact fractions take long to import.
+    from dpsel._lazy import loader
+
+    __getattr__ = loader(__name__, {"for_group": "dpsel.accounting._groups"})
 
 __all__ = [
     "ZCDP",
@@ -23,4 +33,5 @@ __all__ = [
     "PublishedCounts",
     "PureDP",
     "checked_privacy",
+    "for_group",
 ]

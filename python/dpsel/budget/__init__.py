@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpsel.budget._budget import Budget, Spent
+    from dpsel.budget._ledger import Ledger
 else:
     # Every call uses `_payment`, and few programs have a budget.
     from dpsel._lazy import loader
 
-    __getattr__ = loader(__name__, dict.fromkeys(("Budget", "Spent"), "dpsel.budget._budget"))
+    _PLACES = dict.fromkeys(("Budget", "Spent"), "dpsel.budget._budget")
+    _PLACES |= {"Ledger": "dpsel.budget._ledger"}
+    __getattr__ = loader(__name__, _PLACES)
 
-__all__ = ["Budget", "Spent"]
+__all__ = ["Budget", "Ledger", "Spent"]

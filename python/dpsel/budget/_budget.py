@@ -12,7 +12,7 @@ from dpsel.accounting import checked_privacy
 from dpsel.accounting._amounts import for_neighbours, numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
 from dpsel.budget._dp_accounting import accounted
-from dpsel.budget._payment import Payment, stamped
+from dpsel.budget._payment import Payment, Pledge, stamped
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -103,11 +103,15 @@ class Budget(Generic[Kind]):
         left = {name: _round_down(amount) for name, amount in self._left().items()}
         return type(self._total)(**left) if all(value > 0 for value in left.values()) else None
 
-    def share(self, parts: int) -> Kind:
+    def share(self, parts: int, label: str = "") -> Kind:
         """Return the total divided into equal parts, rounded down so that all of them can be spent.
+
+        A call with ``privacy=budget.share(4)`` is paid from the budget when it begins, right before data is
+        read; each further call with the same value is paid again.
 
         Args:
             parts: Number of releases.
+            label: What they are for.
 
         Returns:
             The cost of one part.
@@ -117,8 +121,12 @@ class Budget(Generic[Kind]):
 
         Examples:
             >>> import dpsel
-            >>> dpsel.Budget(dpsel.PureDP(epsilon=1.0)).share(4)
+            >>> budget = dpsel.Budget(dpsel.PureDP(epsilon=1.0))
+            >>> budget.share(4)
             PureDP(epsilon=0.25)
+            >>> release = dpsel.top_k_from_counts([900, 20], k=1, privacy=budget.share(4))
+            >>> budget.remaining
+            PureDP(epsilon=0.75)
         """
         if (number := as_int("parts", parts)) < 1:
             raise InvalidParameterError(
@@ -126,7 +134,31 @@ class Budget(Generic[Kind]):
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
         shares = {name: _round_down(amount / number) for name, amount in numbers(self._total).items()}
-        return type(self._total)(**shares)
+        return self.on_use(type(self._total)(**shares), label)
+
+    def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
+        """Return parameters that are paid for from the budget by every call that uses them, when it begins.
+
+        So nothing is spent if the call is refused for its parameters, columns or files.
+        [`spend`][dpsel.Budget.spend] pays at once.
+
+        Args:
+            privacy: What a call costs, as for ``spend``.
+            label: What it is for.
+
+        Returns:
+            An equal value. The call raises ``BudgetExceededError`` if its cost exceeds what then remains.
+
+        Examples:
+            >>> import dpsel
+            >>> budget = dpsel.Budget(dpsel.PureDP(epsilon=1.0))
+            >>> privacy = budget.on_use(dpsel.PureDP(epsilon=0.6), "top drink")
+            >>> release = dpsel.top_k_from_counts([900, 20], k=1, privacy=privacy)
+            >>> budget.spent[0].label
+            'top drink'
+        """
+        as_cost(privacy, self._neighbours)
+        return stamped(privacy, Pledge(lambda cost: self._book(cost, label)))
 
     def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
         """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
@@ -172,7 +204,10 @@ class Budget(Generic[Kind]):
         """
         if cost is None:
             raise BudgetExceededError("nothing remains of the budget; nothing was spent")
-        asked = as_cost(cost, self._neighbours)
+        return stamped(cost, self._book(as_cost(cost, self._neighbours), label))
+
+    def _book(self, asked: Cost, label: str) -> Payment:
+        """Enter a cost; refuse one that exceeds what remains."""
         spent = dict(self._spent)
         for part in asked.parts:
             taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
@@ -180,7 +215,7 @@ class Budget(Generic[Kind]):
             spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
         self._spent = spent
         self._entries.append(payment := Payment(asked, label))
-        return stamped(cost, payment)
+        return payment
 
     def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
         left = self._left(spent)

@@ -12,12 +12,14 @@ from dpsel.budget._strength import is_silent, warn_if_weak
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpsel.accounting import NeighboursOfCounts, Privacy
     from dpsel.release import Report
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
-__all__ = ["Payment", "begin_call", "stamped"]
+__all__ = ["Payment", "Pledge", "begin_call", "stamped"]
 
 
 @dataclass(eq=False, slots=True)
@@ -28,7 +30,14 @@ class Payment:
     label: str
     report: Report | None = None
     used: bool = False
+    on_report: Callable[[Report], None] | None = field(default=None, repr=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def settle(self, report: Report) -> None:
+        """Enter the report of the call."""
+        self.report = report
+        if self.on_report is not None:
+            self.on_report(report)
 
     def take(self, cost: Cost) -> None:
         """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
@@ -57,11 +66,22 @@ class Payment:
         return _nothing, ()
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Pledge:
+    """A budget that pays for every call that its parameters are used in, when the call begins."""
+
+    pay: Callable[[Cost], Payment]
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Leave it out of copies and pickles, as a payment."""
+        return _nothing, ()
+
+
 def _nothing() -> None:
     return None
 
 
-def stamped(cost: AnyCost, payment: Payment) -> AnyCost:
+def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
     """Return a copy of the parameters that carries the payment."""
     if isinstance(cost, Cost):
         return type(cost)(
@@ -71,7 +91,7 @@ def stamped(cost: AnyCost, payment: Payment) -> AnyCost:
     return privacy
 
 
-def _with_payment(privacy: Any, payment: Payment) -> Any:
+def _with_payment(privacy: Any, payment: Payment | Pledge) -> Any:
     numbers = {name: value for name, value in privacy.to_json().items() if name != "kind"}
     copy = type(privacy)(**numbers)
     object.__setattr__(copy, "_payment", payment)
@@ -106,12 +126,14 @@ def begin_call(
     if is_silent():
         return Payment(cost, "")
     payment = privacy._payment  # noqa: SLF001 - set by `stamped` below
-    if isinstance(payment, Payment):
+    if isinstance(payment, Payment | Pledge):
         if not guaranteed:
             raise InvalidParameterError(
                 "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
                 "leave calibration= out for a private release"
             )
+        if isinstance(payment, Pledge):
+            payment = payment.pay(cost)
         payment.take(cost)
     if private:
         warn_if_weak(cost.total)

@@ -15,10 +15,13 @@ from click.shell_completion import shell_complete
 import dpsel
 from dpsel.cli import (
     audit,
+    card,
     check,
     compare,
     completion,
     demo_data,
+    filter,  # noqa: A004 - the name of the command
+    ledger,
     mechanisms,
     plan,
     plan_top_k,
@@ -41,6 +44,9 @@ COMMANDS = (
     mechanisms.command,
     compare.command,
     check.command,
+    card.command,
+    filter.command,
+    ledger.command,
     audit.command,
     demo_data.command,
     completion.command,

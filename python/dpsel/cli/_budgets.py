@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
@@ -23,6 +24,25 @@ def privacy_options(command: F) -> F:
         "--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."
     )
     return epsilon(rho(delta(command)))
+
+
+def ledger_option(command: F) -> F:
+    """Add ``--ledger``; see ``paid_from``."""
+    option = click.option(
+        "--ledger",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Pay from the total in FILE, which `dpsel ledger` makes; refuse what exceeds it.",
+    )
+    return option(command)
+
+
+def paid_from(privacy: Privacy, options: dict[str, Any]) -> Privacy:
+    """Return the parameters as they are, or paid for from the ledger when the call begins."""
+    if options["ledger"] is None:
+        return privacy
+    label = str(options["items"][0]) if options.get("items") else ""
+    return dpsel.Ledger(options["ledger"]).on_use(privacy, label)
 
 
 def counts_options(command: F) -> F:

@@ -70,8 +70,15 @@ class Results:
         self._quiet: bool = options["quiet"]
         self._shown = _progress.wanted(progress=options["progress"], quiet=self._quiet)
 
-    def publish(self, release: Callable[[_progress.Update | None], Any]) -> None:
-        """Make the release and write it: items and report appear together or not at all."""
+    def publish(
+        self,
+        release: Callable[[_progress.Update | None], Any],
+        remark: Callable[[Any], str | None] = lambda _: None,
+    ) -> None:
+        """Make the release and write it: items and report appear together or not at all.
+
+        ``remark`` may add something to the summary.
+        """
         with Staged() as staged:
             items_path = staged.add(self._target) if self._target else None
             report_path = staged.add(self._report) if self._report else None
@@ -85,6 +92,8 @@ class Results:
                 print_file(self._format, made.to_table().write)
         if not self._quiet:
             click.echo(str(made), err=True)
+            if text := remark(made):
+                click.echo(text, err=True)
 
 
 def _target(output: str, output_format: str | None) -> Path | None:

@@ -126,6 +126,37 @@ class FrequencyTable(click.ParamType[Frequencies]):
         return table
 
 
+class Items(list[Any]):
+    """Public items, and the file that they were read from."""
+
+    path: str
+
+
+class ItemFile(click.ParamType[Items]):
+    """A CSV file of public items: a header line, then an item in each row, in several columns perhaps."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Items:
+        """Read the file."""
+        if isinstance(value, Items):
+            return value
+        try:
+            with Path(value).open(encoding="utf-8-sig", newline="") as file:
+                rows = csv.reader(file, strict=True)
+                width = len(next(rows, []))
+                found = [tuple(row) for row in rows if row]
+        except OSError as error:
+            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
+        except (UnicodeDecodeError, csv.Error):
+            self.fail(f"{value} is not a CSV file", param, ctx)
+        if width == 0 or any(len(row) != width for row in found):
+            self.fail(f"{value} needs a header line, and as many fields in each row", param, ctx)
+        items = Items(row[0] if width == 1 else row for row in found)
+        items.path = value
+        return items
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import privacy_from, privacy_options
+from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
@@ -21,7 +21,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
-from dpsel.cli._types import FrequencyTable
+from dpsel.cli._types import FrequencyTable, ItemFile
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
@@ -74,6 +74,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
 @sql_options
 @column_options
 @privacy_options
+@ledger_option
 @click.option(
     "--max-items-per-user",
     required=True,
@@ -94,18 +95,47 @@ greedy-frequency counts repeated rows. CSV columns are text.
     help="Add the noisy weight of each item. auto then chooses a mechanism with noise, "
     "which may release fewer items.",
 )
+@click.option(
+    "--public-items",
+    type=ItemFile(),
+    metavar="FILE",
+    help="Items that come out in any case: CSV with a header line. A column `public` marks them.",
+)
+@click.option(
+    "--exclude", type=ItemFile(), metavar="FILE", help="Items that never come out: CSV with a header line."
+)
+@click.option(
+    "--min-users",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="K",
+    help="Release no item of fewer than K users.  [default: 1]",
+)
 @ngrams_option
 @running_options
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
-    prior = options["prior"]
-    results = Results(
-        options, paths, {"--prior": None if prior is None else prior.path, "--database": options["database"]}
-    )
+    results = Results(options, paths, _other_files(options))
     arguments, inputs = _arguments(options), rows_from(paths, options)
     release = partial(dpsel.select_partitions, inputs, **arguments)
-    results.publish(lambda update: release(progress=update))
+    results.publish(lambda update: release(progress=update), _why_few)
+
+
+#: Fewer released items than these are explained.
+_FEW = 10
+
+
+def _why_few(release: dpsel.Release[Any]) -> str | None:
+    """Say what an item would have needed, if few came out. Their number is public, and so is the rest."""
+    return str(dpsel.explain(release)) if len(release) < _FEW else None
+
+
+def _other_files(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the file of each option that names one beside the rows and the results."""
+    given = {f"--{name.replace('_', '-')}": options[name] for name in ("prior", "public_items", "exclude")}
+    tables = {option: None if table is None else table.path for option, table in given.items()}
+    return tables | {"--database": options["database"], "--ledger": options["ledger"]}
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +145,13 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         mechanism = mechanism.with_option("--prior", "prior", options["prior"])
     return {
         **columns_from(options),
-        "privacy": privacy_from(options["epsilon"], options["rho"], options["delta"]),
+        "privacy": paid_from(privacy_from(options["epsilon"], options["rho"], options["delta"]), options),
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],
+        "public_items": options["public_items"],
+        "exclude": options["exclude"],
+        "min_users": options["min_users"],
         "ngrams": ngrams_from(options["ngrams"]),
         **running_from(options),
     }

@@ -11,7 +11,14 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_options
+from dpsel.cli._budgets import (
+    counts_from,
+    counts_options,
+    ledger_option,
+    paid_from,
+    privacy_of,
+    privacy_options,
+)
 from dpsel.cli._mechanisms import Chosen, MechanismCommand, mechanism_option
 from dpsel.cli._options import column_options, columns_from, rows_from, running_from, running_options
 from dpsel.cli._results import Results, result_options
@@ -49,6 +56,7 @@ Examples:
 @column_options
 @click.option("--k", required=True, type=int, metavar="K", help="Number of items.")
 @privacy_options
+@ledger_option
 @click.option(
     "--domain",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -72,7 +80,8 @@ Examples:
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel top-k``."""
-    results = Results(options, paths, {"--domain": options["domain"], "--database": options["database"]})
+    others = {name: options[name[2:]] for name in ("--domain", "--database", "--ledger")}
+    results = Results(options, paths, others)
     arguments, inputs = _arguments(options), rows_from(paths, options)
     release = partial(dpsel.select_top_k, inputs, **arguments)
     results.publish(lambda update: release(progress=update))
@@ -87,7 +96,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
             "first, or leave --domain out and give --delta"
         )
         raise click.UsageError(message)
-    privacy = privacy_of(options["epsilon"], options["rho"], options["delta"])
+    privacy = paid_from(privacy_of(options["epsilon"], options["rho"], options["delta"]), options)
     counts = counts_from(options)
     if domain is None and isinstance(privacy, dpsel.PureDP):
         message = "without --domain the items are secret, which needs --delta; give --delta or --domain"

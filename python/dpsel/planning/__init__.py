@@ -11,7 +11,8 @@ Examples:
     [1, 100]
 """
 
+from dpsel.planning._explain import Explanation, explain
 from dpsel.planning._selection import Plan, plan
 from dpsel.planning._top_k import TopKPlan, plan_top_k
 
-__all__ = ["Plan", "TopKPlan", "plan", "plan_top_k"]
+__all__ = ["Explanation", "Plan", "TopKPlan", "explain", "plan", "plan_top_k"]

@@ -42,6 +42,7 @@ def plan(
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
+    min_users: int = 1,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
 
@@ -61,6 +62,7 @@ def plan(
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
+        min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
 
     Returns:
         One row for each limit and mechanism.
@@ -89,7 +91,12 @@ def plan(
     counts = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
-        (limit, request_of_selection(privacy, checked_limit(limit), mechanism, with_weights=with_weights))
+        (
+            limit,
+            request_of_selection(
+                privacy, checked_limit(limit), mechanism, with_weights=with_weights, min_users=min_users
+            ),
+        )
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
@@ -218,6 +225,11 @@ def _row(limit: int, request: Request[SelectionMechanism], held: int, users: lis
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
         "request": request.json,
     }
+
+
+def users_for(request: str, items_per_user: int, probability: float = 0.95) -> int | None:
+    """Return the users, each of so many items, that an item needs to come out with this probability."""
+    return _core_calls.users_needed(request, items_per_user, [probability])[0]
 
 
 def _thousands(number: int | None) -> str:

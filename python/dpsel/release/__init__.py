@@ -17,13 +17,30 @@ from dpsel.release._report import Report
 from dpsel.release._selection import EXTENSIONS, Release
 
 if TYPE_CHECKING:
+    from dpsel.release._card import Card
     from dpsel.release._check import CheckResult, check
+    from dpsel.release._item_set import ItemSet
     from dpsel.release._top_k import TopKRelease
 else:
     # A selection needs none of them.
     from dpsel._lazy import loader
 
     _PLACES = dict.fromkeys(("CheckResult", "check"), "dpsel.release._check")
-    __getattr__ = loader(__name__, _PLACES | {"TopKRelease": "dpsel.release._top_k"})
+    _RESULTS = {
+        "Card": "dpsel.release._card",
+        "ItemSet": "dpsel.release._item_set",
+        "TopKRelease": "dpsel.release._top_k",
+    }
+    __getattr__ = loader(__name__, _PLACES | _RESULTS)
 
-__all__ = ["EXTENSIONS", "CheckResult", "ItemTable", "Release", "Report", "TopKRelease", "check"]
+__all__ = [
+    "EXTENSIONS",
+    "Card",
+    "CheckResult",
+    "ItemSet",
+    "ItemTable",
+    "Release",
+    "Report",
+    "TopKRelease",
+    "check",
+]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpsel._core_calls import Task
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import ApproxDP, Privacy, PureDP
 
 __all__ = ["Report"]
 
@@ -140,6 +140,17 @@ class Report(Mapping[str, Any]):
             counts=PRICES[counts["kind"]](counts),
             neighbours=request.get("neighbours", "add_remove"),
         )
+
+    def for_group(self, users_per_group: int, *, delta: float | None = None) -> PureDP | ApproxDP:
+        """Return what the whole cost says about any group of users; see [`for_group`][dpsel.for_group].
+
+        Args:
+            users_per_group: How many users are added or removed together.
+            delta: For zCDP: the delta of one user at which it is converted.
+        """
+        from dpsel.accounting import for_group
+
+        return for_group(self.cost.total, users_per_group, delta=delta)
 
     @property
     def has_guarantee(self) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
+from dpsel._arguments import at_least_one
 from dpsel.item_table import ItemTable
+from dpsel.release._contents import Contents
 from dpsel.release._report import Report
 from dpsel.release._wording import (
     chosen_mechanism,
@@ -45,7 +47,7 @@ def converted(table: ItemTable, returns: str, restored: Restored | None) -> Any:
     return items if restored is None else restored(items)
 
 
-class Release(Generic[ItemsT]):
+class Release(Contents, Generic[ItemsT]):
     """The released items and the report, computed once: reading them again draws no new randomness.
 
     It has the Arrow stream method, and its pickle holds the released items and the report only. It is made
@@ -78,6 +80,44 @@ class Release(Generic[ItemsT]):
         self._returns, self._restored = returns, restored
         self._items: Any = None
         self.report = Report.of_core(core.report_json)
+
+    @classmethod
+    def load(
+        cls, items: str | os.PathLike[str], report: str | os.PathLike[str] | Report | None = None
+    ) -> Release[Any]:
+        """Read a release back, from its items and its report.
+
+        Args:
+            items: The file that [`write`][dpsel.Release.write] or ``dpsel select -o`` made. The items of CSV
+                are text, and dates of NDJSON are; Parquet and Arrow files, which need pyarrow, keep all
+                types.
+            report: The report, or the file that ``report.save`` or ``dpsel select --report`` made; by
+                default a file of the name of the items with the extension ``.json``.
+
+        Returns:
+            The release. Nothing tells whether the report belongs to these items: keep the two together.
+
+        Raises:
+            FileError: If a file cannot be read.
+            ReportError: If the report is none, or names other columns than the file of items has.
+
+        Examples:
+            >>> import tempfile, pathlib, dpsel
+            >>> release = dpsel.select_partitions(
+            ...     [(user, "tea") for user in range(500)],
+            ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            ...     max_items_per_user=1,
+            ... )
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     path = pathlib.Path(folder, "drinks.csv")
+            ...     release.write(path)
+            ...     release.report.save(path.with_suffix(".json"))
+            ...     dpsel.Release.load(path).items.to_pylist()
+            ['tea']
+        """
+        from dpsel.release._load import loaded
+
+        return cls(loaded(items, report), "table")
 
     @property
     def items(self) -> ItemsT:
@@ -112,6 +152,31 @@ class Release(Generic[ItemsT]):
     def to_pandas(self) -> Any:
         """Return the items as a ``pandas.DataFrame``."""
         return self._table.to_pandas()
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
+        """Draw the released items over their noisy weights, with the threshold and the interval of the noise.
+
+        Everything in the plot is released or public. Items near the threshold are there because their noise
+        was
+        high: their weights are too large on average.
+
+        Args:
+            path: Save the figure here; the extension says the format.
+            most: Items to show, those of the largest weights.
+            ax: Draw into these matplotlib axes instead of new ones.
+
+        Returns:
+            The matplotlib axes.
+
+        Raises:
+            InvalidParameterError: If the release has no noisy weights (``with_weights=True``).
+            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
+        """
+        from dpsel.release._draw import plot_release
+
+        weights = self._table.column("weight") if "weight" in self._table.columns else []
+        pairs = [pair for pair in zip(self._values(), weights, strict=False) if pair[1] is not None]
+        return plot_release(self.report, pairs, at_least_one("most", most), path, ax)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format (``EXTENSIONS``).
@@ -148,6 +213,7 @@ class Release(Generic[ItemsT]):
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
+        least = f", at least {users:,} users per item" if (users := request.get("min_users")) else ""
         rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
         if rounds and rounds[0]["noise"] == "none":
             rule = "released with a probability that grows with the weight, even odds at: "
@@ -160,7 +226,7 @@ class Release(Generic[ItemsT]):
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
-            f"{guarantee}, {kept} per user at most\n"
+            f"{guarantee}, {kept} per user at most{least}\n"
             f"{rule}"
         )
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
+from dpsel.release._contents import Contents
 from dpsel.release._report import Report
 from dpsel.release._selection import converted
 from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism, notation
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TopKRelease"]
 
 
-class TopKRelease(Generic[ItemsT]):
+class TopKRelease(Contents, Generic[ItemsT]):
     """The items and the report, computed once: reading them again draws no new randomness.
 
     It is made by [`select_top_k`][dpsel.select_top_k] and [`top_k_from_counts`][dpsel.top_k_from_counts].
@@ -113,6 +114,13 @@ class TopKRelease(Generic[ItemsT]):
     def to_json(self) -> str:
         """Return items and counts as JSON text; items that JSON lacks become texts."""
         return json.dumps({"items": self.to_pylist(), "counts": self.counts}, default=str)
+
+    def _values(self) -> list[Any]:
+        return self.to_pylist()
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item was selected; a tuple, if there are several columns."""
+        return super().__contains__(item) if self._table is not None else item in self.to_pylist()
 
     def __len__(self) -> int:
         """Return the number of items."""

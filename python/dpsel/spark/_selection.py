@@ -106,7 +106,7 @@ def select_partitions(
     payment = begin_call(privacy, private=key is None)
     core = _run(selection, cluster, request.chosen)
     release: Release[Any] = Release(core, "pyarrow")
-    payment.report = release.report
+    payment.settle(release.report)
     return SparkRelease(release, frame.sparkSession)
 
 

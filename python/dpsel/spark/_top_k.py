@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["select_top_k"]
 
 
-def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
+def select_top_k(
     data: Any,
     *,
     user: str | None = None,
@@ -110,7 +110,7 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     )
     payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
     answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
-    payment.report = answer.report
+    payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
 

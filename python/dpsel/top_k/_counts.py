@@ -111,7 +111,7 @@ def top_k_from_counts(
     items = [at if at is None or names is None else names[at] for at in positions]
     published = None if publish_counts is None else noisy
     release = TopKRelease.from_counts(items, published, report)
-    payment.report = release.report
+    payment.settle(release.report)
     return release
 
 

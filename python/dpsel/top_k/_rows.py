@@ -57,7 +57,7 @@ def select_top_k(
 ) -> TopKRelease[ItemTable]: ...
 @overload
 def select_top_k(data: IntoContributions, **options: Unpack[TopKOptions]) -> TopKRelease[Any]: ...
-def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
+def select_top_k(
     data: IntoContributions,
     *,
     user: str | None = None,
@@ -146,5 +146,5 @@ def select_top_k(  # noqa: PLR0913 - keywords, most with defaults
     )
     core = run(opened.source, job)
     release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, opened.restored)
-    payment.report = release.report
+    payment.settle(release.report)
     return release

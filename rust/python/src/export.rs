@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StructArray};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, FieldRef};
@@ -12,6 +12,7 @@ use dpsel_core::Error;
 use dpsel_core::{release, task};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
+use pyo3_arrow::PyArray;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
@@ -31,6 +32,11 @@ impl Release {
         Ok(Self { items: release.items, report_json })
     }
 
+    /// The table of the release.
+    pub(crate) fn items(&self) -> &RecordBatch {
+        &self.items
+    }
+
     fn struct_field(&self) -> FieldRef {
         Arc::new(Field::new_struct("", self.items.schema_ref().fields().clone(), false))
     }
@@ -43,6 +49,30 @@ impl Release {
     fn from_ipc(ipc: &[u8], report_json: String) -> PyResult<Self> {
         let items = read_ipc(ipc)
             .map_err(|error| to_python(Error::Report(format!("the pickled items are damaged: {error}"))))?;
+        Ok(Self { items, report_json })
+    }
+
+    /// The items from columns of values, with their report. Each has the Arrow array method; a weight is a list.
+    #[staticmethod]
+    fn of_columns(
+        columns: Vec<(String, Bound<'_, PyAny>)>,
+        weights: Option<Vec<f64>>,
+        report_json: String,
+    ) -> PyResult<Self> {
+        let mut named = Vec::with_capacity(columns.len());
+        for (name, column) in columns {
+            let array = column.extract::<PyArray>()?.into_inner().0;
+            named.push((name, array, true));
+        }
+        if let Some(weights) = weights {
+            named.push((
+                release::WEIGHT_COLUMN.to_owned(),
+                Arc::new(Float64Array::from(weights)) as ArrayRef,
+                false,
+            ));
+        }
+        let items = RecordBatch::try_from_iter_with_nullable(named)
+            .map_err(|_| to_python(Error::Report("the columns of its items differ in length".into())))?;
         Ok(Self { items, report_json })
     }
 

@@ -2,7 +2,7 @@
 
 use dpsel_core::Error;
 use dpsel_core::mechanisms::forecast;
-use dpsel_core::rounds::Calibration;
+use dpsel_core::rounds::{Calibration, Lowered};
 use dpsel_core::task::loss_bound;
 use dpsel_core::threshold::curve::{Curve, CurveSpec};
 use pyo3::prelude::*;
@@ -17,8 +17,8 @@ pub(crate) fn keep_probabilities(
     items_per_user: u32,
     users: Vec<u64>,
 ) -> PyResult<Vec<f64>> {
-    let calibration: Calibration = calibration_of(request_json)?;
-    let keep = |users| forecast::keep_probability(&calibration, users, items_per_user);
+    let (calibration, lowered) = calibration_of(request_json)?;
+    let keep = |users| forecast::keep_probability(&calibration, lowered, users, items_per_user);
     guarded(|| Ok(users.into_iter().map(keep).collect()))
 }
 
@@ -29,8 +29,8 @@ pub(crate) fn users_needed(
     items_per_user: u32,
     probabilities: Vec<f64>,
 ) -> PyResult<Vec<Option<u64>>> {
-    let calibration: Calibration = calibration_of(request_json)?;
-    let needed = |probability| forecast::users_needed(&calibration, items_per_user, probability);
+    let (calibration, lowered) = calibration_of(request_json)?;
+    let needed = |probability| forecast::users_needed(&calibration, lowered, items_per_user, probability);
     guarded(|| Ok(probabilities.into_iter().map(needed).collect()))
 }
 
@@ -42,9 +42,9 @@ pub(crate) fn top_k_loss(request_json: &str, items: u64, probability: f64) -> Py
 }
 
 /// Calibrate the request of a selection.
-fn calibration_of(request_json: &str) -> PyResult<Calibration> {
+fn calibration_of(request_json: &str) -> PyResult<(Calibration, Lowered)> {
     let request = parse_select(request_json)?;
-    guarded(|| request.calibrate())
+    guarded(|| Ok((request.calibrate()?, request.lowered())))
 }
 
 /// The table of a release curve in a report: the number of the 2^128 words that release an item of 0, 1, ... quanta.

@@ -10,7 +10,7 @@ use dpsel_core::task::Request;
 use pyo3::prelude::*;
 
 use crate::error::to_python;
-use crate::request::parse_with_table;
+use crate::request::{Lists, parse_with_table};
 
 /// One call apart from its data. It says its task.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -27,9 +27,10 @@ pub(crate) struct Job {
 impl Job {
     /// Every parameter is checked here, before any data is looked at.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     #[pyo3(signature = (
         request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
-        public_table=None
+        public_table=None, excluded=None, public_items=None
     ))]
     fn new(
         request_json: &str,
@@ -39,6 +40,8 @@ impl Job {
         progress: Option<&Bound<'_, PyAny>>,
         chosen: Option<String>,
         public_table: Option<&Bound<'_, PyAny>>,
+        excluded: Option<&Bound<'_, PyAny>>,
+        public_items: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let test_key = test_key.map(key_bytes).transpose()?;
         progress.map_or(Ok(()), check_progress)?;
@@ -46,7 +49,7 @@ impl Job {
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
         Ok(Self {
-            request: parse_with_table(request_json, public_table)?,
+            request: parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?,
             test_key,
             // Otherwise: more than can be addressed, which is more than there are.
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),

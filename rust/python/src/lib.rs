@@ -14,6 +14,7 @@ mod foreign;
 mod job;
 mod kinds;
 mod link;
+mod members;
 mod moments;
 mod objects;
 mod pair_columns;
@@ -61,6 +62,8 @@ mod _core {
     use super::forecast::{curve_words, keep_probabilities, top_k_loss, users_needed};
     #[pymodule_export]
     use super::job::Job;
+    #[pymodule_export]
+    use super::members::{Members, RowMask};
     #[pymodule_export]
     use super::objects::{ObjectColumn, object_column};
     #[pymodule_export]

@@ -10,7 +10,16 @@ use crate::producer::Producer;
 
 /// The public list of a top-k, from `(0, item)`.
 pub(crate) fn read_list(pairs: &Bound<'_, PyAny>, columns: &Columns) -> PyResult<PublicList> {
-    let (schema, batches) = read(pairs, columns, "domain=")?;
+    read_list_of(pairs, columns, "domain=")
+}
+
+/// The public list of a selection in this argument, from `(0, item)`.
+pub(crate) fn read_list_of(
+    pairs: &Bound<'_, PyAny>,
+    columns: &Columns,
+    argument: &'static str,
+) -> PyResult<PublicList> {
+    let (schema, batches) = read(pairs, columns, argument)?;
     Ok(PublicList::new(schema, batches))
 }
 

@@ -6,7 +6,7 @@ use dpsel_core::task::{Request, SelectRequest, TopKRequest};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, internal, to_python};
-use crate::public::{read_list, read_prior};
+use crate::public::{read_list, read_list_of, read_prior};
 
 /// A request of any task, checked.
 pub(crate) fn parse(json: &str) -> PyResult<Request> {
@@ -23,13 +23,29 @@ pub(crate) fn parse_top_k(json: &str) -> PyResult<TopKRequest> {
     guarded(|| Request::from_json(json)?.into_top_k())
 }
 
+/// The public lists of a selection, as `(0, item)`.
+pub(crate) struct Lists<'a, 'py> {
+    pub(crate) excluded: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) public: Option<&'a Bound<'py, PyAny>>,
+}
+
 /// A request with its public table: preferences for a selection, the list of items for a top-k.
-pub(crate) fn parse_with_table(json: &str, table: Option<&Bound<'_, PyAny>>) -> PyResult<Request> {
+pub(crate) fn parse_with_table(
+    json: &str,
+    table: Option<&Bound<'_, PyAny>>,
+    lists: &Lists<'_, '_>,
+) -> PyResult<Request> {
     let mut request = parse(json)?;
     match &mut request {
         Request::Select(request) => {
             request.prior = table.map(|pairs| read_prior(pairs, &request.columns)).transpose()?.map(Arc::new);
             request.item_order().map_err(to_python)?;
+            let read = |list: Option<&Bound<'_, PyAny>>, argument| {
+                list.map(|pairs| read_list_of(pairs, &request.columns, argument)).transpose()
+            };
+            let (excluded, public) =
+                (read(lists.excluded, "exclude=")?, read(lists.public, "public_items=")?);
+            (request.excluded, request.public) = (excluded.map(Arc::new), public.map(Arc::new));
         }
         Request::TopK(request) => {
             request.listed = table.map(|pairs| list_of(request, pairs)).transpose()?.map(Arc::new);

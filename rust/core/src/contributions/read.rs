@@ -40,6 +40,25 @@ pub(crate) fn read_with_list(
     Ok((group(source, columns, None, key, control)?, list))
 }
 
+/// As [`read`], with public lists of items beside the data, each with the name of its argument. They are checked before
+/// any row is read, and returned as rows to be read, in the types of the data.
+///
+/// # Errors
+/// As [`read`], and [`crate::Error::Schema`] if items of a list cannot be items of the data.
+pub(crate) fn read_beside(
+    source: Source,
+    lists: &[(&PublicList, &str)],
+    columns: &Columns,
+    order: Option<ItemOrder<&Prior>>,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<(Contributions, Vec<Source>)> {
+    let source = OpenSource::open(source, columns, control)?;
+    let lists = lists.iter().map(|(list, name)| list.named_in_types_of(source.layout(), columns, name));
+    let lists = lists.collect::<Result<_>>()?;
+    Ok((group(source, columns, order, key, control)?, lists))
+}
+
 fn group(
     source: OpenSource,
     columns: &Columns,

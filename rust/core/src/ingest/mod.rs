@@ -35,5 +35,5 @@ pub use names::{Columns, NGrams};
 pub(crate) use open::OpenSource;
 pub use open::{check_files, check_names, check_schema, item_schema};
 pub(crate) use public::ListedTypes;
-pub use public::{Prior, PublicList};
+pub use public::{Members, Prior, PublicList};
 pub use source::{FileFormat, Source};

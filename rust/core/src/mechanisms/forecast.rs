@@ -1,7 +1,7 @@
 //! The forecast for `plan`: which items a calibration would release. It needs no data, uses plain arithmetic and is not
 //! part of any guarantee.
 
-use crate::rounds::Calibration;
+use crate::rounds::{Calibration, Lowered};
 use crate::weighting::{UNIT, Weighting};
 
 /// The most users that [`users_needed`] considers.
@@ -13,7 +13,7 @@ pub const MOST_USERS: u64 = 1 << 32;
 /// The users' other items stay with them in every round, which is the worst case for mechanisms of several rounds.
 /// Where users come one after the other, their other items are taken to be as popular as this one.
 #[must_use]
-pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u32) -> f64 {
+pub fn keep_probability(calibration: &Calibration, lowered: Lowered, users: u64, items_per_user: u32) -> f64 {
     let scored = calibration.scoring().map(|(_, publish)| publish.equal_weight(items_per_user));
     let missed = calibration.rounds.iter().map(|round| {
         let given = match round.weighting {
@@ -30,7 +30,12 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
         };
         // Scored rounds decide by the weight of all rounds.
         let given = scored.map_or(given, |weight| users.saturating_mul(weight));
+        let given = given.saturating_sub(lowered.in_round(round));
         let weight = i128::from(given.min(round.weighting.cutoff()));
+        // An item without weight is never released.
+        if lowered != Lowered::NOT && weight == 0 {
+            return 1.0;
+        }
         1.0 - round.rule.keep_probability(weight)
     });
     (1.0 - missed.product::<f64>()).clamp(0.0, 1.0)
@@ -40,8 +45,13 @@ pub fn keep_probability(calibration: &Calibration, users: u64, items_per_user: u
 ///
 /// `None` if [`MOST_USERS`] do not suffice.
 #[must_use]
-pub fn users_needed(calibration: &Calibration, items_per_user: u32, probability: f64) -> Option<u64> {
-    let enough = |users: u64| keep_probability(calibration, users, items_per_user) >= probability;
+pub fn users_needed(
+    calibration: &Calibration,
+    lowered: Lowered,
+    items_per_user: u32,
+    probability: f64,
+) -> Option<u64> {
+    let enough = |users: u64| keep_probability(calibration, lowered, users, items_per_user) >= probability;
     if !enough(MOST_USERS) {
         return None;
     }
@@ -66,12 +76,12 @@ mod tests {
         let mechanisms: [&dyn Mechanism; 2] = [&CountGaussian {}, &Sips::default()];
         for mechanism in mechanisms {
             let calibration = mechanism.calibrate(privacy, bound).unwrap();
-            assert!(keep_probability(&calibration, 1, 10) < 1e-6);
-            let needed = [0.5, 0.95, 0.99].map(|p| users_needed(&calibration, 10, p).unwrap());
+            assert!(keep_probability(&calibration, Lowered::NOT, 1, 10) < 1e-6);
+            let needed = [0.5, 0.95, 0.99].map(|p| users_needed(&calibration, Lowered::NOT, 10, p).unwrap());
             assert!(needed[0] < needed[1] && needed[1] < needed[2], "{needed:?}");
             for (users, p) in needed.into_iter().zip([0.5, 0.95, 0.99]) {
-                assert!(keep_probability(&calibration, users, 10) >= p);
-                assert!(keep_probability(&calibration, users - 1, 10) < p);
+                assert!(keep_probability(&calibration, Lowered::NOT, users, 10) >= p);
+                assert!(keep_probability(&calibration, Lowered::NOT, users - 1, 10) < p);
             }
         }
     }
@@ -81,6 +91,6 @@ mod tests {
         let bound = L0Bound::new(10_000_000).unwrap();
         let privacy = Privacy::Zcdp { rho: 1e-6, delta: 1e-9 };
         let calibration = CountGaussian {}.calibrate(privacy, bound).unwrap();
-        assert_eq!(users_needed(&calibration, 1, 1.0 + f64::EPSILON), None);
+        assert_eq!(users_needed(&calibration, Lowered::NOT, 1, 1.0 + f64::EPSILON), None);
     }
 }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-use arrow_schema::{Field, Schema};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array, new_null_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
 
 use crate::ingest::sorted;
 use crate::random::ReleaseKey;
@@ -13,6 +16,60 @@ use crate::{Error, Result};
 
 /// Name of the column of noisy weights.
 pub const WEIGHT_COLUMN: &str = "weight";
+
+/// Name of the column that marks public items.
+pub const PUBLIC_COLUMN: &str = "public";
+
+/// The released items together with items that come out in any case, sorted by their own values. A last column says
+/// which are public. Public items have no noisy weight.
+///
+/// # Errors
+/// [`Error::Schema`] if no type holds both.
+pub(crate) fn with_public(released: &RecordBatch, public: &RecordBatch) -> Result<RecordBatch> {
+    const FAILED: Error = Error::Internal("public items do not fit beside the released ones");
+    let rows = released.num_rows() + public.num_rows();
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (at, field) in released.schema().fields().iter().enumerate() {
+        let ours = released.column(at);
+        let column = match public.columns().get(at) {
+            Some(theirs) => joined(ours, theirs, field.name())?,
+            None => {
+                concat(&[ours, &new_null_array(ours.data_type(), public.num_rows())]).map_err(|_| FAILED)?
+            }
+        };
+        fields.push(Field::new(field.name(), column.data_type().clone(), true));
+        columns.push(column);
+    }
+    let items = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(|_| FAILED)?;
+    let keys: Vec<usize> = (0..public.num_columns()).collect();
+    let (_, order) = sorted(&items.project(&keys).map_err(|_| FAILED)?)?;
+    let order = UInt32Array::from(order);
+    let taken = items.columns().iter().map(|column| take(column, &order, None).map_err(|_| FAILED));
+    let items = RecordBatch::try_new(items.schema(), taken.collect::<Result<_>>()?).map_err(|_| FAILED)?;
+    let marks = order.values().iter().map(|row| Some(*row as usize >= released.num_rows()));
+    debug_assert_eq!(rows, items.num_rows());
+    with_column(&items, PUBLIC_COLUMN, Arc::new(marks.collect::<BooleanArray>()))
+}
+
+/// Both columns in one. Where no type is declared, the released values and the list may have two types.
+fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef> {
+    let (ours, theirs) = (released.data_type(), public.data_type());
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let both = |to: &DataType| {
+        let ours = cast_with_options(released, to, &options).ok()?;
+        let theirs = cast_with_options(public, to, &options).ok()?;
+        concat(&[&ours, &theirs]).ok()
+    };
+    if released.is_empty() {
+        return Ok(ArrayRef::clone(public));
+    }
+    let found =
+        if public.is_empty() || ours == theirs { both(ours) } else { both(ours).or_else(|| both(theirs)) };
+    found.ok_or_else(|| Error::Schema {
+        what: format!("no type holds both the released items and those of public_items= in column '{name}'"),
+        fix: "give the data a declared type, for example as a table in place of pairs".into(),
+    })
+}
 
 /// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
 ///

@@ -127,6 +127,11 @@ impl Decider {
         }
     }
 
+    /// Whether noisy weights are published.
+    pub(super) fn shows_weights(&self) -> bool {
+        self.with_weights
+    }
+
     /// Whether the round draws noise for an item and decides it. An item without part in the round keeps its state.
     ///
     /// An item that nobody holds is never released, because the proofs count only noise on items that somebody holds.

@@ -113,6 +113,9 @@ pub(super) struct Weighed<'a, W> {
     pub(super) words: Words,
     pub(super) histogram: &'a W,
     pub(super) vocabulary: &'a Vocabulary,
+    /// Taken off every weight before the decision, and added to a noisy weight that is published: see
+    /// [`super::Lowered`].
+    pub(super) lowered: u64,
 }
 
 /// The items that no later round decides.
@@ -145,7 +148,14 @@ impl Decided {
         states: &mut StatesPart<'_>,
     ) {
         match outcome {
-            Outcome::Released(noisy) => self.released.push((round.histogram.item(place), noisy)),
+            Outcome::Released(noisy) => {
+                let published = if round.decider.shows_weights() {
+                    noisy.saturating_add_unsigned(round.lowered)
+                } else {
+                    noisy
+                };
+                self.released.push((round.histogram.item(place), published));
+            }
             Outcome::Kept(state) => states.set(place - start, state),
             Outcome::Abandoned => {
                 states.set(place - start, ItemState::ABANDONED);
@@ -183,6 +193,8 @@ impl<W: Weights> Weighed<'_, W> {
 /// The states of the items from the place `start` on tell who takes part.
 struct Who<'a> {
     decider: &'a Decider,
+    /// Taken off every weight.
+    lowered: u64,
     start: usize,
     states: &'a StatesPart<'a>,
 }
@@ -194,6 +206,7 @@ impl TakesPart for Who<'_> {
     }
     #[inline]
     fn takes_part(&self, place: usize, weight: u64) -> bool {
+        let weight = weight.saturating_sub(self.lowered);
         self.decider.takes_part(self.states.get(place - self.start), weight)
     }
 }
@@ -220,8 +233,9 @@ impl Block {
         places.clear();
         weights.clear();
         digests.clear();
-        let who = Who { decider: &round.decider, start, states };
+        let who = Who { decider: &round.decider, lowered: round.lowered, start, states };
         round.histogram.gather(round.vocabulary, block, &who, &mut self.columns);
+        self.columns.weights.iter_mut().for_each(|weight| *weight = weight.saturating_sub(round.lowered));
         self.words.resize(self.columns.digests.len(), 0);
         round.words.fill(&self.columns.digests, &mut self.words);
     }

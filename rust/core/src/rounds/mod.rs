@@ -16,6 +16,7 @@ mod decision;
 mod importance;
 mod item_states;
 mod items;
+mod lowered;
 mod ranked;
 mod ranking;
 mod rule;
@@ -27,6 +28,7 @@ mod selected;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
+pub use lowered::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};

@@ -46,6 +46,7 @@ pub(super) fn score_rounds(
             words: Words::new(key, Purpose::Noise, number),
             histogram: &histogram,
             vocabulary: &vocabulary,
+            lowered: 0,
         };
         released.extend(weighed.decide(&mut states, control).released);
         control.check()?;

@@ -4,6 +4,7 @@ use super::calibration::Calibration;
 use super::decision::Decider;
 use super::item_states::ItemStates;
 use super::items::Weighed;
+use super::lowered::Lowered;
 use super::ranked::Ranked;
 use super::scored::score_rounds;
 use super::selected::Selected;
@@ -29,15 +30,18 @@ const RANKED_BYTES: usize = size_of::<i64>();
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
 ///
+/// Before an item is decided its weight is `lowered`.
+///
 /// # Errors
-/// Interruption; the limit of memory.
+/// Interruption; the limit of memory; [`crate::Error::Internal`] for weights to be lowered in scored rounds.
 pub fn select_rounds(
     mut contributions: BoundedContributions,
     calibration: &Calibration,
-    with_weights: bool,
+    (with_weights, lowered): (bool, Lowered),
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Selected> {
+    lowered.check(calibration)?;
     if let Some((scored, publish)) = calibration.scoring() {
         return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
     }
@@ -64,6 +68,7 @@ pub fn select_rounds(
             words: Words::new(key, Purpose::Noise, number),
             histogram: &histogram,
             vocabulary: contributions.vocabulary(),
+            lowered: lowered.in_round(round),
         };
         let decided = weighed.decide(&mut states, control);
         control.check()?;

@@ -44,6 +44,13 @@ impl Selection {
     /// As [`Selection::new`], except for the schema.
     pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
+        let listed = request.exclude.is_some() || request.public_items.is_some();
+        if listed || request.min_users > 1 {
+            return Err(Error::Incompatible {
+                what: "exclude=, public_items= and min_users= are not there on a cluster".into(),
+                fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
+            });
+        }
         if request.mechanism.choice().is_some() || !calibration.rounds.iter().all(in_pieces) {
             return Err(Error::Incompatible {
                 what: "the mechanism cannot be run on a cluster".into(),

@@ -38,6 +38,19 @@ impl PublicList {
         Ok(self.in_types_of(&ColumnLayout::new(schema, columns, INPUT_NAME)?.0, columns)?.0)
     }
 
+    /// As [`Self::in_types_of`], for a list in this argument, which gives back the types of the data.
+    ///
+    /// # Errors
+    /// As [`Self::beside`], with the name of the argument.
+    pub(crate) fn named_in_types_of(
+        &self,
+        data: &ColumnLayout,
+        columns: &Columns,
+        name: &str,
+    ) -> Result<Source> {
+        Ok(self.cast(data, columns, name)?.0)
+    }
+
     /// The list in the types of the data, as rows to be read, and the types in which its items come back.
     ///
     /// # Errors
@@ -47,18 +60,22 @@ impl PublicList {
         data: &ColumnLayout,
         columns: &Columns,
     ) -> Result<(Source, ListedTypes)> {
+        self.cast(data, columns, NAME)
+    }
+
+    fn cast(&self, data: &ColumnLayout, columns: &Columns, name: &str) -> Result<(Source, ListedTypes)> {
         let columns = Columns { ngrams: None, ..columns.clone() };
         let empty = RecordBatch::new_empty(SchemaRef::clone(&self.schema));
-        let targets = Target::of(&self.batches, data, &columns, NAME)?;
-        let schema = in_types_of(&empty, &targets, &columns, NAME, 0)?.schema();
-        let (_, positions) = ColumnLayout::new(&self.schema, &columns, NAME)?;
+        let targets = Target::of(&self.batches, data, &columns, name)?;
+        let schema = in_types_of(&empty, &targets, &columns, name, 0)?.schema();
+        let (_, positions) = ColumnLayout::new(&self.schema, &columns, name)?;
         let listed_type =
             |(at, undeclared): (&usize, bool)| undeclared.then(|| self.schema.field(*at).data_type().clone());
         let listed = positions.items.iter().zip(data.undeclared()).map(listed_type).collect();
         let mut batches = Vec::with_capacity(self.batches.len());
         let mut rows = 0;
         for batch in self.batches.iter().filter(|batch| batch.num_rows() > 0) {
-            batches.push(Ok(in_types_of(batch, &targets, &columns, NAME, rows)?));
+            batches.push(Ok(in_types_of(batch, &targets, &columns, name, rows)?));
             rows += batch.num_rows();
         }
         let rows = Box::new(RecordBatchIterator::new(batches, schema));

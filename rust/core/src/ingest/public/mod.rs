@@ -10,6 +10,7 @@
 
 mod cast;
 mod list;
+mod members;
 mod prior;
 mod target;
 #[cfg(test)]
@@ -18,4 +19,5 @@ mod words;
 
 pub(crate) use list::ListedTypes;
 pub use list::PublicList;
+pub use members::Members;
 pub use prior::Prior;

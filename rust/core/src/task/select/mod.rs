@@ -1,7 +1,8 @@
 //! Partition selection: its request, and the stages in order.
 
+mod lists;
 mod request;
 mod run;
 
-pub use request::SelectRequest;
+pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;

@@ -7,22 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::contributions::ItemOrder;
-use crate::ingest::{Columns, Prior};
+use crate::ingest::{Columns, Prior, PublicList};
 use crate::mechanisms::{ByLength, Lists, MechanismSpec, NoisyWeights};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
-use crate::release::WEIGHT_COLUMN;
-use crate::rounds::{Calibration, Round};
+use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
+use crate::rounds::{Calibration, Lowered, Round};
 use crate::{Error, Result};
 
 /// The largest part of delta that may be reserved for publishing weights.
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// The parameters that determine a calibration.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool);
+type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32);
 /// How many calibrations are remembered.
 const REMEMBERED: usize = 16;
 static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque::new());
+
+/// A public list of items in a report: how long it is, and a hash of its items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListStamp {
+    /// Number of items.
+    pub items: u64,
+    /// A hash of the items, which whoever has the list can compute again.
+    pub sha256: String,
+}
 
 /// One call of `select_partitions`, apart from the data and the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +48,21 @@ pub struct SelectRequest {
     pub mechanism: MechanismSpec,
     /// Whether the noisy weight of each released item is returned.
     pub with_weights: bool,
+    /// Every released item has at least this many users.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub min_users: u32,
+    /// The list of items that are removed before bounding and never released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<ListStamp>,
+    /// The list of items that are removed before bounding and come out in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_items: Option<ListStamp>,
+    /// The items of `exclude`. The report has a stamp of them.
+    #[serde(skip)]
+    pub excluded: Option<Arc<PublicList>>,
+    /// The items of `public_items`. The report has a stamp of them.
+    #[serde(skip)]
+    pub public: Option<Arc<PublicList>>,
     /// A public table of preferences, for mechanisms that use one. No part of a report: no guarantee depends on it.
     #[serde(skip)]
     pub prior: Option<Arc<Prior>>,
@@ -54,6 +79,18 @@ impl SelectRequest {
         self.mechanism.as_mechanism().validate()?;
         self.kept_items()?;
         self.columns.validate()?;
+        if self.min_users == 0 {
+            let fix = "leave it out if any number of users will do";
+            return Err(Error::parameter("min_users", "at least 1", self.min_users, fix));
+        }
+        if self.public_items.is_some() && self.columns.items.iter().any(|name| name == PUBLIC_COLUMN) {
+            return Err(Error::Incompatible {
+                what: format!(
+                    "public_items= adds a column '{PUBLIC_COLUMN}', but item= names a column of that name too"
+                ),
+                fix: "rename the item column, or leave public_items= out",
+            });
+        }
         if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
             return Err(Error::Incompatible {
                 what: format!(
@@ -134,6 +171,18 @@ impl SelectRequest {
             self.chosen(choice, Lists::Short)?.calibrate_once()?;
             return self.chosen(choice, Lists::Long)?.calibrate_once();
         }
+        let calibration = self.rounds()?;
+        self.lowered().check(&calibration)?;
+        Ok(calibration)
+    }
+
+    /// How weights are lowered, so that every released item has enough users.
+    #[must_use]
+    pub fn lowered(&self) -> Lowered {
+        Lowered::to(self.min_users)
+    }
+
+    fn rounds(&self) -> Result<Calibration> {
         let (mechanism, kept) = (self.mechanism.as_mechanism(), self.kept_items()?);
         match self.noisy_weights() {
             NoisyWeights::OfRound if self.with_weights => {}
@@ -173,7 +222,13 @@ impl SelectRequest {
     /// # Errors
     /// As [`SelectRequest::calibrate`].
     pub fn calibrate_once(&self) -> Result<Calibration> {
-        let parameters = (self.privacy, self.max_items_per_user, self.mechanism.clone(), self.with_weights);
+        let parameters = (
+            self.privacy,
+            self.max_items_per_user,
+            self.mechanism.clone(),
+            self.with_weights,
+            self.min_users,
+        );
         // A lock that is held (in a forked child perhaps for ever) is not waited for.
         if let Ok(recent) = RECENT.try_lock()
             && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
@@ -187,6 +242,15 @@ impl SelectRequest {
         }
         Ok(calibration)
     }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(users: &u32) -> bool {
+    *users == 1
 }
 
 /// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user

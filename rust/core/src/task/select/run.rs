@@ -1,13 +1,14 @@
 //! Partition selection: the stages in order.
 
+use super::lists::PublicLists;
 use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions};
+use crate::contributions::Contributions;
 use crate::ingest::Source;
 use crate::look::users_by_size;
 use crate::mechanisms::{ByLength, Lists, MechanismSpec};
 use crate::random::ReleaseKey;
-use crate::release::publish;
+use crate::release::{publish, with_public};
 use crate::rounds::select_rounds;
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
@@ -28,12 +29,19 @@ pub fn select_partitions(
 ) -> Result<Release> {
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
     control.plan(PHASES + most_rounds(request)?);
-    let contributions = contributions::read(source, &request.columns, request.item_order()?, key, control)?;
+    let (contributions, lists) = PublicLists::read(source, request, key, control)?;
     let calibrated = after_a_look(request, &contributions, key)?;
-    let bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
-    let selected = select_rounds(bounded, &calibrated.calibration, request.with_weights, key, control)?;
+    let mut bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
+    lists.remove_from(&mut bounded, control)?;
+    let publication = (request.with_weights, request.lowered());
+    let selected = select_rounds(bounded, &calibrated.calibration, publication, key, control)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
-    Ok(Release { items: publish(&selected, request.with_weights, key)?, report })
+    let items = publish(&selected, request.with_weights, key)?;
+    let items = match lists.public(key)? {
+        Some(public) => with_public(&items, &public)?,
+        None => items,
+    };
+    Ok(Release { items, report })
 }
 
 /// The most rounds that the mechanism may have.

@@ -13,7 +13,7 @@ use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::ingest::{ListedTypes, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::with_column;
-use crate::rounds::{Calibration, select_rounds};
+use crate::rounds::{Calibration, Lowered, select_rounds};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, CalibratedTopK, Enforced};
 use crate::task::report::{Release, Report};
@@ -90,7 +90,7 @@ fn discover(
         return Err(Error::Internal("a discovery without a bound"));
     };
     let bounded = BoundedContributions::new(contributions, bound, key, control)?;
-    let selected = select_rounds(bounded, rounds, false, key, control)?;
+    let selected = select_rounds(bounded, rounds, (false, Lowered::NOT), key, control)?;
     let items: Vec<(ItemCode, i64)> =
         selected.items.iter().map(|(item, _)| (*item, counts[item.index()])).collect();
     Items::new(items, selected.vocabulary()).publish(

@@ -1,0 +1,225 @@
+"""The rows of a file whose item was released, written to another file of the same format.
+
+Text formats are read and written line by line with the standard library. Rows of NDJSON stay as they are
+written. Parquet and Arrow need pyarrow, and go batch by batch.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+from dpsel._filter._keys import NO_ITEM, RELEASED
+from dpsel._filter._rows import filtered, labels_of
+from dpsel.exceptions import DataError, FileError, MissingFileError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dpsel._filter._keys import Keys
+
+__all__ = ["filter_file", "lines_of"]
+
+_ROWS: Final = 1 << 15
+"""Rows at a time."""
+
+_TEXT: Final = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_ARROW: Final = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".arrows": "stream",
+}
+
+T = TypeVar("T")
+
+
+def filter_file(keys: Keys, paths: tuple[str, str], columns: list[str], other: str | None) -> None:
+    """Write the rows of a file whose item is one of ``keys`` to another file, complete or not at all."""
+    source, target = (Path(path).expanduser() for path in paths)
+    kind = _format(source)
+    if _format(target) != kind:
+        raise FileError(
+            f"cannot write {target}: rows stay in the format of {source}; give both the same extension"
+        )
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise FileError(f"cannot write {target}: it is the file that is read; name another one")
+    labels = labels_of(keys, other, columns)
+    with _aside(target) as made:
+        if kind == "csv":
+            _csv(keys, source, made, (columns, labels))
+        elif kind == "ndjson":
+            _ndjson(keys, source, made, (columns, labels))
+        else:
+            _arrow(keys, source, made, (columns, other), kind)
+
+
+def _format(path: Path) -> str:
+    suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    known = _TEXT if path.suffix == ".gz" else _TEXT | _ARROW
+    if suffix.lower() not in known:
+        raise FileError(
+            f"{path} has no extension that rows can be filtered in; use one of "
+            f"{', '.join(_TEXT | _ARROW)}, or .gz after those of text"
+        )
+    return known[suffix.lower()]
+
+
+@contextmanager
+def _aside(target: Path) -> Iterator[Path]:
+    """Give a path beside the target, and rename it in the end; after an error nothing is left."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}.", dir=target.parent)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror}") from None
+    with folder as name:
+        made = Path(name) / target.name
+        yield made
+        try:
+            made.replace(target)
+        except OSError as error:
+            raise FileError(f"cannot write {target}: {error.strerror}") from None
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, with their ends.
+
+    Raises:
+        FileError: If it cannot be read.
+        DataError: If it is not UTF-8.
+    """
+    try:
+        with _opened(path, "rt") as file:
+            yield from file
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, EOFError) as error:
+        raise FileError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is damaged'}"
+        ) from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text; convert it first") from None
+
+
+def _opened(path: Path, mode: str) -> IO[str]:
+    if path.suffix == ".gz":
+        binary: Any = gzip.GzipFile(path, mode[0])
+        return io.TextIOWrapper(binary, encoding="utf-8", newline="")
+    if path.suffix == ".zst":
+        raise FileError(f"cannot read {path}: unpack it first, for example with zstd -d")
+    encoding = "utf-8-sig" if mode == "rt" else "utf-8"
+    return path.open(mode, encoding=encoding, newline="")
+
+
+def _chunks(rows: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(rows)
+    while chunk := list(islice(rest, _ROWS)):
+        yield chunk
+
+
+def _items(rows: list[list[Any]]) -> Iterator[Any]:
+    return (row[0] if len(row) == 1 else tuple(row) for row in rows)
+
+
+def _csv(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None]) -> None:
+    columns, labels = wanted
+    reader = csv.reader(lines_of(source), strict=True)
+    try:
+        head = next(reader, [])
+        places = [_place(head, name, source) for name in columns]
+        with _opened(target, "wt") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(head)
+            for chunk in _chunks(row for row in reader if row):
+                if any(len(row) != len(head) for row in chunk):
+                    raise DataError(f"{source} has a row with more or fewer fields than its header")
+                mask = keys.mask_of_values(_items([[row[at] or None for at in places] for row in chunk]))
+                for row, mark in zip(chunk, mask, strict=True):
+                    if labels is not None and mark not in (RELEASED, NO_ITEM):
+                        for at, label in zip(places, labels, strict=True):
+                            row[at] = label
+                    if mark == RELEASED or labels is not None:
+                        writer.writerow(row)
+    except csv.Error:
+        raise DataError(
+            f"{source} is damaged in line {reader.line_num}: a quote is never closed, or the like"
+        ) from None
+
+
+def _place(head: list[str], name: str, source: Path) -> int:
+    if head.count(name) != 1:
+        raise SchemaError(
+            f"{source} has {'no column' if name not in head else 'several columns'} named '{name}'; name the "
+            "columns that hold the released items with item="
+        )
+    return head.index(name)
+
+
+def _ndjson(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None]) -> None:
+    columns, labels = wanted
+    lines = (line for line in lines_of(source) if line.strip())
+    done = 0
+    with _opened(target, "wt") as file:
+        for chunk in _chunks(lines):
+            records = [_record(line, source, done + number) for number, line in enumerate(chunk, 1)]
+            done += len(chunk)
+            mask = keys.mask_of_values(_items([[record.get(name) for name in columns] for record in records]))
+            for line, record, mark in zip(chunk, records, mask, strict=True):
+                if labels is not None and mark not in (RELEASED, NO_ITEM):
+                    changed = record | dict(zip(columns, labels, strict=True))
+                    file.write(json.dumps(changed, ensure_ascii=False) + "\n")
+                elif mark == RELEASED or labels is not None:
+                    file.write(line if line.endswith("\n") else line + "\n")
+
+
+def _record(line: str, source: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if isinstance(record, dict):
+        return record
+    raise DataError(f"{source} has no JSON object in record {number}; write one for each line")
+
+
+def _arrow(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], Any], kind: str) -> None:
+    columns, other = wanted
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError(f"filtering {source} needs pyarrow; install it with pip") from None
+    try:
+        if kind == "parquet":
+            file = pq.ParquetFile(source)
+            reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+        elif kind == "ipc":
+            opened = pa.ipc.open_file(source)
+            batches = (opened.get_batch(at) for at in range(opened.num_record_batches))
+            reader = pa.RecordBatchReader.from_batches(opened.schema, batches)
+        else:
+            reader = pa.ipc.open_stream(source)
+        rows = filtered(keys, reader, columns, other)
+        writer: Any
+        if kind == "parquet":
+            writer = pq.ParquetWriter(target, rows.schema)
+        else:
+            writer = (pa.ipc.new_file if kind == "ipc" else pa.ipc.new_stream)(str(target), rows.schema)
+        with writer:
+            for batch in rows:
+                writer.write_batch(batch)
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {source}: {error.strerror}") from None
+    except (OSError, pa.ArrowInvalid):
+        raise FileError(
+            f"cannot filter {source}: it is damaged, or cannot be written as {target.name}"
+        ) from None

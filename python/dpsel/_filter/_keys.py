@@ -1,0 +1,73 @@
+"""The items of a release as a set, with the equality that a selection has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core_calls
+from dpsel._arguments import type_name
+from dpsel.exceptions import DpselError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpsel._core_calls import Release, RowMask
+
+__all__ = ["NO_ITEM", "RELEASED", "Keys"]
+
+#: What a row is, in the bytes of a mask: 0 is an item that was not released.
+RELEASED: Final = 1
+NO_ITEM: Final = 2
+
+_INT64: Final = 1 << 63
+
+
+class Keys:
+    """The released items. Rows are digested as in a selection, so equal items are the same in both.
+
+    Args:
+        core: The release.
+        columns: The names of its item columns.
+    """
+
+    def __init__(self, core: Release, columns: list[str]) -> None:
+        """Digest the items."""
+        self.columns = columns
+        self._core = core
+        self._members = _core_calls.Members(core, columns)
+
+    def mask(self, table: Any) -> RowMask:
+        """Return which rows of an Arrow table, whose columns are the item columns, are released items."""
+        return self._members.rows(table)
+
+    def mask_of_values(self, values: Iterable[Any]) -> bytes:
+        """Return a byte for each Python value: an item, or a tuple if there are several columns."""
+        rows = list(values)
+        if not rows:
+            return b""
+        single = len(self.columns) == 1
+        columns: list[Any] = [rows] if single else list(zip(*map(self._parts, rows), strict=True))
+        return self._members.rows(_core_calls.table_of(self.columns, columns)).to_bytes()
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item was released. A value that can be no item was not."""
+        parts = item if isinstance(item, tuple) else (item,)
+        if any(type(part) is int and part >= _INT64 for part in parts):
+            # Python's integers are read as 64 bits with sign.
+            return parts in set(zip(*self._values(), strict=True))
+        try:
+            return self.mask_of_values([item])[0] == RELEASED
+        except DpselError:
+            return False
+
+    def _values(self) -> list[list[Any]]:
+        columns = dict(zip(self._core.column_names, self._core.to_columns(), strict=True))
+        return [columns[name] for name in self.columns]
+
+    def _parts(self, item: Any) -> tuple[Any, ...]:
+        if isinstance(item, tuple) and len(item) == len(self.columns):
+            return item
+        raise InvalidParameterError(
+            f"an item of this release is a tuple of {len(self.columns)} values, got {type_name(item)}; "
+            f"give one for {', '.join(self.columns)}"
+        )

@@ -1,0 +1,244 @@
+"""The rows of a table whose item was released, as the kind of table that came in.
+
+**The result is private data**: whole rows of the input, with every column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel._arguments import type_name
+from dpsel._filter._keys import NO_ITEM, RELEASED
+from dpsel._ingest import _objects
+from dpsel._ingest._foreign import opened
+from dpsel._ingest._libraries import library_of
+from dpsel.exceptions import InvalidParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpsel._filter._keys import Keys
+
+__all__ = ["filtered", "labels_of"]
+
+
+def filtered(keys: Keys, data: Any, columns: list[str], other: Any) -> Any:
+    """Return the rows of ``data`` whose item is one of ``keys``.
+
+    Args:
+        keys: The released items.
+        data: A table of any library, or an iterable of pairs.
+        columns: The item columns of the table.
+        other: ``None`` to leave the other rows out, or the label to put in place of their items: one value
+            for each column.
+    """
+    labels = labels_of(keys, other, columns)
+    library = library_of(data)
+    if library == "pyspark":
+        raise SchemaError(
+            "a Spark DataFrame is filtered where it is; join it with the items of the release, "
+            "frame.join(release.items, on=..., how='left_semi')"
+        )
+    if library in _BY_LIBRARY:
+        return opened(lambda: _BY_LIBRARY[library](keys, data, columns, labels))
+    if hasattr(data, "__arrow_c_stream__"):
+        return opened(lambda: _reader(keys, _as_reader(data), columns, labels))
+    if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
+        raise SchemaError(
+            f"{type_name(data)} cannot be filtered; pass a table, an iterable of (user, item) pairs, or "
+            "paths to dpsel filter on the command line"
+        )
+    return _pairs(keys, data, labels)
+
+
+def labels_of(keys: Keys, other: Any, columns: list[str]) -> list[Any] | None:
+    """Return a label for each column, or ``None`` for rows to be left out; refuse a released item."""
+    if other is None:
+        return None
+    labels = list(other) if isinstance(other, tuple) else [other] * len(columns)
+    if len(labels) != len(columns):
+        raise InvalidParameterError(
+            f"other must be one label, or one for each of {len(columns)} item columns, got {len(labels)}; "
+            "give a tuple of that length"
+        )
+    if (labels[0] if len(labels) == 1 else tuple(labels)) in keys:
+        raise InvalidParameterError(
+            "other must be a label that was not released, got a released item; choose another text"
+        )
+    return labels
+
+
+def _named(columns: list[str], names: Iterable[object]) -> None:
+    there = [str(name) for name in names]
+    for column in columns:
+        if there.count(column) != 1:
+            problem = "no column" if column not in there else "several columns"
+            raise SchemaError(
+                f"the table has {problem} named '{column}'; name the columns that hold the released items "
+                "with item="
+            )
+
+
+def _pairs(keys: Keys, data: Iterable[Any], labels: list[Any] | None) -> list[Any]:
+    """Rows of ``(user, item)``; of ``(user, [items])`` the released items stay."""
+    rows = list(data)
+    if any(not isinstance(row, tuple | list) or len(row) != 2 for row in rows):  # noqa: PLR2004 - a pair
+        raise SchemaError("the rows must be (user, item) or (user, [items]); name item= for tables")
+    label = None if labels is None else (labels[0] if len(labels) == 1 else tuple(labels))
+    is_group = [isinstance(items, list | set | frozenset) for _, items in rows]
+    groups = [list(items) if group else [items] for (_, items), group in zip(rows, is_group, strict=True)]
+    mask = iter(keys.mask_of_values(item for items in groups for item in items))
+    kept = []
+    for (user, _), items, group in zip(rows, groups, is_group, strict=True):
+        marks = [(item, next(mask)) for item in items]
+        if label is None:
+            stay = [item for item, mark in marks if mark == RELEASED]
+        else:
+            stay = [label if mark not in (RELEASED, NO_ITEM) else item for item, mark in marks]
+        if stay:
+            kept.append((user, stay if group else stay[0]))
+    return kept
+
+
+def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import polars as pl
+
+    if isinstance(data, pl.LazyFrame):
+        schema = data.collect_schema()
+        _named(columns, schema.names())
+        # The types are checked now, and not when the query runs.
+        keys.mask(schema.to_frame().select(columns))
+        return data.map_batches(
+            lambda frame: _polars(keys, frame, columns, labels), schema=schema, streamable=True
+        )
+    if not isinstance(data, pl.DataFrame):
+        raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame or a LazyFrame")
+    _named(columns, data.columns)
+    mask = pl.Series("", keys.mask(data.select(columns)), dtype=pl.Boolean)
+    if labels is None:
+        return data.filter(mask.fill_null(value=False))
+    changed = [
+        pl.when(mask.fill_null(value=True)).then(pl.col(name)).otherwise(pl.lit(label)).alias(name)
+        for name, label in zip(columns, labels, strict=True)
+    ]
+    made = data.with_columns(changed)
+    if made.schema != data.schema:
+        raise _no_label(columns)
+    return made
+
+
+def _no_label(columns: list[str]) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"other must be a value of the type of column {', '.join(columns)}, so that the table keeps its "
+        "types; give such a value, one for each column as a tuple, or cast the column"
+    )
+
+
+def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import pandas as pd
+
+    if not isinstance(data, pd.DataFrame):
+        raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame")
+    _named(columns, data.columns)
+    narrow = data[columns].reset_index(drop=True)
+    if found := _objects.found_in(narrow, columns):
+        narrow = _objects.as_arrow(narrow, columns, found)
+    mask = keys.mask(narrow).to_bytes()
+    if labels is None:
+        return data[[mark == RELEASED for mark in mask]]
+    made = data.copy()
+    replaced = pd.Series([mark not in (RELEASED, NO_ITEM) for mark in mask], index=made.index, dtype=bool)
+    for name, label in zip(columns, labels, strict=True):
+        column = made[name]
+        if isinstance(column.dtype, pd.CategoricalDtype) and label not in column.cat.categories:
+            column = column.cat.add_categories([label])
+        try:
+            made[name] = column.mask(replaced, label)
+        except (TypeError, ValueError):
+            raise _no_label(columns) from None
+        if made[name].dtype != column.dtype:
+            raise _no_label(columns)
+    return made
+
+
+def _pyarrow(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        _named(columns, data.column_names)
+        return _arrow_rows(keys, data, columns, labels)
+    if isinstance(data, pa.RecordBatch):
+        _named(columns, data.schema.names)
+        made = _arrow_rows(keys, pa.table(data), columns, labels).combine_chunks().to_batches()
+        return made[0] if made else data.slice(0, 0)
+    return _reader(keys, _as_reader(data), columns, labels)
+
+
+def _as_reader(data: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if hasattr(data, "scanner"):
+        return data.scanner().to_reader()
+    if hasattr(data, "to_reader"):
+        return data.to_reader()
+    return pa.RecordBatchReader.from_stream(data)
+
+
+def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    """Return a reader that filters batch by batch, so that a table need not fit into memory."""
+    import pyarrow as pa
+
+    _named(columns, reader.schema.names)
+    empty = reader.schema.empty_table()
+    schema = _arrow_rows(keys, empty, columns, labels).schema
+    batches = (
+        made for batch in reader for made in _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    mask = pa.array(keys.mask(table.select(columns)))
+    if labels is None:
+        return table.filter(mask)
+    for name, label in zip(columns, labels, strict=True):
+        at = table.schema.get_field_index(name)
+        field = table.schema.field(at)
+        try:
+            column = _labelled(pc, pa, table.column(at), mask, pa.scalar(label, _plain(pa, field.type)))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise _no_label(columns) from None
+        table = table.set_column(at, field, column)
+    return table
+
+
+def _plain(pa: Any, kind: Any) -> Any:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _labelled(pc: Any, pa: Any, column: Any, mask: Any, label: Any) -> Any:
+    kept = pc.fill_null(mask, True)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        plain = pc.if_else(kept, column.cast(kind.value_type), label)
+        return plain.dictionary_encode().cast(kind)
+    return pc.if_else(kept, column, label)
+
+
+def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    from dpsel._ingest._frames import duckdb_stream
+
+    return _reader(keys, _as_reader(duckdb_stream(data)), columns, labels)
+
+
+_BY_LIBRARY: Final[dict[str, Callable[[Keys, Any, list[str], list[Any] | None], Any]]] = {
+    "polars": _polars,
+    "pandas": _pandas,
+    "pyarrow": _pyarrow,
+    "duckdb": _duckdb,
+}

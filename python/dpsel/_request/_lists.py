@@ -1,0 +1,76 @@
+"""Public lists of a selection: items that are left out, and items that come out in any case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpsel._arguments import type_name
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["NO_LISTS", "PublicLists", "public_lists"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicLists:
+    """The lists of a call.
+
+    Args:
+        exclude: Items that are removed before bounding, or ``None``.
+        public_items: Items that are removed before bounding and come out in any case, or ``None``.
+    """
+
+    exclude: list[Any] | None = None
+    public_items: list[Any] | None = None
+
+    def stamps(self) -> dict[str, Any]:
+        """Return what the request says of the lists: their lengths, and hashes of their items."""
+        given = {"exclude": self.exclude, "public_items": self.public_items}
+        return {name: _stamp(items) for name, items in given.items() if items is not None}
+
+
+NO_LISTS = PublicLists()
+
+
+def public_lists(exclude: Iterable[Any] | None, public_items: Iterable[Any] | None) -> PublicLists:
+    """Check both lists: each item once, and none in both."""
+    excluded, public = _listed("exclude", exclude), _listed("public_items", public_items)
+    if excluded and public and not {*map(_key, excluded)}.isdisjoint(map(_key, public)):
+        raise InvalidParameterError(
+            "exclude and public_items must have no item in common, and they have one; leave it out of one"
+        )
+    return PublicLists(excluded, public)
+
+
+def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
+    if items is None:
+        return None
+    if isinstance(items, str | bytes) or not hasattr(items, "__iter__"):
+        raise InvalidParameterError(
+            f"{name} must be a list of items, got {type_name(items)}; give a list with an entry for each item"
+        )
+    found = list(items)
+    if any(item is None for item in found):
+        raise InvalidParameterError(f"{name} must have no None, got one; leave it out")
+    try:
+        return list({_key(item): item for item in found}.values())
+    except TypeError:
+        raise InvalidParameterError(
+            f"{name} must have items that can be looked up, got a list or the like as one; "
+            "give an item of several columns as a tuple"
+        ) from None
+
+
+def _key(item: Any) -> Any:
+    """Return an item with its type: in Python True equals 1."""
+    return tuple(map(_key, item)) if isinstance(item, tuple) else (type(item).__name__, item)
+
+
+def _stamp(items: list[Any]) -> dict[str, Any]:
+    import hashlib
+
+    lines = "\n".join(sorted(repr(_key(item)) for item in items))
+    return {"items": len(items), "sha256": hashlib.sha256(lines.encode()).hexdigest()}

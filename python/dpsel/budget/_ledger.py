@@ -1,0 +1,306 @@
+"""A budget in a file, which several processes and people spend from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+from dpsel._tables import html_table, text_table
+from dpsel.accounting import Cost
+from dpsel.accounting._privacy import checked_privacy, of_json
+from dpsel.budget._budget import Budget, Spent
+from dpsel.exceptions import FileError, LedgerError, MissingFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpsel.accounting import Neighbours, Privacy
+    from dpsel.budget._payment import Payment
+    from dpsel.release import Report
+
+__all__ = ["Ledger"]
+
+_FORMAT: Final = 1
+_NOTHING: Final = "0" * 64
+
+Kind = TypeVar("Kind", bound="Privacy")
+
+
+class Ledger(Budget[Kind]):
+    """A [`Budget`][dpsel.Budget] in a file: every process that opens it spends from one total.
+
+    The file has a line of JSON for the total, for each cost, and for the report of each call that has ended.
+    Lines are only appended. Each has the hash of the line before it, so a changed, removed or inserted line
+    is found when the file is opened. Lines that were cut off at the end cannot be found so: note ``head``,
+    the last hash, elsewhere. A cost is on disk before the call that it pays for reads a row, and stays spent
+    if the call fails.
+
+    The file is locked while it is read or written. Locks of network drives are not always reliable.
+
+    Its sums hold if costs and questions are chosen as you go, with earlier releases in view: ``spend`` is a
+    privacy filter (Rogers, Roth, Ullman and Vadhan, 2016, Theorem 3.6; for zCDP Whitehouse, Ramdas, Rogers
+    and Wu, 2023).
+
+    Args:
+        path: The file. It is made if it does not exist and ``total`` is given.
+        total: The guarantee that all releases together must have; may be left out if the file exists.
+        neighbours: As for [`Budget`][dpsel.Budget].
+
+    Raises:
+        LedgerError: If the file is no ledger, was changed, or is for another total.
+        FileError: If it cannot be read or written.
+
+    Examples:
+        >>> import pathlib, tempfile, dpsel
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "spent.jsonl")
+        >>> ledger = dpsel.Ledger(path, dpsel.ApproxDP(epsilon=2.0, delta=1e-6))
+        >>> release = dpsel.select_partitions(
+        ...     [(user, "tea") for user in range(500)],
+        ...     privacy=ledger.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-7), "drinks"),
+        ...     max_items_per_user=1,
+        ... )
+        >>> dpsel.Ledger(path).remaining.epsilon
+        1.5
+        >>> folder.cleanup()
+    """
+
+    __slots__ = ("_head", "_lines", "_path", "_reports", "_times")
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        total: Kind | None = None,
+        *,
+        neighbours: Neighbours = "add_remove",
+    ) -> None:
+        """Make the file, or read it."""
+        self._path = Path(path)
+        if total is not None:
+            checked_privacy(total)
+            super().__init__(total, neighbours=neighbours)
+            self._create()
+        with self._locked() as file:
+            self._reload(file)
+        if total is not None and (total, neighbours) != (self._total, self._neighbours):
+            raise LedgerError(
+                f"{self._path} is a ledger of {self._total!r} for neighbours={self._neighbours!r}, not of "
+                f"{total!r}; leave total= out, or name another file"
+            )
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line, which stands for the whole file."""
+        with self._locked() as file:
+            self._reload(file)
+        return self._head
+
+    @property
+    def spent(self) -> tuple[Spent, ...]:
+        """What was spent, in order, by all processes so far."""
+        with self._locked() as file:
+            self._reload(file)
+        return super().spent
+
+    @property
+    def remaining(self) -> Kind | None:
+        """What may still be spent, rounded down; ``None`` if a part of it is used up."""
+        with self._locked() as file:
+            self._reload(file)
+        return super().remaining
+
+    def _book(self, cost: Cost, label: str) -> Payment:
+        with self._locked() as file:
+            self._reload(file)
+            payment = super()._book(cost, label)
+            number = len(self._entries)
+            self._append(file, {"kind": "cost", "number": number, "label": label, "cost": _to_json(cost)})
+        payment.on_report = lambda report: self._report(number, report)
+        return payment
+
+    def _report(self, number: int, report: Report) -> None:
+        """Append the report of a call that has ended."""
+        with self._locked() as file:
+            self._reload(file)
+            self._append(file, {"kind": "report", "number": number, "report": json.loads(report.to_json())})
+
+    def _create(self) -> None:
+        head = {"kind": "total", "format": _FORMAT, "total": self._total.to_json()}
+        try:
+            file = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise FileError(f"cannot write {self._path}: {error.strerror}") from None
+        self._head = _NOTHING
+        with os.fdopen(file, "wb") as opened:
+            self._append(opened, head | {"neighbours": self._neighbours})
+
+    def _append(self, file: IO[bytes], entry: dict[str, Any]) -> None:
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = entry | {"time": time, "previous": self._head}
+        line = _canonical(entry | {"hash": _hash(entry)})
+        try:
+            file.seek(0, os.SEEK_END)
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise FileError(f"cannot write {self._path}: {error.strerror}") from None
+
+    def _reload(self, file: IO[bytes]) -> None:
+        """Read the whole file and add it up again."""
+        file.seek(0)
+        lines = file.read().split(b"\n")
+        if len(lines) < 2 or lines.pop() != b"":  # noqa: PLR2004 - the total, and what is behind it
+            raise LedgerError(
+                f"{self._path} ends in the middle of a line: a write was cut off, and no call was paid with "
+                "that line; remove it by hand if nothing else was changed"
+            )
+        head, *entries = self._checked(lines)
+        if head.get("kind") != "total" or head.get("format") != _FORMAT:
+            raise LedgerError(f"{self._path} is no ledger of this version of dpsel; name another file")
+        try:
+            total, neighbours = of_json(head["total"]), head["neighbours"]
+            super().__init__(total, neighbours=neighbours)  # type: ignore[arg-type]  # as the file says
+            self._times: list[str] = []
+            for entry in entries:
+                self._read(entry)
+        except (KeyError, TypeError, ValueError):
+            raise LedgerError(f"{self._path} has a line that is none of a ledger; restore it") from None
+
+    def _read(self, entry: dict[str, Any]) -> None:
+        if entry["kind"] == "cost":
+            if entry["number"] != len(self._entries) + 1:
+                raise LedgerError(f"{self._path} has entries out of order; restore it")
+            cost = entry["cost"]
+            counts = None if cost["counts"] is None else of_json(cost["counts"])
+            asked = Cost(items=of_json(cost["items"]), counts=counts, neighbours=cost["neighbours"])
+            super()._book(asked, str(entry["label"]))
+            self._times.append(str(entry["time"]))
+        elif entry["kind"] == "report":
+            from dpsel.release import Report
+
+            self._entries[entry["number"] - 1].report = Report(json.dumps(entry["report"]))
+        else:
+            raise LedgerError(f"{self._path} has a line of an unknown kind; update dpsel")
+
+    def _checked(self, lines: list[bytes]) -> list[dict[str, Any]]:
+        """Return the entries, if each has the hash of its content and of the line before it."""
+        entries, self._head = [], _NOTHING
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                claimed = entry.pop("hash")
+                fits = entry["previous"] == self._head and claimed == _hash(entry)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise LedgerError(
+                    f"{self._path} is no ledger: line {number} is none; name another file"
+                ) from None
+            if not fits:
+                raise LedgerError(
+                    f"{self._path} was changed: line {number} does not fit its hash or the line before it; "
+                    "restore the file, since nobody knows what was spent"
+                )
+            entries.append(entry)
+            self._head = claimed
+        return entries
+
+    @contextmanager
+    def _locked(self) -> Iterator[IO[bytes]]:
+        try:
+            file = self._path.open("r+b")
+        except FileNotFoundError as error:
+            raise MissingFileError(
+                f"cannot read {self._path}: {error.strerror}; give total= to make a new ledger"
+            ) from None
+        except OSError as error:
+            raise FileError(f"cannot read {self._path}: {error.strerror}") from None
+        with file:
+            _lock(file)
+            # Closing the file gives the lock back.
+            yield file
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        head = ["number", "time", "for", "items", "counts", "mechanism"]
+        entries = self.spent
+        body = [
+            [
+                str(number),
+                time,
+                entry.label,
+                repr(entry.cost.items),
+                "-" if entry.cost.counts is None else repr(entry.cost.counts),
+                "-" if entry.report is None else str(entry.report["request"]["mechanism"]["name"]),
+            ]
+            for number, (time, entry) in enumerate(zip(self._times, entries, strict=True), 1)
+        ]
+        return head, body
+
+    def __str__(self) -> str:
+        """Return what was spent as a table, with total and remainder."""
+        left = self.remaining
+        return f"{text_table(*self._rows())}\ntotal: {self._total!r}\nremaining: {left!r}"
+
+    def to_html(self) -> str:
+        """Return a page that needs no other file, with all entries."""
+        import html
+
+        left = html.escape(repr(self.remaining))
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Privacy ledger</title>'
+            "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;color:#1b1b1b}"
+            "table{border-collapse:collapse;width:100%}td,th{padding:.3em .6em;border-bottom:1px solid #ccc;"
+            "text-align:left}</style><h1>Privacy ledger</h1>"
+            f"<p>Total: {html.escape(repr(self._total))}. Remaining: {left}. Costs add up, also if they are "
+            "chosen as one goes.</p>"
+            f"{html_table(*self._rows())}<p>Hash of the last line: <code>{self._head}</code></p></html>\n"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._rows())
+
+    def __repr__(self) -> str:
+        """File, total and remaining."""
+        return f"Ledger({str(self._path)!r}, total={self._total!r}, remaining={self.remaining!r})"
+
+    def __reduce__(self) -> tuple[type[Ledger[Any]], tuple[str]]:
+        """Pickle the path: the budget is in the file."""
+        return Ledger, (str(self._path),)
+
+
+def _to_json(cost: Cost) -> dict[str, Any]:
+    counts = None if cost.counts is None else cost.counts.to_json()
+    return {"items": cost.items.to_json(), "counts": counts, "neighbours": cost.neighbours}
+
+
+def _canonical(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _hash(entry: dict[str, Any]) -> str:
+    return hashlib.sha256(b"dpsel ledger 1\n" + _canonical(entry).encode()).hexdigest()
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait for the lock of a file, which ends when it is closed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        file.seek(0)
+        locking: Any = msvcrt
+        locking.locking(file.fileno(), locking.LK_LOCK, 1)
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)

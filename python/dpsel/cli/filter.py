@@ -1,0 +1,63 @@
+"""``dpsel filter``: the rows of a file whose item was released. They are private data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import dpsel
+
+_EPILOG = """\
+\b
+Examples:
+  dpsel select events.csv --user user_id --item query --epsilon 1 --delta 1e-8 \\
+      --max-items-per-user 100 -o queries.csv --report queries.json
+  dpsel filter queries.csv events.csv -o kept.csv
+  dpsel filter queries.csv events.csv -o labelled.csv --other other
+
+THE OUTPUT IS PRIVATE DATA: it has rows of the input with all their columns. Only the list of items is
+protected. Do not publish it; hand it to a tool that protects what it computes.
+"""
+
+
+@click.command("filter", epilog=_EPILOG, short_help="Keep the rows of a file whose item was released.")
+@click.argument("items", type=click.Path(path_type=Path))
+@click.argument("path", metavar="INPUT")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Rows to FILE, in the format of INPUT.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The report of ITEMS.  [default: its name with the extension .json]",
+)
+@click.option(
+    "--item",
+    "columns",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of INPUT that holds the item; repeat it for several.  [default: those of the selection]",
+)
+@click.option("--other", metavar="LABEL", help="Keep the other rows too, with LABEL in place of their item.")
+@click.option("-q", "--quiet", is_flag=True, help="No reminder that the output is private.")
+def command(
+    items: Path,
+    path: str,
+    output: str,
+    report: Path | None,
+    columns: tuple[str, ...],
+    other: str | None,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the rows of INPUT whose item is in ITEMS, the file of a release.
+
+    CSV and NDJSON (also .gz) need nothing else; Parquet and Arrow files need pyarrow.
+    """
+    release = dpsel.Release.load(items, report)
+    release.filter_file(path, output, item=list(columns) or None, other=other)
+    if not quiet:
+        click.echo(
+            f"{output} is PRIVATE DATA: rows of the input whose item was released; do not publish it",
+            err=True,
+        )

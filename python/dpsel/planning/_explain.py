@@ -1,0 +1,132 @@
+"""Why few items came out: what an item needs, from public numbers alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel._arguments import type_name
+from dpsel._request import request_of_selection
+from dpsel._tables import Tabular
+from dpsel.accounting._privacy import of_json
+from dpsel.exceptions import CalibrationError, InvalidParameterError
+from dpsel.mechanisms._base import kept_items
+from dpsel.planning._selection import users_for
+from dpsel.release import Report
+
+if TYPE_CHECKING:
+    from dpsel.accounting import Privacy
+    from dpsel.release import Release
+
+__all__ = ["Explanation", "explain"]
+
+_LIMITS: Final = (1, 3, 10, 30, 100, 300)
+
+
+def explain(release: Release[Any] | Report) -> Explanation:
+    """Return what an item would have needed to come out, without looking at the data.
+
+    It reads the report alone: the budget, the limit and the mechanism. So it costs nothing, and may be read,
+    and published, as often as one likes. It cannot know how many users the items have.
+
+    Args:
+        release: A release of a selection, or its report.
+
+    Returns:
+        The users that an item needs, as it was asked for and with one thing changed at a time.
+
+    Raises:
+        InvalidParameterError: If it is no selection.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [(user, "tea") for user in range(20)],
+        ...     privacy=dpsel.ApproxDP(epsilon=0.5, delta=1e-8),
+        ...     max_items_per_user=100,
+        ... )
+        >>> len(release)
+        0
+        >>> found = dpsel.explain(release)
+        >>> found.rows[0]["change"], found.rows[0]["users_for_95"] > 20
+        ('as it was', True)
+        >>> min(row["users_for_95"] for row in found.rows) < found.rows[0]["users_for_95"]
+        True
+    """
+    report = release if isinstance(release, Report) else getattr(release, "report", None)
+    if not isinstance(report, Report) or report.task != "select":
+        raise InvalidParameterError(
+            f"release must be one of select_partitions, or its report, got {type_name(release)}; "
+            "plan_top_k has bounds of the loss of a top-k"
+        )
+    return Explanation(tuple(_rows(report["request"], chosen="chosen" in report)))
+
+
+def _rows(request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
+    privacy, limit = of_json(request["privacy"]), int(request["max_items_per_user"])
+    least, weights = request.get("min_users", 1), request["with_weights"]
+    json_request = json.dumps({"task": "select"} | request)
+    reach = request["mechanism"].get("reach", 1)
+    rows = [_row("as it was", json_request, limit * reach)]
+
+    def other(change: str, privacy: Privacy, limit: int, min_users: int = least) -> None:
+        try:
+            made = request_of_selection(privacy, limit, "auto", with_weights=weights, min_users=min_users)
+            rows.append(_row(change, made.json, kept_items(made.mechanism, limit)))
+        except (CalibrationError, InvalidParameterError):
+            return
+
+    if not chosen:
+        other("mechanism='auto'", privacy, limit)
+    numbers = {name: value for name, value in privacy.to_json().items() if name != "kind"}
+    loss = "rho" if "rho" in numbers else "epsilon"
+    other(f"{loss} x 2", type(privacy)(**numbers | {loss: 2 * numbers[loss]}), limit)
+    if "delta" in numbers and numbers["delta"] < 1e-3:  # noqa: PLR2004 - beyond it a guarantee is weak
+        other("delta x 10", type(privacy)(**numbers | {"delta": 10 * numbers["delta"]}), limit)
+    for smaller in [each for each in _LIMITS if each < limit][-3:]:
+        other(f"max_items_per_user={smaller}", privacy, smaller)
+    if least > 1:
+        other("without min_users", privacy, limit, 1)
+    return rows
+
+
+def _row(change: str, request: str, held: int) -> dict[str, Any]:
+    one, most = users_for(request, 1), users_for(request, held)
+    return {"change": change, "items_per_user": held, "users_for_95": most, "users_for_95_of_one_item": one}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Tabular):
+    """What [`explain`][dpsel.explain] found: one row as it was, and one for each change."""
+
+    _rows: tuple[dict[str, Any], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per row.
+
+        ``change``, ``items_per_user`` (the most that users keep), ``users_for_95`` (the users of so many
+        items that an item needs to come out with 95 %), and ``users_for_95_of_one_item`` (the same if its
+        users hold nothing else).
+        """
+        return self._copies()
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["change", "users of as many items as are kept", "users of this item alone"]
+        body = [
+            [row["change"], _shown(row["users_for_95"]), _shown(row["users_for_95_of_one_item"])]
+            for row in self._rows
+        ]
+        return head, body
+
+    def __str__(self) -> str:
+        """Return what it is about, and the table."""
+        return (
+            "an item comes out with 95 % if so many users hold it (from public numbers alone; the data was "
+            f"not looked at):\n{Tabular.__str__(self)}"
+        )
+
+
+def _shown(users: int | None) -> str:
+    return "more than 2^32" if users is None else f"{users:,}"

@@ -1,0 +1,172 @@
+"""Released items as a set: membership, set operations, and the rows of a table whose item was released."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from dpsel._arguments import type_name
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dpsel._filter import Keys
+    from dpsel.item_table import ItemTable
+    from dpsel.release._card import Card
+    from dpsel.release._item_set import ItemSet
+    from dpsel.release._report import Report
+
+__all__ = ["Contents"]
+
+#: Columns of a release that are no part of an item.
+BESIDE = frozenset({"weight", "public", "rank", "count"})
+
+
+class Contents(ABC):
+    """What a release of rows can do with its items."""
+
+    __slots__ = ()
+
+    report: Report
+
+    @abstractmethod
+    def to_table(self) -> ItemTable:
+        """Return the items as a table."""
+
+    def filter(self, table: Any, *, item: str | Sequence[str] | None = None, other: Any = None) -> Any:
+        """Return the rows of a table whose item was released; they are private data.
+
+        Only the list of items is private in the sense of the guarantee. The rows that are returned are rows
+        of the input, with all their columns: hand them to a tool that protects what it computes from them.
+
+        Items are equal as in the selection: integers of all widths agree, and so do all types of text, but
+        the integer 1 and the text "1" do not. A row whose item is null has none, and is left out; with
+        ``other=`` it stays as it is.
+
+        Args:
+            table: A polars DataFrame or LazyFrame, a pandas DataFrame, a pyarrow Table, RecordBatch,
+                RecordBatchReader or Dataset, a DuckDB relation, anything else with the Arrow stream method,
+                or an iterable of ``(user, item)`` or ``(user, [items])``.
+            item: The columns of the table that hold the item; by default those that the selection named.
+            other: Keep the other rows too, with this in place of their item; a tuple with one label for each
+                column, or one label for all of them. It must not be a released item.
+
+        Returns:
+            polars, pandas, pyarrow tables and pairs as they came in; readers, datasets, DuckDB relations and
+            other streams as a ``pyarrow.RecordBatchReader``, which filters batch by batch.
+
+        Raises:
+            SchemaError: If a column is missing, or cannot hold the released items.
+            InvalidParameterError: If the items are n-grams, or ``other`` was released or does not fit.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
+            >>> release = dpsel.select_partitions(
+            ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3
+            ... )
+            >>> release.filter([(1, "tea"), (7, "absinthe")])
+            [(1, 'tea')]
+            >>> release.filter([(1, "tea"), (7, "absinthe")], other="other")
+            [(1, 'tea'), (7, 'other')]
+            >>> "tea" in release, "absinthe" in release, list(release)
+            (True, False, ['milk', 'tea'])
+        """
+        from dpsel._filter import filtered
+
+        self._refuse_ngrams()
+        return filtered(self._keys(), table, self._item_columns(item), other)
+
+    def filter_file(
+        self, source: str, target: str, *, item: str | Sequence[str] | None = None, other: str | None = None
+    ) -> None:
+        """Write the rows of a file whose item was released to another file, which holds private data.
+
+        Args:
+            source: CSV or NDJSON, also with gzip, which need no other package; Parquet or Arrow IPC,
+                which need pyarrow.
+            target: A file name with an extension of the same format.
+            item: As for [`filter`][dpsel.Release.filter].
+            other: As for [`filter`][dpsel.Release.filter].
+
+        Raises:
+            FileError: If a file cannot be read or written, or the extensions differ.
+            DataError: If the file is damaged.
+        """
+        from dpsel._filter import filter_file
+
+        self._refuse_ngrams()
+        filter_file(self._keys(), (source, target), self._item_columns(item), other)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of items."""
+
+    def card(self) -> Card:
+        """Return a page to publish beside the items; see [`Card`][dpsel.release.Card]."""
+        from dpsel.release._card import Card
+
+        return Card(self.report, len(self))
+
+    def _refuse_ngrams(self) -> None:
+        columns = self.report["request"].get("columns")
+        if columns is None:
+            raise InvalidParameterError(
+                "the items come from counts, which have no columns; use item in release for each row"
+            )
+        if columns.get("ngrams"):
+            raise InvalidParameterError(
+                "the released items are n-grams, and a row of the table holds a text with many of them; "
+                "split "
+                "the texts into one n-gram for each row, and select these without ngrams="
+            )
+
+    def _item_columns(self, item: str | Sequence[str] | None) -> list[str]:
+        if item is None:
+            named: list[str] = self.report["request"]["columns"]["items"]
+            return named
+        columns: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
+        if wrong := next((name for name in columns if not isinstance(name, str)), None):
+            raise InvalidParameterError(
+                f"item must be the name of a column, or several, got {type_name(wrong)}; give texts"
+            )
+        return columns
+
+    def _keys(self) -> Keys:
+        # Not kept: a release is pickled and shared, and the set is made in no time.
+        from dpsel._filter import Keys
+
+        table = self.to_table()
+        asked: list[str] = self.report["request"]["columns"]["items"]
+        return Keys(table.core, [name for name in table.columns if name in asked or name not in BESIDE])
+
+    def _values(self) -> list[Any]:
+        table, columns = self.to_table(), self._keys().columns
+        values = [table.column(name) for name in columns]
+        return values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item was released; a tuple, if there are several columns."""
+        return item in self._keys()
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the items as Python values, without weights or marks."""
+        return iter(self._values())
+
+    def _as_set(self) -> ItemSet:
+        from dpsel.release._item_set import ItemSet
+
+        return ItemSet(self._values(), (self.report,))
+
+    def __and__(self, other: Iterable[Any]) -> ItemSet:
+        """Return the items that are in both; see [`ItemSet`][dpsel.release.ItemSet]."""
+        return self._as_set() & other
+
+    def __or__(self, other: Iterable[Any]) -> ItemSet:
+        """Return the items that are in either; see [`ItemSet`][dpsel.release.ItemSet]."""
+        return self._as_set() | other
+
+    def __sub__(self, other: Iterable[Any]) -> ItemSet:
+        """Return the items that are not in the other; see [`ItemSet`][dpsel.release.ItemSet]."""
+        return self._as_set() - other

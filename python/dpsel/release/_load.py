@@ -1,0 +1,110 @@
+"""A release read back from the files that it was written to."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core_calls
+from dpsel._filter._files import lines_of
+from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.release._report import Report
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+__all__ = ["loaded"]
+
+_WEIGHT: Final = "weight"
+_PUBLIC: Final = "public"
+
+
+def loaded(
+    items: str | os.PathLike[str], report: str | os.PathLike[str] | Report | None
+) -> _core_calls.Release:
+    """Return the items of a file with their report."""
+    path = Path(items)
+    if report is None:
+        report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
+    found = report if isinstance(report, Report) else Report.load(report)
+    request = found["request"]
+    names: list[str] = list(request["columns"]["items"])
+    weighted = bool(request.get("with_weights"))
+    columns = _columns(path)
+    beside = [*([_WEIGHT] if weighted else []), *([_PUBLIC] if request.get("public_items") else [])]
+    missing = [name for name in [*names, *beside] if name not in columns]
+    if missing or not names:
+        raise ReportError(
+            f"the report names the column '{(missing or ['item'])[0]}', which {path} does not have; pass the "
+            "report that was written with these items"
+        )
+    weights = (
+        [math.nan if weight in ("", None) else float(weight) for weight in _listed(columns[_WEIGHT])]
+        if weighted
+        else None
+    )
+    made = {name: columns[name] for name in names}
+    if request.get("public_items") and isinstance(marks := columns.get(_PUBLIC, []), list):
+        made[_PUBLIC] = [mark if isinstance(mark, bool) else mark == "true" for mark in marks]
+    elif request.get("public_items"):
+        made[_PUBLIC] = marks
+    return _core_calls.release_of(made, weights, found.to_json())
+
+
+def _listed(column: Any) -> list[Any]:
+    return column if isinstance(column, list) else list(column.to_pylist())
+
+
+def _endings(path: Path) -> list[str]:
+    packed = path.suffix in {".gz", ".zst"}
+    return path.suffixes[-2:] if packed else path.suffixes[-1:]
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    """Return the columns by name: lists of values, or arrays of pyarrow."""
+    kind = _endings(path)[0] if _endings(path) else ""
+    if kind == ".csv":
+        rows = csv.reader(lines_of(path), strict=True)
+        head = next(rows, [])
+        return _turned(head, list(rows))
+    if kind in {".ndjson", ".jsonl"}:
+        records = [json.loads(line) for line in lines_of(path) if line.strip()]
+        names = list(dict.fromkeys(name for record in records for name in record))
+        return _turned(names, [[record.get(name) for name in names] for record in records])
+    return _arrow(path, kind)
+
+
+def _turned(names: list[str], rows: Iterable[list[Any]]) -> dict[str, Any]:
+    columns: list[list[Any]] = [[] for _ in names]
+    for row in rows:
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    return dict(zip(names, columns, strict=True))
+
+
+def _arrow(path: Path, kind: str) -> dict[str, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError(
+            f"reading {path} needs pyarrow; install it with pip, or write the items as .csv or .ndjson"
+        ) from None
+    try:
+        if kind == ".parquet":
+            table = pq.read_table(path)
+        elif kind in {".arrow", ".feather", ".ipc"}:
+            table = pa.ipc.open_file(path).read_all()
+        elif kind == ".arrows":
+            table = pa.ipc.open_stream(path).read_all()
+        else:
+            raise FileError(f"cannot read {path}: its extension is none that a release is written with")
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, pa.ArrowInvalid) as error:
+        raise FileError(f"cannot read {path}: it is damaged, or no {kind} file") from error
+    return {name: table[name].combine_chunks() for name in table.column_names}

@@ -1,0 +1,103 @@
+//! The public lists of a selection: items that are left out, and items that come out in any case.
+
+use std::collections::HashSet;
+
+use arrow_array::RecordBatch;
+
+use super::request::SelectRequest;
+use crate::bounding::{BoundedContributions, ItemSet};
+use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
+use crate::ingest::{Columns, PublicList, Source, sorted};
+use crate::random::{Digest, ReleaseKey};
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// The public lists of a selection, in the types of its data.
+#[derive(Debug, Default)]
+pub(super) struct PublicLists {
+    excluded: Option<Contributions>,
+    public: Option<Contributions>,
+}
+
+impl PublicLists {
+    /// Read the rows of the data, and the lists.
+    ///
+    /// # Errors
+    /// As [`contributions::read_beside`].
+    pub(super) fn read(
+        source: Source,
+        request: &SelectRequest,
+        key: &ReleaseKey,
+        control: &Control,
+    ) -> Result<(Contributions, Self)> {
+        let given = [
+            (request.excluded.as_deref(), request.exclude.is_some(), "exclude="),
+            (request.public.as_deref(), request.public_items.is_some(), "public_items="),
+        ];
+        if given.iter().any(|(list, stamped, _)| list.is_some() != *stamped) {
+            return Err(Error::Internal("a public list does not fit the request"));
+        }
+        let named: Vec<(&PublicList, &str)> =
+            given.iter().filter_map(|(list, _, name)| Some(((*list)?, *name))).collect();
+        let order = request.item_order()?;
+        let (rows, sources) =
+            contributions::read_beside(source, &named, &request.columns, order, key, control)?;
+        let columns = Columns { ngrams: None, ..request.columns.clone() };
+        let mut lists = Self::default();
+        for (source, (_, name)) in sources.into_iter().zip(named) {
+            // A list is short, and no part of the progress.
+            let quiet = Control::new(None, None);
+            let list = contributions::read(source, &columns, None, key, &quiet)?;
+            if name == "exclude=" { lists.excluded = Some(list) } else { lists.public = Some(list) }
+        }
+        Ok((rows, lists))
+    }
+
+    /// Take the items of both lists out of the sets of all users, and bound again.
+    ///
+    /// # Contract
+    /// What users keep is what they would keep if these items had never been in the data: priorities of items do not
+    /// depend on other items.
+    ///
+    /// # Errors
+    /// Interruption; the limit of memory.
+    pub(super) fn remove_from(&self, bounded: &mut BoundedContributions, control: &Control) -> Result<()> {
+        let mut listed: HashSet<Digest> = HashSet::new();
+        for list in [&self.excluded, &self.public].into_iter().flatten() {
+            listed.extend(held(list).map(|item| list.vocabulary.digests().get(item)));
+        }
+        if listed.is_empty() {
+            return Ok(());
+        }
+        let vocabulary = bounded.vocabulary();
+        let codes = vocabulary.code_bound();
+        control.charge_memory((codes * size_of::<Digest>()) as u64, "looking up public items")?;
+        let mut removed = ItemSet::new(codes);
+        for (code, digest) in vocabulary.digests_from(0..codes).into_iter().enumerate() {
+            if listed.contains(&digest) {
+                removed.insert(ItemCode::from_index(code));
+            }
+        }
+        bounded.remove(&removed, control)
+    }
+
+    /// The items that come out in any case, sorted by their own values.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if they cannot be decoded.
+    pub(super) fn public(&self, key: &ReleaseKey) -> Result<Option<RecordBatch>> {
+        let Some(list) = &self.public else { return Ok(None) };
+        let vocabulary: &Vocabulary = &list.vocabulary;
+        let keys: Vec<_> = held(list).map(|item| vocabulary.key(item)).collect();
+        Ok(Some(sorted(&vocabulary.schema().decode(keys.into_iter(), key)?)?.0))
+    }
+}
+
+/// The items of a list, each once.
+fn held(list: &Contributions) -> impl Iterator<Item = ItemCode> + '_ {
+    let mut seen = HashSet::new();
+    let rows = list.starts.iter().zip(&list.lens);
+    rows.flat_map(|(start, len)| &list.items.as_slice()[*start..][..*len as usize])
+        .filter(move |item| seen.insert(**item))
+        .map(|item| ItemCode(*item))
+}

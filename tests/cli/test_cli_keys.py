@@ -1,0 +1,131 @@
+"""``dpsel filter``, ``card`` and ``ledger``, and the options of ``select`` about public lists and budgets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
+
+pytestmark = pytest.mark.usefixtures("rows")
+
+TO_FILES = ("-o", "items.csv", "--report", "items.json")
+
+
+@pytest.fixture
+def items(dpsel_run, folder):
+    """The items of a release, with the report beside them."""
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *TO_FILES, "--insecure-test-key", KEY)
+    assert run.code == 0
+    return folder / "items.csv"
+
+
+def lines(path):
+    return path.read_text().splitlines()
+
+
+def test_filter_keeps_rows_and_says_that_they_are_private(dpsel_run, folder, items):
+    run = dpsel_run("filter", items, "rows.csv", "-o", "kept.csv")
+    assert (run.code, run.out) == (0, "")
+    assert "kept.csv is PRIVATE DATA" in run.err
+    assert not any(character.isdigit() for character in run.err), "no count of rows"
+    before, after = lines(folder / "rows.csv"), lines(folder / "kept.csv")
+    at = before[0].split(",").index("item")
+    assert after == [before[0], *(line for line in before[1:] if line.split(",")[at] in COMMON)]
+    assert len(after) < len(before)
+    quiet = dpsel_run("filter", items, "rows.csv", "-o", "kept.csv", "-q", "--report", "items.json")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def test_filter_labels_other_rows_and_takes_another_column(dpsel_run, folder, items):
+    run = dpsel_run("filter", items, "rows.csv", "-o", "labelled.csv", "--other", "rest", "--item", "item")
+    assert run.code == 0
+    assert len(lines(folder / "labelled.csv")) == len(lines(folder / "rows.csv"))
+    assert any("rest" in line for line in lines(folder / "labelled.csv"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
+        (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),
+        (("items.csv", "rows.csv", "-o", "rows.csv"), 3, "the file that is read"),
+        (("items.csv", "rows.csv", "-o", "kept.parquet"), 3, "same extension"),
+        (("items.csv", "rows.csv", "-o", "kept.csv", "--item", "none"), 3, "no column named"),
+        (("items.csv", "rows.csv", "-o", "kept.csv", "--other", COMMON[0]), 2, "not released"),
+        (("items.csv", "rows.csv"), 2, "-o"),
+    ],
+)
+def test_filter_refuses_and_leaves_nothing(dpsel_run, folder, items, arguments, code, text):
+    before = names(folder)
+    run = dpsel_run("filter", *arguments)
+    assert run.code == code
+    assert text in run.error
+    assert names(folder) == before
+    assert items.exists()
+
+
+def test_card_writes_a_page_and_a_figure(dpsel_run, folder, items):
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *TO_FILES).code == 0
+    for name, start in (("card.html", "<!doctype html>"), ("card.svg", "<svg")):
+        assert dpsel_run("card", "items.json", "-o", name).code == 0
+        assert (folder / name).read_text().startswith(start)
+    assert "factor of 2.72" in (folder / "card.html").read_text()
+    assert dpsel_run("card", "items.json", "-o", "card.pdf").code == 3
+    assert dpsel_run("card", items, "-o", "card.html").code == 3
+
+
+def test_a_ledger_pays_until_nothing_is_left(dpsel_run, folder):
+    made = dpsel_run("ledger", "spent.jsonl", "--epsilon", "2", "--delta", "2e-6")
+    assert made.code == 0
+    assert "remaining: ApproxDP(epsilon=2.0, delta=2e-06)" in made.out
+    call = ("select", "rows.csv", *COLUMNS, *BUDGET, "--ledger", "spent.jsonl", "-o", "items.csv")
+    assert dpsel_run(*call, "--item", "none").code == 3, "a wrong column costs nothing"
+    assert [dpsel_run(*call).code for _ in range(2)] == [0, 0]
+    refused = dpsel_run(*call)
+    assert refused.code == 2
+    assert "exceeds the remaining" in refused.error
+    shown = json.loads(dpsel_run("ledger", "spent.jsonl", "--json", "--html", "ledger.html").out)
+    assert [entry["label"] for entry in shown["entries"]] == ["item", "item"]
+    assert shown["remaining"] is None
+    assert "Privacy ledger" in (folder / "ledger.html").read_text()
+
+
+def test_a_ledger_that_was_changed_pays_nothing(dpsel_run, folder):
+    assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "2", "--delta", "2e-6").code == 0
+    path = folder / "spent.jsonl"
+    path.write_text(path.read_text().replace("2.0", "9.0"))
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--ledger", "spent.jsonl", "-o", "items.csv")
+    assert run.code == 3
+    assert "was changed" in run.error
+    assert not (folder / "items.csv").exists()
+    assert dpsel_run("ledger", "none.jsonl").code == 3
+
+
+def test_public_lists_and_a_least_number(dpsel_run, folder):
+    (folder / "public.csv").write_text("item\nwater\n")
+    (folder / "stop.csv").write_text(f"item\n{COMMON[0]}\n")
+    lists = ("--public-items", "public.csv", "--exclude", "stop.csv")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *lists, *TO_FILES)
+    assert run.code == 0
+    assert lines(folder / "items.csv") == ["item,public", f"{COMMON[1]},false", "water,true"]
+    most = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--min-users", "1000000")
+    assert most.out == "item\n"
+    assert "an item comes out with 95 %" in most.err
+    assert "without min_users" in most.err
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1\n", None])
+def test_lists_that_are_none_are_refused(dpsel_run, folder, text):
+    if text is not None:
+        (folder / "list.csv").write_text(text)
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--exclude", "list.csv")
+    assert run.code == 2
+    assert "list.csv" in run.error
+
+
+def test_a_result_does_not_replace_a_list_or_a_ledger(dpsel_run, folder):
+    (folder / "list.csv").write_text("item\nwater\n")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--exclude", "list.csv", "-o", "list.csv")
+    assert run.code == 2
+    assert "would overwrite the file of --exclude" in run.error

@@ -1,0 +1,224 @@
+"""Groups of users, the release card, explanations and plots: all from public numbers and released values."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import pytest
+
+import dpsel
+from dpsel.exceptions import FileError, InvalidParameterError
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
+ROWS = [(user, drink) for user in range(500) for drink in ("tea", "milk")] + [(7, "absinthe")]
+
+
+def release(**options):
+    return dpsel.select_partitions(ROWS, **{"privacy": PRIVACY, "max_items_per_user": 3} | options)
+
+
+# Groups.
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 10])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 0.5, 1.0])
+def test_a_group_has_at_least_what_the_theorem_asks(users, epsilon) -> None:
+    """The law with k users is at most e^epsilon times the law with k - 1, plus delta, again and again."""
+    delta = 1e-9
+    group = dpsel.for_group(dpsel.ApproxDP(epsilon=epsilon, delta=delta), users)
+    needed, factor = 0.0, 1.0
+    for _ in range(users):
+        needed, factor = needed + factor * delta, factor * math.exp(epsilon)
+    assert Fraction(group.epsilon) >= users * Fraction(epsilon)
+    assert needed * (1 - 1e-12) <= group.delta <= needed * (1 + 1e-9)
+    assert group.epsilon <= users * epsilon * (1 + 1e-15)
+
+
+def test_the_group_of_a_worst_case_mechanism_needs_all_of_it() -> None:
+    """A chain of laws that loses all of epsilon and delta at each step: no smaller pair would do."""
+    epsilon, delta, users = 0.5, 1e-3, 4
+    p = 0.0
+    for _ in range(users):
+        p = math.exp(epsilon) * p + delta
+    group = dpsel.for_group(dpsel.ApproxDP(epsilon=epsilon, delta=delta), users)
+    assert p <= group.delta <= p * (1 + 1e-9)
+
+
+def test_pure_and_concentrated_guarantees_of_groups() -> None:
+    assert dpsel.for_group(dpsel.PureDP(epsilon=0.1), 3).epsilon >= 0.1 * 3
+    zcdp = dpsel.ZCDP(rho=0.1, delta=1e-8)
+    one = dpsel.for_group(zcdp, 1, delta=1e-6)
+    assert one == zcdp.to_approx_dp(delta=1e-6)
+    assert dpsel.for_group(zcdp, 2, delta=1e-6) == dpsel.for_group(one, 2)
+    assert release().report.for_group(3) == dpsel.for_group(PRIVACY, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: dpsel.for_group(PRIVACY, 0), "users_per_group must be at least 1"),
+        (lambda: dpsel.for_group(PRIVACY, 30), "too many"),
+        (lambda: dpsel.for_group(PRIVACY, 10**6), "too many"),
+        (lambda: dpsel.for_group(PRIVACY, 2, delta=1e-6), "delta is for zCDP"),
+        (lambda: dpsel.for_group(1.0, 2), "privacy must be"),
+    ],
+)
+def test_groups_of_which_nothing_is_known_are_refused(call, text) -> None:
+    with pytest.raises(InvalidParameterError, match=text):
+        call()
+
+
+# The card.
+
+
+class Page(HTMLParser):
+    """The text of a page, and what it would load."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.loads, self.open = "", [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        if tag not in {"meta", "rect", "line"}:
+            self.open.append(tag)
+        self.loads += [value for name, value in attrs if name in {"src", "href"}]
+
+    def handle_endtag(self, tag) -> None:
+        if tag not in {"meta", "rect", "line"}:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+
+@pytest.mark.filterwarnings("ignore::dpsel.WeakGuaranteeWarning")
+@pytest.mark.parametrize(
+    "privacy", [PRIVACY, dpsel.ZCDP(rho=0.1, delta=1e-8), dpsel.ApproxDP(epsilon=30.0, delta=1e-3)]
+)
+def test_a_card_is_a_whole_page_of_public_numbers(privacy) -> None:
+    made = release(privacy=privacy, mechanism=dpsel.WeightedGaussian())
+    page = Page(made.card().to_html())
+    assert page.open == []
+    assert page.loads == []
+    assert "The list has 2 items" in page.text
+    assert not {"tea", "milk", "absinthe"} & set(page.text.replace(".", " ").split())
+    assert made.report["fingerprint"] in page.text
+    # From the report alone, all is the same but the number of items.
+    assert Page(dpsel.release.Card(made.report).to_html()).text in page.text.replace(
+        "The list has 2 items. ", ""
+    )
+    figure = ET.fromstring(made.card().to_svg())  # noqa: S314 - our own output
+    assert figure.tag.endswith("svg")
+
+
+def test_the_figure_says_what_bayes_says() -> None:
+    svg = release().card().to_svg()
+    bars = [each for each in ET.fromstring(svg).iter() if each.tag.endswith("rect")]  # noqa: S314 - our own
+    left, width = 130, 460
+    low = (float(bars[3].get("x")) - left) / width
+    high = low + float(bars[3].get("width")) / width
+    assert low == pytest.approx(1 / (1 + math.e), abs=2e-3)
+    assert high == pytest.approx(math.e / (1 + math.e), abs=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:no guarantee")
+def test_a_card_says_when_nothing_is_private() -> None:
+    test = release(insecure_test_key=bytes(32)).card().to_html()
+    broken = release(mechanism=dpsel.GreedyFrequency(calibration="published")).card().to_html()
+    for page in (test, broken):
+        assert "NOT PRIVATE" in page
+        assert "What is protected" not in page
+
+
+def test_names_of_columns_are_escaped() -> None:
+    made = release(user="<b>&", item="x")
+    assert "<b>&</b>" not in made.card().to_html()
+    assert "&lt;b&gt;&amp;" in made.card().to_html()
+
+
+def test_lists_and_least_numbers_are_on_the_card() -> None:
+    text = Page(release(min_users=5, exclude=["x"], public_items=["y"]).card().to_html()).text
+    assert "never fewer than 5" in text
+    assert "Come out anyway1 item" in text
+    assert "Left out1 item" in text
+
+
+def test_a_card_of_a_top_k_has_its_counts() -> None:
+    counts = dpsel.top_k_from_counts(
+        [900, 20], k=1, privacy=dpsel.PureDP(epsilon=1.0), publish_counts=dpsel.PureDP(epsilon=0.5)
+    )
+    text = Page(counts.card().to_html()).text
+    assert "(epsilon = 1.5)-DP" in text
+    assert "900" not in text
+
+
+def test_cards_are_saved_by_their_extension(tmp_path) -> None:
+    card = release().card()
+    card.save(tmp_path / "card.html")
+    card.save(tmp_path / "card.svg")
+    assert (tmp_path / "card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(FileError, match=".html"):
+        card.save(tmp_path / "card.pdf")
+
+
+# Explanations.
+
+
+def test_an_explanation_is_a_function_of_the_report() -> None:
+    none = dpsel.select_partitions([(1, "tea")], privacy=PRIVACY, max_items_per_user=100)
+    many = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=100)
+    assert dpsel.explain(none).rows == dpsel.explain(many).rows == dpsel.explain(none.report).rows
+
+
+def test_what_it_says_is_what_plan_says() -> None:
+    made = release(max_items_per_user=100, mechanism=dpsel.CountGaussian())
+    rows = {row["change"]: row for row in dpsel.explain(made).rows}
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=100, mechanisms=dpsel.CountGaussian()).rows[0]
+    assert rows["as it was"]["users_for_95"] == plan["users_for_95"]
+    auto = dpsel.plan(privacy=PRIVACY, max_items_per_user=10).rows[0]
+    assert rows["max_items_per_user=10"]["users_for_95"] == auto["users_for_95"]
+    double = dpsel.plan(privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-8), max_items_per_user=100).rows[0]
+    assert rows["epsilon x 2"]["users_for_95"] == double["users_for_95"]
+    assert "mechanism='auto'" in rows
+
+
+def test_a_least_number_is_explained() -> None:
+    rows = {row["change"]: row for row in dpsel.explain(release(min_users=400)).rows}
+    assert rows["without min_users"]["users_for_95"] < rows["as it was"]["users_for_95"]
+    assert "the data was not looked at" in " ".join(str(dpsel.explain(release())).split())
+
+
+def test_only_selections_are_explained() -> None:
+    counts = dpsel.top_k_from_counts([900, 20], k=1, privacy=dpsel.PureDP(epsilon=1.0))
+    for wrong in (counts, 5):
+        with pytest.raises(InvalidParameterError, match="select_partitions"):
+            dpsel.explain(wrong)
+
+
+# Plots.
+
+
+def test_a_plot_shows_released_weights_and_the_threshold(tmp_path) -> None:
+    made = release(with_weights=True, mechanism=dpsel.WeightedGaussian(), public_items=["water"])
+    axes = made.plot(tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").stat().st_size > 0
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert sorted(labels) == ["milk", "tea"]
+    threshold = made.report.rounds[0]["threshold"]
+    assert any(list(line.get_xdata()) == [threshold, threshold] for line in axes.get_lines())
+    assert len(made.plot(most=1).get_yticklabels()) == 1
+    assert release(with_weights=True).plot() is not None
+    with pytest.raises(InvalidParameterError, match="with_weights=True"):
+        release().plot()
+
+
+def test_plots_differ_in_dashes_too() -> None:
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10, 100])
+    lines = plan.plot().get_lines()
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 3
+    assert len({str(line._unscaled_dash_pattern) for line in lines}) == 3

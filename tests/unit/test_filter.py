@@ -1,0 +1,364 @@
+"""``release.filter``: the rows of every kind of table whose item was released."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpsel
+from dpsel.exceptions import DataError, FileError, InvalidParameterError, ReportError, SchemaError
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+USERS = range(400)
+
+
+def released(items, **options):
+    """A release of exactly these items, which all users hold."""
+    rows = [(user, item) for user in USERS for item in items]
+    arguments = {"privacy": PRIVACY, "max_items_per_user": len(items)} | options
+    release = dpsel.select_partitions(rows, **arguments)
+    assert len(release) == len(items)
+    return release
+
+
+@pytest.fixture(scope="module")
+def drinks():
+    return released(["tea", "milk"])
+
+
+@pytest.fixture(scope="module")
+def trips():
+    return released([("Oslo", 1), ("Lima", 2)], item=["city", "day"])
+
+
+TABLE = {"item": ["tea", "gin", None, "milk"], "n": [1, 2, 3, 4]}
+KEPT = [("tea", 1), ("milk", 4)]
+LABELLED = [("tea", 1), ("other", 2), (None, 3), ("milk", 4)]
+
+
+def rows_of(table):
+    table = table.collect() if isinstance(table, pl.LazyFrame) else table
+    if isinstance(table, pl.DataFrame):
+        return table.rows()
+    if isinstance(table, pd.DataFrame):
+        plain = table.astype(object).where(table.notna(), None)
+        return list(plain.itertuples(index=False, name=None))
+    table = table.read_all() if isinstance(table, pa.RecordBatchReader) else table
+    return list(zip(*(table.column(at).to_pylist() for at in range(table.num_columns)), strict=True))
+
+
+class Stream:
+    """An Arrow producer that no library knows."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.table(TABLE).__arrow_c_stream__(requested_schema)
+
+
+SOURCES = {
+    "polars": (lambda: pl.DataFrame(TABLE), pl.DataFrame),
+    "lazy": (lambda: pl.LazyFrame(TABLE), pl.LazyFrame),
+    "polars categorical": (
+        lambda: pl.DataFrame(TABLE).with_columns(pl.col("item").cast(pl.Categorical)),
+        pl.DataFrame,
+    ),
+    "pandas": (lambda: pd.DataFrame(TABLE), pd.DataFrame),
+    "pandas object": (lambda: pd.DataFrame(TABLE).astype({"item": object}), pd.DataFrame),
+    "pandas category": (lambda: pd.DataFrame(TABLE).astype({"item": "category"}), pd.DataFrame),
+    "arrow": (lambda: pa.table(TABLE), pa.Table),
+    "batch": (lambda: pa.RecordBatch.from_pydict(TABLE), pa.RecordBatch),
+    "reader": (lambda: pa.table(TABLE).to_reader(max_chunksize=2), pa.RecordBatchReader),
+    "dictionary": (
+        lambda: pa.table({"item": pa.array(TABLE["item"]).dictionary_encode(), "n": TABLE["n"]}),
+        pa.Table,
+    ),
+    "duckdb": (lambda: duckdb.from_arrow(pa.table(TABLE)), pa.RecordBatchReader),
+    "stream": (Stream, pa.RecordBatchReader),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_kind_of_table_keeps_its_kind_and_loses_other_rows(drinks, name) -> None:
+    make, kind = SOURCES[name]
+    kept = drinks.filter(make())
+    assert isinstance(kept, kind)
+    assert rows_of(kept) == KEPT
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_other_rows_come_under_one_label(drinks, name) -> None:
+    make, kind = SOURCES[name]
+    kept = drinks.filter(make(), other="other")
+    assert isinstance(kept, kind)
+    assert rows_of(kept) == LABELLED
+
+
+def test_pandas_keeps_its_index_and_leaves_the_input_alone(drinks) -> None:
+    frame = pd.DataFrame(TABLE, index=[10, 20, 30, 40])
+    assert list(drinks.filter(frame).index) == [10, 40]
+    assert list(drinks.filter(frame, other="x").index) == [10, 20, 30, 40]
+    assert list(frame["item"].dropna()) == ["tea", "gin", "milk"]
+
+
+def test_pairs_and_groups_of_items(drinks) -> None:
+    rows = [(1, "tea"), (2, "gin"), (3, ["milk", "gin"]), (4, ["gin"]), (5, None)]
+    assert drinks.filter(rows) == [(1, "tea"), (3, ["milk"])]
+    labelled = [(1, "tea"), (2, "rest"), (3, ["milk", "rest"]), (4, ["rest"]), (5, None)]
+    assert drinks.filter(iter(rows), other="rest") == labelled
+
+
+def test_several_columns_are_one_item(trips) -> None:
+    frame = pl.DataFrame(
+        {"day": [1, 2, 2], "city": ["Oslo", "Oslo", "Lima"]}, schema_overrides={"day": pl.Int8}
+    )
+    assert trips.filter(frame).rows() == [(1, "Oslo"), (2, "Lima")]
+    assert trips.filter(frame, other=("else", 0)).rows() == [(1, "Oslo"), (0, "else"), (2, "Lima")]
+    renamed = frame.rename({"day": "d", "city": "c"})
+    assert trips.filter(renamed, item=["c", "d"]).rows() == [(1, "Oslo"), (2, "Lima")]
+    assert ("Oslo", 1) in trips
+    assert ("Oslo", 2) not in trips
+    assert "Oslo" not in trips
+    assert trips.filter([(7, ("Oslo", 1)), (8, ("Oslo", 9))]) == [(7, ("Oslo", 1))]
+
+
+@pytest.mark.parametrize(
+    ("items", "other"),
+    [
+        ([1, 2], 3),
+        ([dt.date(2026, 1, 1), dt.date(2026, 1, 2)], dt.date(2026, 1, 3)),
+        ([dt.datetime(2026, 1, 1, 12), dt.datetime(2026, 1, 2)], dt.datetime(2026, 1, 1)),  # noqa: DTZ001 - no zone
+        ([b"a", b"a longer key that is no single block of a digest"], b"b"),
+        ([True], False),
+    ],
+)
+def test_every_kind_of_key(items, other) -> None:
+    release = released(items)
+    frame = pl.DataFrame({"item": [*items, other]})
+    assert release.filter(frame)["item"].to_list() == items
+    assert all(item in release for item in items)
+    assert other not in release
+
+
+def test_equality_is_that_of_a_selection() -> None:
+    release = released([1, 2])
+    assert 1 in release
+    assert "1" not in release
+    assert 1.0 not in release
+    assert True not in release
+    assert release.filter(pl.DataFrame({"item": [1, 5]}, schema={"item": pl.UInt16}))["item"].to_list() == [1]
+    with pytest.raises(SchemaError, match="has text, but the released items are integers"):
+        release.filter(pl.DataFrame({"item": ["1"]}))
+
+
+def test_large_unsigned_integers_are_found() -> None:
+    large = 2**64 - 1
+    frame = pl.DataFrame({"user": list(USERS), "item": [large] * 400}, schema_overrides={"item": pl.UInt64})
+    release = dpsel.select_partitions(frame, user="user", item="item", privacy=PRIVACY, max_items_per_user=1)
+    assert large in release
+    assert large - 1 not in release
+    assert release.filter(frame).height == 400
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda r: r.filter(pl.DataFrame({"x": ["tea"]})), SchemaError, "no column named 'item'"),
+        (lambda r: r.filter(pl.DataFrame({"item": [1.5]})), SchemaError, "Float64"),
+        (lambda r: r.filter(pl.DataFrame({"item": [["tea"]]})), SchemaError, "is a list"),
+        (lambda r: r.filter(pl.DataFrame(TABLE), item=["item", "n"]), SchemaError, "2 were named"),
+        (lambda r: r.filter(pl.DataFrame(TABLE), other="tea"), InvalidParameterError, "not released"),
+        (lambda r: r.filter(pl.DataFrame(TABLE), other=("a", "b")), InvalidParameterError, "one label"),
+        (lambda r: r.filter(pl.DataFrame(TABLE), item=3), InvalidParameterError, "name of a column"),
+        (lambda r: r.filter(7), SchemaError, "cannot be filtered"),
+        (lambda r: r.filter([1, 2]), SchemaError, "(user, item)"),
+        (lambda r: r.filter(pd.Series(["tea"])), SchemaError, "no table|not a table"),
+    ],
+)
+def test_errors_name_the_problem(drinks, call, error, text) -> None:
+    with pytest.raises(error, match=text.replace("(", r"\(").replace(")", r"\)")):
+        call(drinks)
+
+
+def test_a_label_must_keep_the_types_of_the_table() -> None:
+    release = released([1, 2])
+    for table in (pl.DataFrame({"item": [1, 9]}), pd.DataFrame({"item": [1, 9]}), pa.table({"item": [1, 9]})):
+        with pytest.raises(InvalidParameterError, match="keeps its types"):
+            release.filter(table, other="other")
+        assert [row[0] for row in rows_of(release.filter(table, other=0))] == [1, 0]
+
+
+def test_ngrams_are_refused() -> None:
+    texts = [(user, "tea and milk") for user in USERS]
+    release = dpsel.select_partitions(texts, privacy=PRIVACY, max_items_per_user=3, ngrams=(1, 1))
+    with pytest.raises(InvalidParameterError, match="n-grams"):
+        release.filter(texts)
+    assert "tea" in release
+
+
+def test_a_top_k_filters_too() -> None:
+    rows = [(user, "tea") for user in USERS] + [(1, "gin")]
+    top = dpsel.select_top_k(rows, k=1, domain=["tea", "gin"], privacy=dpsel.PureDP(epsilon=1.0))
+    assert top.filter([(1, "tea"), (1, "gin")]) == [(1, "tea")]
+    assert list(top) == ["tea"]
+    assert "tea" in top
+    counts = dpsel.top_k_from_counts([900, 1], k=1, privacy=dpsel.PureDP(epsilon=1.0))
+    assert 0 in counts
+    with pytest.raises(InvalidParameterError, match="counts"):
+        counts.filter([(1, 0)])
+
+
+# Files.
+
+
+def write(path, rows, columns=("item", "n")):
+    if path.suffix == ".csv" or path.name.endswith(".csv.gz"):
+        text = "\n".join(
+            [",".join(columns), *(",".join("" if v is None else str(v) for v in row) for row in rows)]
+        )
+        text += "\n"
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    elif ".ndjson" in path.name:
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    else:
+        table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(columns)})
+        if path.suffix == ".parquet":
+            pq.write_table(table, path, row_group_size=1)
+        else:
+            opened = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+            with opened(str(path), table.schema) as writer:
+                writer.write_table(table)
+
+
+def read(path):
+    if ".csv" in path.name:
+        data = path.read_bytes()
+        lines = (gzip.decompress(data) if path.suffix == ".gz" else data).decode().splitlines()[1:]
+        return [(line.split(",")[0] or None, int(line.split(",")[1])) for line in lines]
+    if ".ndjson" in path.name:
+        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
+    if path.suffix == ".parquet":
+        return rows_of(pq.read_table(path))
+    opened = pa.ipc.open_stream if path.suffix == ".arrows" else pa.ipc.open_file
+    return rows_of(opened(str(path)).read_all())
+
+
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "ndjson", "parquet", "arrow", "arrows"])
+def test_files_to_files(drinks, tmp_path, extension) -> None:
+    source, target = tmp_path / f"in.{extension}", tmp_path / f"out.{extension}"
+    write(source, list(zip(TABLE["item"], TABLE["n"], strict=True)))
+    drinks.filter_file(source, target)
+    assert read(target) == KEPT
+    drinks.filter_file(source, target, other="other")
+    assert read(target) == LABELLED
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error"),
+    [
+        ("in.csv", 'item,n\n"tea,1\n', DataError),
+        ("in.csv", "item,n\ntea\n", DataError),
+        ("in.csv", "other,n\ntea,1\n", SchemaError),
+        ("in.ndjson", '{"item": "tea"}\nsecret\n', DataError),
+        ("in.ndjson", '{"item": 1.5}\n', SchemaError),
+        ("in.parquet", "secret", FileError),
+        ("in.txt", "tea", FileError),
+        ("in.csv.gz", "secret", FileError),
+    ],
+)
+def test_damaged_files_leave_nothing_and_quote_nothing(drinks, tmp_path, name, text, error) -> None:
+    source, target = tmp_path / name, tmp_path / name.replace("in.", "out.")
+    source.write_text(text)
+    with pytest.raises(error) as raised:
+        drinks.filter_file(source, target)
+    assert "secret" not in str(raised.value)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_is_not_written_over_itself_or_in_another_format(drinks, tmp_path) -> None:
+    source = tmp_path / "in.csv"
+    write(source, KEPT)
+    with pytest.raises(FileError, match="the file that is read"):
+        drinks.filter_file(source, source)
+    with pytest.raises(FileError, match="same extension"):
+        drinks.filter_file(source, tmp_path / "out.ndjson")
+    with pytest.raises(FileNotFoundError):
+        drinks.filter_file(tmp_path / "none.csv", tmp_path / "out.csv")
+
+
+# Reading a release back.
+
+
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "ndjson", "parquet", "arrow", "arrows"])
+def test_a_release_is_read_back(drinks, tmp_path, extension) -> None:
+    path = tmp_path / f"items.{extension}"
+    if extension == "csv.gz":
+        write(path, [("milk", 0), ("tea", 0)])
+    else:
+        drinks.write(path)
+    drinks.report.save(tmp_path / "items.json")
+    loaded = dpsel.Release.load(path)
+    assert list(loaded) == ["milk", "tea"]
+    assert loaded.report == drinks.report
+    assert dpsel.check(loaded).ok
+    assert loaded.filter([(1, "tea"), (1, "gin")]) == [(1, "tea")]
+
+
+def test_weights_marks_and_types_are_read_back(tmp_path) -> None:
+    rows = [(user, user % 2) for user in range(2000)]
+    release = dpsel.select_partitions(
+        rows, privacy=PRIVACY, max_items_per_user=1, with_weights=True, public_items=[7]
+    )
+    for extension in ("parquet", "ndjson"):
+        path = tmp_path / f"items.{extension}"
+        release.write(path)
+        loaded = dpsel.Release.load(path, release.report)
+        assert list(loaded) == [0, 1, 7]
+        assert loaded.to_table().columns == ["item", "public", "weight"]
+        assert loaded.to_table().column("public") == [False, False, True]
+
+
+def test_a_report_of_other_items_is_refused(drinks, trips, tmp_path) -> None:
+    drinks.write(tmp_path / "items.csv")
+    with pytest.raises(ReportError, match="'city'"):
+        dpsel.Release.load(tmp_path / "items.csv", trips.report)
+    with pytest.raises(FileNotFoundError):
+        dpsel.Release.load(tmp_path / "items.csv")
+
+
+# Sets.
+
+
+def test_set_operations_keep_the_reports_and_add_costs_up(drinks) -> None:
+    foods = released(["rice", "tea"])
+    assert list(drinks & foods) == ["tea"]
+    assert list(drinks - foods) == ["milk"]
+    assert list(drinks | foods) == ["milk", "rice", "tea"]
+    for both in (drinks & foods, drinks | foods, drinks - foods):
+        assert both.reports == (drinks.report, foods.report)
+        assert (both.cost.epsilon, both.cost.delta) == (2.0, 2e-6)
+        assert "add up" in str(both)
+
+
+def test_a_public_list_costs_nothing(drinks) -> None:
+    for made in (drinks & ["tea", "gin"], drinks | ["gin"], drinks - {"tea"}, drinks | drinks):
+        assert made.reports == (drinks.report,)
+        assert made.cost == PRIVACY
+    assert list(drinks - {"tea"}) == ["milk"]
+    assert list((drinks | ["gin"]) - drinks) == ["gin"]
+
+
+def test_values_of_two_kinds_are_not_taken_for_each_other() -> None:
+    numbers = released([1, 2])
+    assert list(numbers & [True, 2]) == [2]
+    with pytest.raises(InvalidParameterError, match="one text"):
+        numbers & "12"
+    with pytest.raises(InvalidParameterError, match="got int"):
+        numbers & 3
