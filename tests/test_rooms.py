@@ -23,6 +23,7 @@ ROOMS = [
     "random",
     "accounting",
     "runtime",
+    "scratch",
     "ingest",
     "contributions",
     "bounding",
@@ -35,6 +36,7 @@ ROOMS = [
     "top_k",
     "task",
     "exchange",
+    "disk",
 ]
 
 

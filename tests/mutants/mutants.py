@@ -449,8 +449,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items: publish(&selected, request.with_weights)?, report })",
-        """    let items = publish(&selected, request.with_weights)?;
+        "Ok(Release { items: selected_items(contributions, request, &calibration, key, control)?, report })",
+        """let items = selected_items(contributions, request, &calibration, key, control)?;
     let mut report = report;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",
@@ -1493,7 +1493,7 @@ MUTANTS = [
     Mutant(
         "the exchange bounds parts of users",
         CORE + "exchange/rows/gather.rs",
-        "self.order.is_next(partition)? && self.rows >= ROWS;",
+        "self.order.is_next(partition)? && self.rows >= self.most;",
         "!self.order.is_next(partition)? && self.rows > 0;",
         ("cargo:exchange",),
     ),
@@ -1672,5 +1672,61 @@ MUTANTS = [
         "if self.counts.len() / 2 >= most {",
         "if { self.counts.retain(|(_, users)| *users < 20); true } {",
         ("cargo:exchange",),
+    ),
+    Mutant(
+        "rows go to the disk in clear",
+        CORE + "scratch/file.rs",
+        "tag.copy_from_slice(&self.scratch.seal(self.number, offset, content)?);",
+        "tag.copy_from_slice(&self.scratch.seal(self.number, offset, &mut content.to_vec())?);",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "all jobs encrypt under one key",
+        CORE + "scratch/space.rs",
+        "Zeroizing::new(system_bytes()?)",
+        "Zeroizing::new([7; 32])",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a block of scratch passes for another one of its file",
+        CORE + "scratch/space.rs",
+        "nonce[4..].copy_from_slice(&offset.to_le_bytes());",
+        "nonce[4..].copy_from_slice(&(offset & 0).to_le_bytes());",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a block of scratch passes for one of another file",
+        CORE + "scratch/space.rs",
+        "nonce[..4].copy_from_slice(&file.to_le_bytes());",
+        "nonce[..4].copy_from_slice(&(file & 0).to_le_bytes());",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "damaged scratch is read as it is",
+        CORE + "scratch/space.rs",
+        "opened.map_err(|_| self.damaged())",
+        "opened.or(Ok(()))",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a thread keeps the codes of a table that went to the disk",
+        CORE + "contributions/refill.rs",
+        "Ok(is_new)",
+        "Ok(false & is_new)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "the last rows of a thread are lost when the table goes to the disk",
+        CORE + "contributions/refill.rs",
+        "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner) {",
+        "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner).iter().skip(1) {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "two threads share a partition on the disk",
+        CORE + "disk/stages.rs",
+        "if current.replace(partition) != Some(partition) && bytes >= most {",
+        "if current.replace(partition).is_some() && bytes >= most {",
+        ("cargo:disk",),
     ),
 ]

@@ -5,3 +5,4 @@ mod run;
 
 pub use request::SelectRequest;
 pub use run::select_partitions;
+pub(crate) use run::selected_items;
