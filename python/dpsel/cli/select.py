@@ -18,6 +18,7 @@ from dpsel.cli._options import (
     ngrams_option,
     running_from,
     running_options,
+    scratch_options,
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._types import FrequencyTable
@@ -92,6 +93,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
 )
 @ngrams_option
 @running_options
+@scratch_options
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
@@ -115,4 +117,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "with_weights": options["with_weights"],
         "ngrams": ngrams_from(options["ngrams"]),
         **running_from(options),
+        "scratch": options["scratch"],
+        "scratch_limit": options["scratch_limit"],
     }
