@@ -23,6 +23,7 @@ ROOMS = [
     "random",
     "accounting",
     "runtime",
+    "scratch",
     "ingest",
     "contributions",
     "look",
@@ -36,6 +37,7 @@ ROOMS = [
     "top_k",
     "task",
     "exchange",
+    "disk",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 from typing import Any, Final, SupportsFloat, SupportsIndex
 
@@ -17,6 +18,7 @@ __all__ = [
     "as_int",
     "as_int_if_given",
     "as_number",
+    "as_path_if_given",
     "at_least_one",
     "class_name",
     "several",
@@ -61,6 +63,15 @@ def as_int(name: str, value: SupportsIndex) -> int:
 def as_int_if_given(name: str, value: SupportsIndex | None) -> int | None:
     """Return a whole number as an int, and ``None`` as it is."""
     return None if value is None else as_int(name, value)
+
+
+def as_path_if_given(name: str, value: object) -> str | None:
+    """Return a path as text, and ``None`` as it is."""
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidParameterError(f"{name} must be a path, got {type_name(value)}; give a str or a Path")
+    return os.fsdecode(value)
 
 
 def as_flag(name: str, value: object) -> bool:

@@ -53,6 +53,8 @@ class Job:
         test_key: bytes | None = None,
         threads: int | None = None,
         memory_limit: int | None = None,
+        scratch: str | PathLike[str] | None = None,
+        scratch_limit: int | None = None,
         progress: Callable[[int, int], object] | None = None,
         chosen: str | None = None,
         public_table: Iterable[object] | None = None,

@@ -55,7 +55,7 @@ def select_partitions(
 ) -> Release[ItemTable]: ...
 @overload
 def select_partitions(data: IntoContributions, **options: Unpack[SelectOptions]) -> Release[Any]: ...
-def select_partitions(
+def select_partitions(  # noqa: PLR0913 - keyword-only settings
     data: IntoContributions,
     *,
     user: str | None = None,
@@ -70,6 +70,8 @@ def select_partitions(
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    scratch_limit: int | None = None,
     progress: Progress | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
@@ -109,7 +111,13 @@ def select_partitions(
             are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.
-        memory_limit: The most bytes to use; beyond it the job fails instead of the machine.
+        memory_limit: The most bytes to use. Beyond it the job fails instead of the machine, or goes on from
+            ``scratch``.
+        scratch: A folder on a disk for the rows beyond ``memory_limit``, which is then at least 64 MiB. The
+            release is the same. Files there have no name, are encrypted under a key that only this
+            process has, and are gone when it ends. Not every mechanism can do that: see the
+            [guide](../learn/larger-than-memory.md).
+        scratch_limit: The most bytes to use there.
         progress: Called with ``(done, total)`` several times a second; a total of 0 means unknown.
             ``done`` never falls, and reaches the total with the last call.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
@@ -123,7 +131,7 @@ def select_partitions(
         InvalidParameterError: If a parameter is out of range or does not fit another one.
         SchemaError: If a column is missing or has a type that cannot be a user or an item.
         DataError: If the rows break a rule, such as a null user.
-        FileError: If a file cannot be read.
+        FileError: If a file cannot be read, or scratch not written.
         MemoryLimitError: If ``memory_limit`` is not enough.
         CalibrationError: If no noise and threshold meet the guarantee.
 
@@ -169,7 +177,12 @@ def select_partitions(
         lists=public_lists(exclude, public_items),
     )
     job = request.job(
-        test_key=insecure_test_key, threads=threads, memory_limit=memory_limit, progress=progress
+        test_key=insecure_test_key,
+        threads=threads,
+        memory_limit=memory_limit,
+        scratch=scratch,
+        scratch_limit=scratch_limit,
+        progress=progress,
     )
     # The data is opened only after every parameter was checked.
     opened = open_columns(data, user, item, file_format)

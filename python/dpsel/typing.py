@@ -140,6 +140,8 @@ class SelectOptions(TypedDict, total=False):
     ngrams: tuple[int, int] | None
     threads: int | None
     memory_limit: int | None
+    scratch: str | PathLike[str] | None
+    scratch_limit: int | None
     progress: Progress | None
     insecure_test_key: bytes | None
     file_format: FileFormat | None

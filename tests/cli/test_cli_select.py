@@ -120,6 +120,8 @@ HONOURED = {
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),
+    "scratch": (("--scratch", "."), {"scratch": "."}),
+    "scratch_limit": (("--scratch-limit", "2KiB"), {"scratch_limit": 2048}),
     "insecure_test_key": (("--insecure-test-key", KEY), {"insecure_test_key": bytes(32)}),
 }
 # These do not reach the library; tests of their own show that they are honoured.

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from dpsel import _core_calls
-from dpsel._arguments import as_int_if_given
+from dpsel._arguments import as_int_if_given, as_path_if_given
 from dpsel._request._columns import checked_test_key
 from dpsel._request._lists import NO_LISTS, PublicLists
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from dpsel._core_calls import Job, Task
@@ -57,6 +58,8 @@ class Request(Generic[MechanismT]):
         test_key: object = None,
         threads: int | None = None,
         memory_limit: int | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        scratch_limit: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> Job:
         """Return the request with a key and the limits of this machine."""
@@ -65,6 +68,8 @@ class Request(Generic[MechanismT]):
             test_key=checked_test_key(test_key),
             threads=as_int_if_given("threads", threads),
             memory_limit=as_int_if_given("memory_limit", memory_limit),
+            scratch=as_path_if_given("scratch", scratch),
+            scratch_limit=as_int_if_given("scratch_limit", scratch_limit),
             progress=progress,
             chosen=self.chosen,
             public_table=self.public_table,

@@ -139,6 +139,20 @@ def running_from(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("file_format", "threads", "memory_limit", "insecure_test_key")}
 
 
+def scratch_options(command: F) -> F:
+    """Add where rows go that exceed the memory limit."""
+    folder = click.option(
+        "--scratch",
+        type=click.Path(file_okay=False),
+        metavar="FOLDER",
+        help="Put rows beyond --memory-limit there, encrypted, instead of stopping.",
+    )
+    most = click.option(
+        "--scratch-limit", type=ByteSize(), metavar="SIZE", help="Take at most SIZE there, such as 100GiB."
+    )
+    return folder(most(command))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 plot_option = click.option(

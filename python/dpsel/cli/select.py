@@ -18,6 +18,7 @@ from dpsel.cli._options import (
     rows_from,
     running_from,
     running_options,
+    scratch_options,
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
@@ -113,6 +114,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
 )
 @ngrams_option
 @running_options
+@scratch_options
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel select``."""
@@ -154,4 +156,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "min_users": options["min_users"],
         "ngrams": ngrams_from(options["ngrams"]),
         **running_from(options),
+        "scratch": options["scratch"],
+        "scratch_limit": options["scratch_limit"],
     }

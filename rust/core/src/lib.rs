@@ -5,6 +5,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`error`], [`numeric`], [`random`], [`accounting`], [`runtime`] | what every stage may use |
+//! | [`scratch`] | what does not fit into memory, encrypted on the disk of this machine |
 //! | [`ingest`] | tables become encoded rows |
 //! | [`contributions`] | rows become the distinct items of each user |
 //! | [`look`] | noisy numbers of users, by which a mechanism is chosen |
@@ -17,6 +18,7 @@
 //! | [`top_k`] | draws of the items that most users hold |
 //! | [`task`] | select, count and top-k: one request, one report, one run |
 //! | [`exchange`] | the same stages in pieces, for engines that move rows |
+//! | [`disk`] | an engine that moves them to the disk of this machine |
 
 // A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what
 // the rest has. Only where Arrow's many types are read and written does an arm take the rest.
@@ -25,6 +27,7 @@
 pub mod accounting;
 pub mod bounding;
 pub mod contributions;
+pub mod disk;
 pub mod error;
 pub mod exchange;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
@@ -38,6 +41,7 @@ pub mod random;
 pub mod release;
 pub mod rounds;
 pub mod runtime;
+pub mod scratch;
 pub mod task;
 pub mod threshold;
 pub mod top_k;

@@ -1,11 +1,14 @@
 //! One call apart from its data: a request, and settings that do not change the guarantee.
 
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 
 use dpsel_core::Error;
+use dpsel_core::disk;
 use dpsel_core::ingest::Columns;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::runtime::Control;
+use dpsel_core::scratch::ScratchSpace;
 use dpsel_core::task::Request;
 use pyo3::prelude::*;
 
@@ -19,6 +22,7 @@ pub(crate) struct Job {
     test_key: Option<[u8; 32]>,
     threads: Option<NonZeroUsize>,
     memory_limit: Option<u64>,
+    scratch: Option<ScratchSpace>,
     progress: Option<Py<PyAny>>,
     chosen: Option<String>,
 }
@@ -29,14 +33,16 @@ impl Job {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     #[pyo3(signature = (
-        request_json, *, test_key=None, threads=None, memory_limit=None, progress=None, chosen=None,
-        public_table=None, excluded=None, public_items=None
+        request_json, *, test_key=None, threads=None, memory_limit=None, scratch=None, scratch_limit=None,
+        progress=None, chosen=None, public_table=None, excluded=None, public_items=None
     ))]
     fn new(
         request_json: &str,
         test_key: Option<&[u8]>,
         threads: Option<i64>,
         memory_limit: Option<i64>,
+        scratch: Option<PathBuf>,
+        scratch_limit: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
         chosen: Option<String>,
         public_table: Option<&Bound<'_, PyAny>>,
@@ -48,15 +54,36 @@ impl Job {
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        let request =
+            parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
+        let scratch = scratch_space(scratch, scratch_limit)?;
+        let memory_limit = memory_limit.map(NonZeroU64::get);
+        if let Some(space) = &scratch {
+            disk::check(&request, memory_limit, space).map_err(to_python)?;
+        }
         Ok(Self {
-            request: parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?,
+            request,
             test_key,
             // Otherwise: more than can be addressed, which is more than there are.
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
-            memory_limit: memory_limit.map(NonZeroU64::get),
+            memory_limit,
+            scratch,
             progress: progress.map(|call| call.clone().unbind()),
             chosen,
         })
+    }
+}
+
+/// Where a job may put what does not fit into memory.
+fn scratch_space(folder: Option<PathBuf>, limit: Option<i64>) -> PyResult<Option<ScratchSpace>> {
+    let limit = limit.map(|n| at_least_one("scratch_limit", n, "it counts bytes")).transpose()?;
+    match folder {
+        Some(folder) => Ok(Some(ScratchSpace { folder, limit: limit.map(NonZeroU64::get) })),
+        None if limit.is_some() => Err(to_python(Error::Incompatible {
+            what: "scratch_limit= limits what goes to scratch=, which is not given".into(),
+            fix: "name a folder with scratch=, or leave scratch_limit= out",
+        })),
+        None => Ok(None),
     }
 }
 
@@ -107,6 +134,11 @@ impl Job {
     /// The columns that are read.
     pub(crate) fn columns(&self) -> PyResult<&Columns> {
         self.request.columns().map_err(to_python)
+    }
+
+    /// Where rows beyond the memory limit may go.
+    pub(crate) fn scratch(&self) -> Option<&ScratchSpace> {
+        self.scratch.as_ref()
     }
 
     /// Threads and memory limit, with fresh counters.

@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use dpsel_core::Error;
+use dpsel_core::disk;
 use dpsel_core::ingest::Source;
 use dpsel_core::runtime::Control;
 use dpsel_core::runtime::panics::caught;
-use dpsel_core::task::{self, Outcome};
+use dpsel_core::task::{self, Outcome, Request};
 use pyo3::prelude::*;
 
 use crate::error::{internal, to_python};
@@ -40,7 +41,14 @@ impl Running {
         let key = job.draw_key()?;
         let (sender, result) = sync_channel(1);
         let (worker, request) = (control.clone(), job.request().clone());
-        let run = move || task::run(source, &request, &key, &worker);
+        let scratch = job.scratch().cloned();
+        let run = move || match (scratch, &request) {
+            (Some(space), Request::Select(request)) => {
+                disk::select_partitions(source, request, &key, &worker, space)
+                    .map(|release| Outcome::Release(Box::new(release)))
+            }
+            (Some(_) | None, request) => task::run(source, request, &key, &worker),
+        };
         std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || send_outcome(&sender, run))

@@ -44,9 +44,64 @@ impl ContributionsBuilder {
         }
     }
 
+    /// The same rows as part of a job, which counts their memory from now on.
+    ///
+    /// # Errors
+    /// Memory limit.
+    pub(super) fn under(self, control: &Control) -> Result<Self> {
+        control.charge_memory(self.control.held_memory(), READING)?;
+        Ok(Self { control: control.clone(), ..self })
+    }
+
+    /// Bytes of the rows and keys, as they are counted.
+    pub(super) fn held_memory(&self) -> u64 {
+        self.control.held_memory()
+    }
+
     /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
         Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
+    }
+
+    /// Append the numbers of the codes of the users or items with these digests to `codes`.
+    pub(super) fn intern(
+        &self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        scratch: &mut Scratch,
+        codes: &mut Vec<u32>,
+        side: Side,
+    ) -> Result<()> {
+        let grown = match side {
+            Side::User => self.users.intern(digests, &(), scratch, codes)?,
+            Side::Item => self.items.intern(digests, payload, scratch, codes)?,
+        };
+        self.control.charge_memory(grown, READING)
+    }
+
+    /// Add rows to the open chunk of a thread.
+    pub(super) fn push(
+        &self,
+        open: &mut OpenChunk,
+        users: &[UserCode],
+        lens: Option<&[u32]>,
+        items: &[ItemCode],
+    ) -> Result<()> {
+        if open.rows() + items.len() > CHUNK_ROWS {
+            self.close(open)?;
+        }
+        open.extend(users, lens, items);
+        Ok(())
+    }
+
+    /// Add the rows of an open chunk.
+    pub(super) fn close(&self, open: &mut OpenChunk) -> Result<()> {
+        let chunk = open.close();
+        self.control.charge_memory(chunk.bytes() as u64, READING)?;
+        if let Ok(chunks) = &mut *self.closed.lock().map_err(|_| POISONED)? {
+            chunks.push(chunk);
+        }
+        Ok(())
     }
 
     /// Group all rows by user, without duplicates. Without an order, each user's items stand in any order.
@@ -92,14 +147,10 @@ impl Worker<'_> {
         payload: &impl Payload,
         codes: &mut Vec<C>,
     ) -> Result<()> {
-        let ContributionsBuilder { users, items, control, .. } = self.builder;
         self.codes.clear();
-        let grown = match C::SIDE {
-            Side::User => users.intern(digests, &(), &mut self.scratch, &mut self.codes)?,
-            Side::Item => items.intern(digests, payload, &mut self.scratch, &mut self.codes)?,
-        };
+        self.builder.intern(digests, payload, &mut self.scratch, &mut self.codes, C::SIDE)?;
         codes.extend(self.codes.iter().copied().map(C::new));
-        control.charge_memory(grown, READING)
+        Ok(())
     }
 
     /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
@@ -107,20 +158,7 @@ impl Worker<'_> {
     /// # Errors
     /// Memory limit.
     pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
-        if self.open.rows() + items.len() > CHUNK_ROWS {
-            self.close_chunk()?;
-        }
-        self.open.extend(users, lens, items);
-        Ok(())
-    }
-
-    fn close_chunk(&mut self) -> Result<()> {
-        let chunk = self.open.close();
-        self.builder.control.charge_memory(chunk.bytes() as u64, READING)?;
-        if let Ok(chunks) = &mut *self.builder.closed.lock().map_err(|_| POISONED)? {
-            chunks.push(chunk);
-        }
-        Ok(())
+        self.builder.push(&mut self.open, users, lens, items)
     }
 }
 
@@ -140,7 +178,7 @@ impl Sink for Worker<'_> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.close_chunk() {
+        if let Err(error) = self.builder.close(&mut self.open) {
             // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {
                 *closed = Err(error);

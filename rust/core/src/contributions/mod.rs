@@ -12,6 +12,7 @@ mod interner;
 mod order;
 mod read;
 mod records;
+mod refill;
 mod shard;
 mod sharding;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use grouped::Contributions;
 pub use order::ItemOrder;
 pub use read::read;
 pub(crate) use read::{read_beside, read_with_list};
+pub(crate) use refill::Refill;
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;
 

@@ -46,6 +46,23 @@ pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Res
     list.check(columns, control)
 }
 
+/// The same files, to be read once more; `None` for a source that can be read only once.
+///
+/// # Errors
+/// As [`OpenSource::open`], for paths.
+pub(crate) fn again(source: &Source, control: &Control) -> Result<Option<Source>> {
+    let (list, again) = match source {
+        Source::Files(paths, format) => {
+            (FileList { paths, format: *format, quoted: true }, Source::Files(paths.clone(), *format))
+        }
+        Source::Listed(paths, format) => {
+            (FileList { paths, format: *format, quoted: false }, Source::Listed(paths.clone(), *format))
+        }
+        Source::Stream(_) | Source::Undeclared(..) => return Ok(None),
+    };
+    Ok(list.is_on_disk(control)?.then_some(again))
+}
+
 /// The types of the released items of a table with this schema.
 ///
 /// # Errors

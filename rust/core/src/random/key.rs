@@ -91,7 +91,7 @@ impl ReleaseKey {
 }
 
 /// Random bytes of the operating system.
-pub(super) fn system_bytes<const N: usize>() -> Result<[u8; N]> {
+pub(crate) fn system_bytes<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|e| Error::Entropy(e.to_string()))?;
     Ok(bytes)

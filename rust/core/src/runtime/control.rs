@@ -157,6 +157,16 @@ impl Control {
         }
     }
 
+    /// The bytes that are counted now.
+    pub(crate) fn held_memory(&self) -> u64 {
+        self.progress.memory.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that may be counted.
+    pub(crate) fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit
+    }
+
     /// Release `bytes` that were counted before.
     pub fn release_memory(&self, bytes: u64) {
         self.progress.memory.fetch_sub(bytes, Ordering::Relaxed);

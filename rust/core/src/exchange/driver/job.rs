@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::L0Bound;
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Weigh,
+    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Sizes, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
@@ -37,13 +37,19 @@ pub struct JobSpec {
 pub struct ExchangeJob {
     spec: Arc<JobSpec>,
     key: ReleaseKey,
+    sizes: Sizes,
 }
 
 impl ExchangeJob {
     /// The job, on the driver or on another machine.
     #[must_use]
     pub fn new(spec: JobSpec, key: ReleaseKey) -> Self {
-        Self { spec: spec.into(), key }
+        Self { spec: spec.into(), key, sizes: Sizes::default() }
+    }
+
+    /// The same job, whose tasks take other amounts together. Its release is the same.
+    pub(crate) fn with_sizes(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
     }
 
     /// The parameters.
@@ -109,7 +115,7 @@ impl ExchangeJob {
     /// A rule that cannot be made ready.
     pub fn prune(&self, users: Option<UserCounts>) -> Result<Gather<Prune>> {
         let candidates = users.map(|users| Ok(Candidates::new(users, self.deciders()?))).transpose()?;
-        Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key))
+        Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key, self.sizes))
     }
 
     /// The decider and the noise of every round, without noisy weights.
@@ -131,7 +137,7 @@ impl ExchangeJob {
     /// A number of partitions out of range; a round that does not exist; a rule that cannot be made ready.
     pub fn weigh(&self, partitions: u32, number: u32, released: ReleasedSet) -> Result<Weigh> {
         let (partitions, decider) = (Partitions::new(partitions)?, self.decider(number, false)?);
-        Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released))
+        Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released, self.sizes))
     }
 
     /// The stage that decides a round, counted from 0.
@@ -189,7 +195,7 @@ impl ExchangeJob {
     ) -> Result<Gather<Count>> {
         let bound = self.spec.bound.filter(|_| bounded);
         let count = Count::new(self.key.clone(), Partitions::new(partitions)?, bound, wanted);
-        Ok(Gather::new(count, &self.key))
+        Ok(Gather::new(count, &self.key, self.sizes))
     }
 
     /// The stage that adds up counts, and keeps only the `most` largest if asked for.

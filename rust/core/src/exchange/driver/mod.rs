@@ -7,4 +7,5 @@ mod top_k;
 
 pub use job::{ExchangeJob, JobSpec};
 pub use selection::Selection;
+pub(crate) use selection::runs_in_pieces;
 pub use top_k::{Drawn, TopK};

@@ -6,8 +6,8 @@ use arrow_schema::Schema;
 use super::job::{ExchangeJob, JobSpec};
 use super::named::{are_looked_up, changed, items_of};
 use crate::exchange::wire::Decisions;
-use crate::ingest;
-use crate::random::ReleaseKey;
+use crate::ingest::{self, ItemSchema};
+use crate::random::{Digest, ReleaseKey};
 use crate::release::publish_columns;
 use crate::rounds::{Calibration, Round};
 use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
@@ -29,6 +29,14 @@ impl Selection {
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns)?;
+        Self::of(request, calibration, key)
+    }
+
+    /// A selection whose columns were checked, and whose mechanism can run in pieces.
+    ///
+    /// # Errors
+    /// As the local engine for parameters.
+    pub(crate) fn of(request: SelectRequest, calibration: Calibration, key: ReleaseKey) -> Result<Self> {
         let spec = JobSpec {
             columns: request.columns.clone(),
             bound: Some(request.kept_items()?),
@@ -51,7 +59,7 @@ impl Selection {
                 fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
             });
         }
-        if request.mechanism.choice().is_some() || !calibration.rounds.iter().all(in_pieces) {
+        if request.mechanism.choice().is_some() || !runs_in_pieces(&calibration) {
             return Err(Error::Incompatible {
                 what: "the mechanism cannot be run on a cluster".into(),
                 fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered or OneItem, or \
@@ -79,25 +87,46 @@ impl Selection {
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(
-        &self,
-        named: &[RecordBatch],
-        mut released: Decisions,
-        schema: &Schema,
-    ) -> Result<Release> {
+    pub fn publish(&self, named: &[RecordBatch], released: Decisions, schema: &Schema) -> Result<Release> {
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
+        self.publish_items(&digests, &items, released)
+    }
+
+    /// The items with these digests, which are integers or the like.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if they are not.
+    pub(crate) fn integers(&self, digests: &[Digest], schema: &ItemSchema) -> Result<RecordBatch> {
+        items_of(digests.to_vec(), &[], schema, self.job.key()).map(|(_, items)| items)
+    }
+
+    /// The release, given the items and their digests in one order.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if an item has no decision, or a decision no item.
+    pub(crate) fn publish_items(
+        &self,
+        digests: &[Digest],
+        items: &RecordBatch,
+        mut released: Decisions,
+    ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
         // A filter of released items is exact on the first read only. An item that is new in the second read may pass.
         let Some(steps) = steps.filter(|_| released.is_empty()) else {
             return Err(changed());
         };
-        let items = publish_columns(&items, &steps, self.asked.request.with_weights)?;
+        let items = publish_columns(items, &steps, self.asked.request.with_weights)?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
     }
+}
+
+/// Whether the rounds can run in pieces.
+pub(crate) fn runs_in_pieces(calibration: &Calibration) -> bool {
+    calibration.rounds.iter().all(in_pieces)
 }
 
 /// Whether the weights of parts of the users add up to the weights of all users, and items are decided one by one.

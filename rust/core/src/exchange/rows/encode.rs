@@ -1,5 +1,7 @@
 //! Rows of the table become packed contributions, by partition of users, and user counts, by partition of items.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 
 use super::batcher::{Batcher, read};
@@ -37,8 +39,13 @@ impl Encode {
         let Some(contributions) = read(batches, &self.columns, &self.key)? else {
             return Ok(Vec::new());
         };
-        let dictionaries = Dictionaries::new(&self.key);
-        let mut made = pack(&contributions, &dictionaries, self.partitions).into_batches()?;
+        let mut packed = PartitionedValues::default();
+        let packing = Packing::new(&contributions, &self.key, self.partitions);
+        packing.pack(0..packing.users(), |partition, value| {
+            packed.push(partition, value);
+            Ok(())
+        })?;
+        let mut made = packed.into_batches()?;
         if self.with_user_counts {
             made.extend(user_counts(&contributions, self.partitions).into_batches()?);
         }
@@ -46,35 +53,55 @@ impl Encode {
     }
 }
 
-/// Pack all users, grouped by partition.
-fn pack(
-    contributions: &Contributions,
-    dictionaries: &Dictionaries,
-    partitions: Partitions,
-) -> PartitionedValues {
-    let users = contributions.users.iter().enumerate();
-    let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (partitions.of(*digest), at)).collect();
-    order.sort_unstable();
-    let mut packer = Packer::new(contributions, dictionaries);
-    let mut made = PartitionedValues::default();
-    for group in order.chunk_by(|a, b| a.0 == b.0) {
-        for &(partition, user) in group {
-            let items = &contributions.items.as_slice()[contributions.starts[user]..];
-            let items = &items[..contributions.lens[user] as usize];
-            if !items.is_empty() {
-                packer.add_user(contributions.users[user], items);
-            }
-            if packer.bytes() >= VALUE_BYTES {
-                packer.take().into_iter().for_each(|packed| made.push(partition, packed));
-            }
-        }
-        packer.take().into_iter().for_each(|packed| made.push(group[0].0, packed));
+/// The users of a table in order of their partitions, to be packed.
+pub(crate) struct Packing<'a> {
+    contributions: &'a Contributions,
+    dictionaries: Dictionaries,
+    order: Vec<(i32, usize)>,
+}
+
+impl<'a> Packing<'a> {
+    pub(crate) fn new(contributions: &'a Contributions, key: &ReleaseKey, partitions: Partitions) -> Self {
+        let users = contributions.users.iter().enumerate();
+        let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (partitions.of(*digest), at)).collect();
+        order.sort_unstable();
+        Self { contributions, dictionaries: Dictionaries::new(key), order }
     }
-    made
+
+    /// Number of users.
+    pub(crate) fn users(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Pack a range of the users. `each` takes every partition and packed value.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub(crate) fn pack(
+        &self,
+        users: Range<usize>,
+        mut each: impl FnMut(i32, Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let Contributions { users: digests, starts, lens, items, .. } = self.contributions;
+        let mut packer = Packer::new(self.contributions, &self.dictionaries);
+        for group in self.order[users].chunk_by(|a, b| a.0 == b.0) {
+            for &(partition, user) in group {
+                let items = &items.as_slice()[starts[user]..][..lens[user] as usize];
+                if !items.is_empty() {
+                    packer.add_user(digests[user], items);
+                }
+                if packer.bytes() >= VALUE_BYTES {
+                    packer.take().map_or(Ok(()), |packed| each(partition, packed))?;
+                }
+            }
+            packer.take().map_or(Ok(()), |packed| each(group[0].0, packed))?;
+        }
+        Ok(())
+    }
 }
 
 /// Count the users of every item. A row that two tasks read counts twice, which only makes the upper bounds larger.
-fn user_counts(contributions: &Contributions, partitions: Partitions) -> PartitionedValues {
+pub(crate) fn user_counts(contributions: &Contributions, partitions: Partitions) -> PartitionedValues {
     let vocabulary = &contributions.vocabulary;
     let digests = vocabulary.digests_from(0..vocabulary.code_bound());
     let counts = digests.into_iter().zip(contributions.users_of_items());

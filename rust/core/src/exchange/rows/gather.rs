@@ -2,16 +2,13 @@
 
 use arrow_array::RecordBatch;
 
+use super::sizes::Sizes;
 use super::unpacker::Unpacker;
 use crate::Result;
 use crate::contributions::Contributions;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionOrder, partitioned_values};
 use crate::random::ReleaseKey;
-
-/// Rows taken together, if several partitions are needed for that. The more rows, the more users of an item meet in a
-/// task before anything moves.
-const ROWS: usize = 1 << 23;
 
 /// The work of a stage on the users of some partitions.
 pub trait OnUsers: Send {
@@ -32,12 +29,21 @@ pub struct Gather<T> {
     stage: T,
     unpacker: Unpacker,
     rows: usize,
+    /// Rows taken together, if several partitions are needed for that. The more rows, the more users of an item meet
+    /// in a task before anything moves.
+    most: usize,
     order: PartitionOrder,
 }
 
 impl<T: OnUsers> Gather<T> {
-    pub(crate) fn new(stage: T, key: &ReleaseKey) -> Self {
-        Self { stage, unpacker: Unpacker::new(key), rows: 0, order: PartitionOrder::default() }
+    pub(crate) fn new(stage: T, key: &ReleaseKey, sizes: Sizes) -> Self {
+        Self {
+            stage,
+            unpacker: Unpacker::new(key),
+            rows: 0,
+            most: sizes.rows,
+            order: PartitionOrder::default(),
+        }
     }
 
     /// Hand out all users so far.
@@ -55,7 +61,7 @@ impl<T: OnUsers> Stage for Gather<T> {
         let mut ready = Vec::new();
         for (partition, packed) in partitioned_values(&batch)? {
             let last = self.order.current();
-            let enough = self.order.is_next(partition)? && self.rows >= ROWS;
+            let enough = self.order.is_next(partition)? && self.rows >= self.most;
             if enough {
                 ready.extend(self.hand_out(last)?);
             }

@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 
 use super::candidates::can_release;
+use super::sizes::Sizes;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::exchange::stage::Stage;
@@ -12,9 +13,6 @@ use crate::exchange::wire::{
 use crate::numeric::widths::{clipped, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Round};
-
-/// Weights that are added up before they are sent. The more wait, the fewer move.
-const HELD: usize = 1 << 22;
 
 /// The stage that weighs a round.
 #[derive(Debug)]
@@ -26,6 +24,8 @@ pub struct Weigh {
     decider: Decider,
     words: Words,
     weights: Weights,
+    /// Sums that wait before they are added up.
+    most: usize,
     sums: Vec<(Digest, u64)>,
 }
 
@@ -37,9 +37,10 @@ impl Weigh {
         round: &Round,
         (decider, words): (Decider, Words),
         released: ReleasedSet,
+        sizes: Sizes,
     ) -> Self {
-        let weights = Weights::new(round);
-        Self { partitions, bound: bound.get(), released, decider, words, weights, sums: Vec::new() }
+        let (weights, most) = (Weights::new(round), sizes.weights);
+        Self { partitions, bound: bound.get(), released, decider, words, weights, most, sums: Vec::new() }
     }
 
     /// Add the weights of items that the round can release.
@@ -87,11 +88,11 @@ impl Stage for Weigh {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         for (_, packed) in partitioned_values(&batch)? {
             self.weigh(packed)?;
-            if self.sums.len() >= HELD {
+            if self.sums.len() >= self.most {
                 add_up(&mut self.sums);
             }
         }
-        if self.sums.len() < HELD / 2 { Ok(Vec::new()) } else { self.send() }
+        if self.sums.len() < self.most / 2 { Ok(Vec::new()) } else { self.send() }
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {

@@ -8,6 +8,7 @@
 //! The items of a public list travel in the same form, and so do discovered items.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use super::bloom::Bloom;
 use super::by_digest::DigestSet;
@@ -32,15 +33,15 @@ pub struct ReleasedSet(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// The items themselves.
-    List(Decisions),
+    /// The items themselves, shared by the tasks of a process.
+    List(Arc<Decisions>),
     /// A filter that the items pass, and the other items of the table that pass it.
     Filter { bloom: Bloom, false_positives: DigestSet },
 }
 
 impl Default for ReleasedSet {
     fn default() -> Self {
-        Self(Form::List(Decisions::default()))
+        Self(Form::List(Arc::default()))
     }
 }
 
@@ -71,7 +72,7 @@ impl ReleasedSet {
     pub fn unpack(packed: &[u8]) -> Result<Self> {
         match packed {
             [] => Ok(Self::default()),
-            [LIST, items @ ..] => Ok(Self(Form::List(Decisions::unpack(items)?))),
+            [LIST, items @ ..] => Ok(Self(Form::List(Decisions::unpack(items)?.into()))),
             [FILTER, probes, rest @ ..] => unpack_filter(*probes, rest).map(Self),
             _ => Err(DAMAGED),
         }
@@ -87,7 +88,7 @@ impl ReleasedSet {
     /// Whether the set has this item. A list gives each item once. A filter cannot remove items, and answers as before.
     pub(crate) fn take(&mut self, item: Digest) -> bool {
         match &mut self.0 {
-            Form::List(items) => items.take(item).is_some(),
+            Form::List(items) => items.contains(item) && Arc::make_mut(items).take(item).is_some(),
             Form::Filter { .. } => self.contains(item),
         }
     }

@@ -3,6 +3,8 @@
 //! An item hash is 32 bits of the digest, so several items may share one. Tasks send the counts of all their items, in
 //! ascending order of the hash, as differences between hashes. The counts of frequent items come back to every task.
 
+use std::sync::Arc;
+
 use super::batches::PartitionedValues;
 use super::by_digest::{HashedMap, add_up};
 use super::bytes::{CORRUPT, push_integer, take_integer, take_u32};
@@ -74,7 +76,8 @@ pub(crate) fn push_frequent(hash: u32, users: u32, packed: &mut Vec<u8>) {
 #[derive(Debug, Clone)]
 pub struct UserCounts {
     frequent_above: u32,
-    frequent: HashedMap<u32, u32>,
+    /// Shared by the tasks of a process.
+    frequent: Arc<HashedMap<u32, u32>>,
 }
 
 impl UserCounts {
@@ -88,7 +91,7 @@ impl UserCounts {
             let hash = take_u32(&mut packed)?;
             frequent.insert(hash, take_integer(&mut packed)?.try_into().map_err(|_| CORRUPT)?);
         }
-        Ok(Self { frequent_above, frequent })
+        Ok(Self { frequent_above, frequent: frequent.into() })
     }
 
     /// The most users that the item can have.

@@ -74,6 +74,13 @@ impl<C: Code> Coder<C> {
         }
     }
 
+    /// Forget all codes: the keys get new ones.
+    pub(super) fn forget(&mut self) {
+        self.small = SmallIntegers::default();
+        self.frequent = None;
+        self.dictionary = None;
+    }
+
     /// Append the codes of all rows of a column.
     pub(super) fn flat(&mut self, column: &Flat, sink: &mut impl Sink, codes: &mut Vec<C>) -> Result<()> {
         match &column.values {

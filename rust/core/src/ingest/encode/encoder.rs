@@ -38,11 +38,16 @@ impl<S: Sink> Encoder<S> {
             let length = ROWS.min(rows - start);
             let user = chunk.user.slice(start, length);
             let items: Vec<ArrayRef> = chunk.items.iter().map(|c| c.slice(start, length)).collect();
+            if self.sink.begin()? {
+                self.users.forget();
+                self.items.forget();
+            }
             let position = (&*chunk.source, chunk.first_row + start as u64);
             self.users.encode(&user, position, &mut self.sink)?;
             let (codes, counts) = self.items.encode(&items, &mut self.sink)?;
             let (users, lens) = self.users.runs(length, counts)?;
             self.sink.push(users, lens, codes)?;
+            self.sink.end()?;
         }
         Ok(())
     }

@@ -38,6 +38,11 @@ impl ItemEncoder {
         }
     }
 
+    /// Forget all codes: the keys get new ones.
+    pub(super) fn forget(&mut self) {
+        self.coder.forget();
+    }
+
     /// The codes of some rows, and how many codes each row has: one code each without counts.
     pub(super) fn encode(
         &mut self,

@@ -15,6 +15,16 @@ pub(crate) trait Sink {
         codes: &mut Vec<C>,
     ) -> Result<()>;
 
+    /// Begin a step: some keys will be interned, then their rows pushed. True if the codes of earlier steps are void.
+    fn begin(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// End a step.
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()>;
 }

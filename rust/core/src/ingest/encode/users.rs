@@ -50,6 +50,11 @@ impl UserEncoder {
         }
     }
 
+    /// Forget all codes: the keys get new ones.
+    pub(super) fn forget(&mut self) {
+        self.coder.forget();
+    }
+
     /// Find the runs of one slice of a user column and code their users.
     ///
     /// # Errors

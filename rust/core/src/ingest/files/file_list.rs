@@ -52,6 +52,19 @@ impl FileList<'_> {
         })
     }
 
+    /// Whether no file is a pipe, so that all can be read twice.
+    ///
+    /// # Errors
+    /// As [`Files::open`], for paths.
+    pub(in crate::ingest) fn is_on_disk(self, control: &Control) -> Result<bool> {
+        for (input, _) in self.expand(control)? {
+            if input.size()?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
         let (mut all, mut seen) = (Vec::new(), expand::Seen::default());
         for (place, path) in (1..).zip(self.paths) {

@@ -66,7 +66,7 @@ impl ItemSchema {
     pub fn decode_integers(&self, values: &[i128]) -> Result<RecordBatch> {
         let [field] = self.schema.fields().as_ref() else { return Err(CORRUPT) };
         let column = from_integers(field.data_type(), values.iter().map(|value| Some(*value)))?;
-        with_rows(self.arrow_schema(), vec![column], values.len())
+        undeclared::infer_types(with_rows(self.arrow_schema(), vec![column], values.len())?, &self.undeclared)
     }
 
     /// Decode keys into freshly built columns (law 5), in the order given. `key` made their digests. A column has its declared type. If the

@@ -6,3 +6,4 @@ mod run;
 
 pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;
+pub(crate) use run::selected_items;

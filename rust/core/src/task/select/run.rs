@@ -1,5 +1,7 @@
 //! Partition selection: the stages in order.
 
+use arrow_array::RecordBatch;
+
 use super::lists::PublicLists;
 use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
@@ -31,17 +33,41 @@ pub fn select_partitions(
     control.plan(PHASES + most_rounds(request)?);
     let (contributions, lists) = PublicLists::read(source, request, key, control)?;
     let calibrated = after_a_look(request, &contributions, key)?;
-    let mut bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
-    lists.remove_from(&mut bounded, control)?;
-    let publication = (request.with_weights, request.lowered());
-    let selected = select_rounds(bounded, &calibrated.calibration, publication, key, control)?;
+    let items = items_beside(contributions, &calibrated, &lists, key, control)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
-    let items = publish(&selected, request.with_weights, key)?;
     let items = match lists.public(key)? {
         Some(public) => with_public(&items, &public)?,
         None => items,
     };
     Ok(Release { items, report })
+}
+
+/// The released items of contributions that are in memory, without public lists.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn selected_items(
+    contributions: Contributions,
+    calibrated: &CalibratedSelect,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<RecordBatch> {
+    items_beside(contributions, calibrated, &PublicLists::default(), key, control)
+}
+
+fn items_beside(
+    contributions: Contributions,
+    calibrated: &CalibratedSelect,
+    lists: &PublicLists,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<RecordBatch> {
+    let mut bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
+    lists.remove_from(&mut bounded, control)?;
+    let request = &calibrated.request;
+    let publication = (request.with_weights, request.lowered());
+    let selected = select_rounds(bounded, &calibrated.calibration, publication, key, control)?;
+    publish(&selected, request.with_weights, key)
 }
 
 /// The most rounds that the mechanism may have.

@@ -1,0 +1,164 @@
+//! A builder that is emptied whenever it holds too much, while several threads fill it.
+//!
+//! Threads work in steps of a few thousand rows. In a step a thread holds the builder for reading. The thread that finds
+//! it too full holds it for writing: all others have ended their steps then, and wait. So the builder with all rows so
+//! far is replaced by an empty one, and nobody has codes of the old one in use. A thread that waits for work holds
+//! nothing, so nobody waits for it.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use super::builder::ContributionsBuilder;
+use super::chunk::OpenChunk;
+use super::grouped::Contributions;
+use super::interner::Scratch;
+use crate::ingest::{Code, ItemCode, ItemSchema, Payload, Sink, UserCode};
+use crate::numeric::widths::index;
+use crate::random::Digest;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+const POISONED: Error = Error::Internal("a thread failed while it emptied the rows");
+
+/// Takes the rows that were collected until the builder was too full. Users may come again later.
+pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
+
+/// A builder that hands its rows over when it holds too much.
+pub(crate) struct Refill<'a> {
+    current: RwLock<Filling>,
+    schema: ItemSchema,
+    control: &'a Control,
+    most: u64,
+    /// Rows of an open chunk at which it is closed, at the latest: all open chunks together take an eighth of `most`.
+    open: usize,
+    spill: &'a Spill<'a>,
+}
+
+/// The builder that is filled now.
+struct Filling {
+    builder: ContributionsBuilder,
+    /// How many were emptied before it.
+    number: u64,
+    /// The open chunk of each thread.
+    open: Mutex<Vec<Arc<Mutex<OpenChunk>>>>,
+}
+
+impl Filling {
+    /// Take all rows, and start anew.
+    fn empty(&mut self, control: &Control) -> Result<ContributionsBuilder> {
+        for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let mut open = open.lock().map_err(|_| POISONED)?;
+            self.builder.close(&mut open)?;
+        }
+        self.number += 1;
+        Ok(std::mem::replace(&mut self.builder, ContributionsBuilder::new(&apart(control))))
+    }
+}
+
+/// The control of one filling, whose memory is counted apart and has no limit of its own.
+fn apart(control: &Control) -> Control {
+    Control::new(control.threads().try_into().ok(), None)
+}
+
+impl<'a> Refill<'a> {
+    /// An empty builder, whose rows go to `spill` when they take more than `most` bytes.
+    pub(crate) fn new(schema: ItemSchema, most: u64, control: &'a Control, spill: &'a Spill<'a>) -> Self {
+        let builder = ContributionsBuilder::new(&apart(control));
+        let filling = Filling { builder, number: 0, open: Mutex::default() };
+        let open = index(most / 64) / control.threads();
+        Self { current: RwLock::new(filling), schema, control, most, open, spill }
+    }
+
+    /// A worker for one thread.
+    pub(crate) fn worker(&self) -> RefillWorker<'_> {
+        let open = Arc::<Mutex<OpenChunk>>::default();
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&open));
+        let number = current.number;
+        drop(current);
+        RefillWorker {
+            refill: self,
+            held: None,
+            open,
+            number,
+            scratch: Scratch::default(),
+            codes: Vec::new(),
+        }
+    }
+
+    /// All rows, if they were never too many; otherwise the last ones go the way of those before, and there are none.
+    ///
+    /// # Errors
+    /// Capacity or memory limit; those of `spill`.
+    pub(crate) fn finish(self) -> Result<Option<Contributions>> {
+        let mut filling = self.current.into_inner().map_err(|_| POISONED)?;
+        let is_first = filling.number == 0;
+        let builder = filling.empty(self.control)?;
+        if is_first && builder.held_memory() <= self.most {
+            return builder.under(self.control)?.finish(self.schema, None).map(Some);
+        }
+        (self.spill)(builder.finish(self.schema, None)?)?;
+        Ok(None)
+    }
+
+    /// Hand over the rows of a filling, unless another thread has done so.
+    fn empty(&self, number: u64) -> Result<()> {
+        let mut current = self.current.write().map_err(|_| POISONED)?;
+        if current.number != number {
+            return Ok(());
+        }
+        let full = current.empty(self.control)?;
+        self.control.check()?;
+        (self.spill)(full.finish(self.schema.clone(), None)?)
+    }
+}
+
+/// One thread's access to a [`Refill`].
+pub(crate) struct RefillWorker<'a> {
+    refill: &'a Refill<'a>,
+    /// The builder, during a step.
+    held: Option<RwLockReadGuard<'a, Filling>>,
+    open: Arc<Mutex<OpenChunk>>,
+    /// The number of the builder whose codes this thread knows.
+    number: u64,
+    scratch: Scratch,
+    codes: Vec<u32>,
+}
+
+const NO_STEP: Error = Error::Internal("rows came outside of a step");
+
+impl Sink for RefillWorker<'_> {
+    fn begin(&mut self) -> Result<bool> {
+        let held = self.refill.current.read().map_err(|_| POISONED)?;
+        let is_new = std::mem::replace(&mut self.number, held.number) != held.number;
+        self.held = Some(held);
+        Ok(is_new)
+    }
+
+    fn intern<C: Code>(
+        &mut self,
+        digests: &[Digest],
+        payload: &impl Payload,
+        codes: &mut Vec<C>,
+    ) -> Result<()> {
+        let filling = self.held.as_ref().ok_or(NO_STEP)?;
+        self.codes.clear();
+        filling.builder.intern(digests, payload, &mut self.scratch, &mut self.codes, C::SIDE)?;
+        codes.extend(self.codes.iter().copied().map(C::new));
+        Ok(())
+    }
+
+    fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        let filling = self.held.as_ref().ok_or(NO_STEP)?;
+        let mut open = self.open.lock().map_err(|_| POISONED)?;
+        filling.builder.push(&mut open, users, lens, items)?;
+        // Rows of an open chunk are not counted yet.
+        if open.rows() > self.refill.open { filling.builder.close(&mut open) } else { Ok(()) }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let filling = self.held.take().ok_or(NO_STEP)?;
+        let is_full = filling.builder.held_memory() > self.refill.most;
+        drop(filling);
+        if is_full { self.refill.empty(self.number) } else { Ok(()) }
+    }
+}

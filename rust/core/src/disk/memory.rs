@@ -1,0 +1,90 @@
+//! How the memory limit is divided.
+
+use std::num::NonZeroUsize;
+
+use crate::exchange::Sizes;
+use crate::numeric::widths::index;
+use crate::runtime::Control;
+use crate::{Error, Result};
+
+/// The least memory limit with which the disk engine works.
+pub const LEAST: u64 = 64 << 20;
+
+/// Bytes that a row of a task takes at most: chunk, digests, tables, ranks, noise.
+const ROW_BYTES: usize = 128;
+/// Bytes that a sum of weights takes at most until it is in scratch.
+const WEIGHT_BYTES: usize = 128;
+/// Bytes for each thread of a stage, at least. With fewer, fewer threads run.
+const THREAD_BYTES: usize = 32 << 20;
+/// Bytes that a packed value takes in memory for each byte in scratch, at most about.
+const UNPACKED: u64 = 12;
+/// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
+const LARGE: usize = 512 << 20;
+
+/// The parts of a memory limit. No release depends on them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    /// The whole limit.
+    pub(super) limit: u64,
+    /// The bytes that rows take, as they are counted, before they go to scratch.
+    pub(super) table: u64,
+    /// Threads of a stage.
+    pub(super) threads: usize,
+    pub(super) sizes: Sizes,
+    pub(super) partitions: u32,
+    /// Bytes that a thread collects before it writes.
+    pub(super) written: usize,
+}
+
+impl Memory {
+    /// Rows take half of the limit while they are read, and their grouping and packing most of the rest. A stage takes
+    /// half as well; the rest is for user counts, decisions and the index of scratch.
+    pub(super) fn new(limit: u64, control: &Control) -> Self {
+        let limit = index(limit);
+        let most = NonZeroUsize::new(limit / THREAD_BYTES).map_or(1, NonZeroUsize::get);
+        let threads = control.threads().min(most);
+        let each = limit / 2 / threads;
+        let sizes = Sizes {
+            rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
+            weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
+        };
+        let partitions = if limit < LARGE { 256 } else { 1024 };
+        Self { limit: limit as u64, table: limit as u64 / 2, threads, sizes, partitions, written: each / 16 }
+    }
+    /// The same, with so few threads that each can hold a partition of this many packed bytes.
+    ///
+    /// # Errors
+    /// [`Error::MemoryLimit`] if not even one can.
+    pub(super) fn for_partitions(self, largest: u64) -> Result<Self> {
+        let each = largest.saturating_mul(UNPACKED).max(1);
+        if each > self.limit {
+            return Err(Error::MemoryLimit {
+                limit: self.limit,
+                stage: "working on one partition of the disk",
+            });
+        }
+        Ok(Self { threads: self.threads.min(index(self.limit / 2 / each)).max(1), ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_partitions_fit_into_the_limit() {
+        let control = Control::new(NonZeroUsize::new(8), None);
+        for (limit, threads) in [(1 << 20, 1), (LEAST, 2), (1 << 30, 8)] {
+            let memory = Memory::new(limit, &control);
+            assert_eq!(memory.threads, threads);
+            let rows = memory.threads * (memory.sizes.rows * ROW_BYTES + memory.written);
+            assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
+        }
+        let memory = Memory::new(1 << 30, &control);
+        let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
+        assert_eq!(threads(1 << 20).unwrap(), 8);
+        assert_eq!(threads(20 << 20).unwrap(), 2);
+        assert_eq!(threads(80 << 20).unwrap(), 1);
+        assert!(matches!(threads(90 << 20), Err(Error::MemoryLimit { .. })));
+    }
+}

@@ -1,0 +1,27 @@
+//! The disk engine: a release of more rows than fit into memory, on one machine.
+//!
+//! Rows are read into memory as always. If they take more than half of the memory limit, they are packed and go to
+//! scratch, and reading goes on with empty memory. At the end the stages of [`exchange`](crate::exchange) run on what
+//! is in scratch, as they do on Spark. So the release is the same bit for bit.
+//!
+//! ```text
+//! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
+//! user counts -> FrequentItems                                                       in memory
+//! contributions -> Prune -> pruned contributions                                     in scratch
+//! pruned -> [Weigh -> weights by partition of items -> Decide] each round            in scratch; decisions in memory
+//! names: from digests, by a second read of files, or from scratch
+//! ```
+//!
+//! See `docs/decisions/0013-disk.md` for how the memory is divided.
+
+mod memory;
+mod names;
+mod reading;
+mod rounds;
+mod select;
+mod stages;
+#[cfg(test)]
+mod tests;
+
+pub use memory::LEAST;
+pub use select::{check, select_partitions};

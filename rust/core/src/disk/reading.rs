@@ -1,0 +1,95 @@
+//! Rows on their way to scratch.
+
+use std::ops::Range;
+
+use super::names::spool_names;
+use super::stages::Output;
+use super::stages::Stages;
+use crate::Result;
+use crate::contributions::Contributions;
+use crate::exchange::{ExchangeJob, Packing, Partitions, user_counts};
+use crate::runtime::parallel;
+use crate::scratch::{Scratch, Spool, Stored};
+
+/// Where rows go, and what is counted and noted of them on the way.
+pub(super) struct Rows<'a> {
+    job: &'a ExchangeJob,
+    stages: Stages<'a>,
+    partitions: Partitions,
+    contributions: Spool<i32>,
+    counts: Option<Spool<i32>>,
+    names: Option<Spool<i32>>,
+}
+
+/// All rows of a table, in scratch.
+pub(super) struct StoredRows {
+    /// Packed contributions by partition of users.
+    pub(super) contributions: Stored<i32>,
+    /// User counts by partition of item hashes, if they help.
+    pub(super) counts: Option<Stored<i32>>,
+    /// The names of all items, if they cannot be found otherwise.
+    pub(super) names: Option<Stored<i32>>,
+}
+
+impl<'a> Rows<'a> {
+    /// # Errors
+    /// [`crate::Error::File`] if the folder takes no file.
+    pub(super) fn new(
+        job: &'a ExchangeJob,
+        stages: Stages<'a>,
+        scratch: &Scratch,
+        with_names: bool,
+    ) -> Result<Self> {
+        let spool = |wanted: bool| wanted.then(|| Spool::new(scratch)).transpose();
+        Ok(Self {
+            job,
+            stages,
+            partitions: Partitions::new(stages.memory.partitions)?,
+            contributions: Spool::new(scratch)?,
+            counts: spool(job.frequent_above() >= 1)?,
+            names: spool(with_names)?,
+        })
+    }
+
+    /// Put rows into scratch. Users and items may come again.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`] if scratch is full; an interruption.
+    pub(super) fn take(&self, contributions: &Contributions) -> Result<()> {
+        if let Some(names) = &self.names {
+            spool_names(&contributions.vocabulary, self.stages.writer(names))?;
+        }
+        if let Some(counts) = &self.counts {
+            let mut writer = self.stages.writer(counts);
+            for batch in user_counts(contributions, self.partitions).into_batches()? {
+                writer.take(&batch)?;
+            }
+            writer.flush()?;
+        }
+        let packing = Packing::new(contributions, self.job.key(), self.partitions);
+        let threads = self.stages.memory.threads;
+        let done = parallel::map(threads, split(packing.users(), threads), |users| {
+            let mut writer = self.stages.writer(&self.contributions);
+            packing.pack(users, |partition, packed| {
+                self.stages.control.check()?;
+                writer.push(partition, &packed)
+            })?;
+            writer.flush()
+        });
+        done.into_iter().collect()
+    }
+
+    /// All rows, when no more come.
+    pub(super) fn stored(self) -> StoredRows {
+        StoredRows {
+            contributions: self.contributions.stored(),
+            counts: self.counts.map(Spool::stored),
+            names: self.names.map(Spool::stored),
+        }
+    }
+}
+
+/// Divide the numbers below `end` among some ranges of similar length.
+fn split(end: usize, ranges: usize) -> Vec<Range<usize>> {
+    (0..ranges).map(|n| end * n / ranges..end * (n + 1) / ranges).collect()
+}

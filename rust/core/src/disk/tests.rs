@@ -1,0 +1,308 @@
+//! The release from the disk is the one from memory, bit for bit.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::memory::Memory;
+use super::select::{Publication, select_within};
+use super::stages::Stages;
+use super::*;
+use crate::exchange::{Decisions, Selection, Sizes};
+use crate::ingest::{Source, item_schema};
+use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
+use crate::runtime::Control;
+use crate::scratch::ScratchSpace;
+use crate::task::{self, Release, Request, SelectRequest};
+use crate::{Error, Result};
+
+type Rows = Vec<(i64, i64)>;
+
+/// Where the rows come from.
+#[derive(Debug, Clone, Copy)]
+enum From {
+    Integers,
+    Texts,
+    Pairs,
+    Undeclared,
+    File,
+}
+
+const ALL: [From; 5] = [From::Integers, From::Texts, From::Pairs, From::Undeclared, From::File];
+
+const MECHANISMS: [&str; 8] = [
+    r#"{"name": "count_laplace"}"#,
+    r#"{"name": "count_gaussian"}"#,
+    r#"{"name": "weighted_laplace"}"#,
+    r#"{"name": "weighted_gaussian", "release": "noise"}"#,
+    r#"{"name": "weighted_gaussian", "release": "curve"}"#,
+    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "noise"}"#,
+    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}"#,
+    r#"{"name": "one_item"}"#,
+];
+
+fn key() -> ReleaseKey {
+    ReleaseKey::insecure_test([3; 32])
+}
+
+fn request(mechanism: &str, from: From, bound: u32, epsilon: f64) -> SelectRequest {
+    let bound = if mechanism.contains("one_item") { 1 } else { bound };
+    let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
+    let with_weights = !mechanism.contains("curve") && !mechanism.contains("one_item");
+    Request::from_json(&format!(
+        r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "max_items_per_user": {bound},
+             "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
+             "mechanism": {mechanism}, "with_weights": {with_weights}}}"#
+    ))
+    .and_then(Request::into_select)
+    .unwrap()
+}
+
+/// Texts beyond one block of the cipher, and shorter ones.
+fn name(item: i64) -> String {
+    if item % 2 == 0 { format!("an item with a longer name {item}") } else { format!("{item}") }
+}
+
+fn batch(rows: &[(i64, i64)], from: From) -> RecordBatch {
+    let users: ArrayRef = Arc::new(rows.iter().map(|(user, _)| *user).collect::<Int64Array>());
+    let texts: ArrayRef =
+        Arc::new(rows.iter().map(|(_, item)| (*item >= 0).then(|| name(*item))).collect::<StringArray>());
+    let integers: ArrayRef =
+        Arc::new(rows.iter().map(|(_, item)| (*item >= 0).then_some(*item)).collect::<Int64Array>());
+    let columns = match from {
+        From::Texts | From::File => vec![("user", users), ("item", texts)],
+        From::Integers | From::Undeclared => vec![("user", users), ("item", integers)],
+        From::Pairs => vec![("user", users), ("item", texts), ("more", integers)],
+    };
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, name != "user")),
+    )
+    .unwrap()
+}
+
+fn source(rows: &[(i64, i64)], from: From, folder: &TempDir) -> Source {
+    let batches: Vec<_> = rows.chunks(7000).map(|part| Ok(batch(part, from))).collect();
+    let reader = Box::new(RecordBatchIterator::new(batches, batch(&[], from).schema()));
+    match from {
+        From::Integers | From::Texts | From::Pairs => Source::Stream(reader),
+        From::Undeclared => Source::Undeclared(reader, vec!["item".into()]),
+        From::File => {
+            let mut text = String::from("user,item\n");
+            for (user, item) in rows.iter().filter(|(_, item)| *item >= 0) {
+                writeln!(text, "{user},{}", name(*item)).unwrap();
+            }
+            let path = folder.path().join("rows.csv");
+            std::fs::write(&path, text).unwrap();
+            Source::Files(vec![path], None)
+        }
+    }
+}
+
+/// So little memory that hardly any row stays, and many tasks.
+fn little(table: u64, threads: usize) -> Memory {
+    Memory {
+        limit: 1 << 40,
+        table,
+        threads,
+        sizes: Sizes { rows: 50, weights: 40 },
+        partitions: 5,
+        written: 300,
+    }
+}
+
+fn on_disk(
+    source: Source,
+    request: &SelectRequest,
+    memory: Memory,
+    limit: Option<u64>,
+    control: &Control,
+) -> Result<Release> {
+    let folder = tempfile::tempdir().unwrap();
+    let space = ScratchSpace { folder: folder.path().into(), limit };
+    let calibration = request.calibrate_once()?;
+    let made = select_within(source, request, &calibration, &key(), Stages { memory, control }, space);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    made
+}
+
+/// Releases from memory and from the disk, which are the same; returns the number of items.
+fn same(rows: &[(i64, i64)], from: From, request: &SelectRequest, memory: Memory) -> usize {
+    let files = tempfile::tempdir().unwrap();
+    let control = Control::new(memory.threads.try_into().ok(), None);
+    let here =
+        task::select_partitions(source(rows, from, &files), request, &key(), &Control::default()).unwrap();
+    let there = on_disk(source(rows, from, &files), request, memory, None, &control).unwrap();
+    assert_eq!(there.items, here.items, "{:?}, {from:?}", request.mechanism);
+    assert_eq!(there.items.schema(), here.items.schema());
+    assert_eq!(there.report, here.report);
+    here.items.num_rows()
+}
+
+/// Users with up to sixty items, frequent and rare ones; some rows stand twice, and some items are null.
+fn some_rows(users: i64) -> Rows {
+    let mut state = 5_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut rows = Rows::new();
+    for user in 0..users {
+        let most = if draw(8) == 0 { 60 } else { 12 };
+        for _ in 0..=draw(most) {
+            let (one, two) = (draw(300), draw(300));
+            rows.push((user, (one * two / 300).cast_signed()));
+        }
+        if draw(9) == 0 {
+            rows.push((user, -1));
+        }
+    }
+    rows.extend_from_within(..100);
+    rows
+}
+
+#[test]
+fn every_mechanism_and_source_makes_the_release_of_memory() {
+    let rows = some_rows(400);
+    for (n, mechanism) in MECHANISMS.iter().enumerate() {
+        for from in ALL {
+            let found = same(&rows, from, &request(mechanism, from, 9, 3.0), little(2000, 1 + n % 3));
+            assert!((1..280).contains(&found), "{mechanism}: {found}");
+        }
+    }
+}
+
+/// So many rows that several threads read, and that the table is emptied while they do.
+#[test]
+fn threads_that_fill_one_table_make_the_release_of_memory() {
+    let mut rows = some_rows(12_000);
+    rows.sort_by_key(|(user, item)| (user.wrapping_mul(0x9e37_79b9), *item));
+    for from in ALL {
+        let request = request(MECHANISMS[5], from, 5, 0.5);
+        for (table, threads) in [(1 << 16, 4), (1 << 20, 2)] {
+            let memory = Memory { sizes: Sizes { rows: 3000, weights: 1000 }, ..little(table, threads) };
+            assert!(same(&rows, from, &request, memory) > 20);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn few_rows_make_the_release_of_memory(
+        rows in prop::collection::vec((0_i64..12, -1_i64..8), 1..60),
+        mechanism in prop::sample::select(&MECHANISMS[..]),
+        from in prop::sample::select(&ALL[..]),
+        bound in 1_u32..4,
+        threads in 1_usize..4,
+        partitions in 1_u32..9,
+    ) {
+        let memory = Memory { partitions, ..little(0, threads) };
+        same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
+    }
+}
+
+#[test]
+fn what_fits_into_memory_stays_there() {
+    let files = tempfile::tempdir().unwrap();
+    let rows = some_rows(300);
+    let request = request(MECHANISMS[5], From::Texts, 9, 3.0);
+    let select = |table| {
+        let control = Control::default();
+        on_disk(source(&rows, From::Texts, &files), &request, little(table, 2), Some(1000), &control)
+    };
+    assert!(select(1 << 30).is_ok());
+    assert!(matches!(select(1 << 10), Err(Error::File { reason, .. }) if reason.contains("scratch_limit")));
+}
+
+#[test]
+fn a_limit_sends_rows_to_the_disk_and_none_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = some_rows(20_000);
+    let request = request(MECHANISMS[5], From::Integers, 9, 3.0);
+    let select = |limit, space: u64| {
+        let control = Control::new(None, limit);
+        let space = ScratchSpace { folder: folder.path().into(), limit: Some(space) };
+        select_partitions(source(&rows, From::Integers, &folder), &request, &key(), &control, space)
+    };
+    let here = select(None, 0).unwrap();
+    assert_eq!(select(Some(600_000), u64::MAX).unwrap().items, here.items);
+    assert!(matches!(select(Some(600_000), 0), Err(Error::File { .. })));
+}
+
+#[test]
+fn what_cannot_run_is_refused_before_rows_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = ScratchSpace { folder: folder.path().into(), limit: None };
+    let refused = |mechanism: &str, limit, space: &ScratchSpace| {
+        let request = request(mechanism, From::Integers, 9, 1.0);
+        let error = check(&Request::Select(request.clone()), limit, space).map_err(|error| error.to_string());
+        let control = Control::new(None, limit);
+        let made = select_partitions(
+            source(&[], From::Integers, &folder),
+            &request,
+            &key(),
+            &control,
+            space.clone(),
+        );
+        (error, made.map(drop))
+    };
+    for mechanism in [
+        r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
+        r#"{"name": "steered", "rounds": 5}"#,
+    ] {
+        let (error, made) = refused(mechanism, Some(LEAST), &here);
+        assert!(error.unwrap_err().contains("use CountLaplace"));
+        assert!(matches!(made, Err(Error::Incompatible { .. })), "{mechanism}: {made:?}");
+    }
+    let gone = ScratchSpace { folder: folder.path().join("gone"), limit: None };
+    for (limit, space, words) in [
+        (None, &here, "memory_limit=, which is not given"),
+        (Some(LEAST - 1), &here, "memory_limit must be at least 67108864"),
+        (Some(LEAST), &gone, "scratch must be a folder that exists"),
+    ] {
+        let error = refused(MECHANISMS[5], limit, space).0.unwrap_err();
+        assert!(error.contains(words), "{error}");
+    }
+    assert!(refused(MECHANISMS[5], Some(LEAST), &here).0.is_ok());
+}
+
+#[test]
+fn an_item_that_a_second_read_lacks_is_an_error() {
+    let files = tempfile::tempdir().unwrap();
+    let request = request(MECHANISMS[0], From::File, 9, 3.0);
+    let file = || source(&[(1, 2), (1, 3)], From::File, &files);
+    let control = Control::default();
+    let schema = item_schema(batch(&[], From::File).schema().as_ref(), &request.columns).unwrap();
+    let calibration = request.calibrate_once().unwrap();
+    let selection = Selection::of(request, calibration, key()).unwrap();
+    let publication = Publication { selection: &selection, schema: &schema, control: &control };
+    let release = |items: &[Digest]| {
+        let decided = Decisions::pack(items.iter().map(|item| (*item, 0)));
+        publication.release(&decided.into(), Some(file()), None)
+    };
+    let mut held = Vec::new();
+    Digester::new(&key(), Purpose::ItemDigest).bytes(
+        KeyKind::Text,
+        [name(2), name(3)].iter().map(String::as_bytes),
+        &mut DigestBatch::default(),
+        &mut held,
+    );
+    assert_eq!(release(&held[..1]).unwrap().items.num_rows(), 1);
+    assert_eq!(release(&held).unwrap().items.num_rows(), 2);
+    let made = release(&[held[0], Digest(5)]);
+    assert!(matches!(&made, Err(Error::Source(text)) if text.contains("second read")), "{made:?}");
+}
+
+#[test]
+fn an_interruption_ends_the_job() {
+    let files = tempfile::tempdir().unwrap();
+    let control = Control::default();
+    control.progress().cancel();
+    let request = request(MECHANISMS[5], From::Texts, 9, 3.0);
+    let made =
+        on_disk(source(&some_rows(400), From::Texts, &files), &request, little(100, 2), None, &control);
+    assert!(matches!(made, Err(Error::Interrupted)));
+}

@@ -1,0 +1,117 @@
+//! Labelled values in a scratch file: written in any order by several threads, then read by label.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::file::{Block, ScratchFile};
+use super::space::{Scratch, TAG};
+use crate::{Error, Result};
+
+/// Bytes that a writer collects before it writes them at once.
+const WRITTEN: usize = 1 << 22;
+
+/// A scratch file that is being written.
+#[derive(Debug)]
+pub(crate) struct Spool<L> {
+    file: ScratchFile,
+    index: Mutex<Vec<(L, Block)>>,
+}
+
+impl<L: Copy + Ord> Spool<L> {
+    /// # Errors
+    /// [`Error::File`] if the folder takes no file.
+    pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
+        Ok(Self { file: ScratchFile::new(scratch)?, index: Mutex::new(Vec::new()) })
+    }
+
+    /// A writer for one thread, which writes when it has `most` bytes, or 4 MiB.
+    pub(crate) fn writer(&self, most: usize) -> Writer<'_, L> {
+        Writer {
+            spool: self,
+            most: most.min(WRITTEN),
+            bytes: Vec::new(),
+            lens: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// End writing. The values of a label come in the order in which they were written.
+    pub(crate) fn stored(self) -> Stored<L> {
+        let mut index = self.index.into_inner().unwrap_or_else(PoisonError::into_inner);
+        index.sort_unstable_by_key(|(label, block)| (*label, block.offset));
+        Stored { file: self.file, index }
+    }
+}
+
+/// Collects the values of one thread. They are written by [`Writer::flush`] at the latest.
+#[derive(Debug)]
+pub(crate) struct Writer<'a, L> {
+    spool: &'a Spool<L>,
+    most: usize,
+    bytes: Vec<u8>,
+    lens: Vec<u32>,
+    labels: Vec<L>,
+}
+
+impl<L: Copy + Ord> Writer<'_, L> {
+    /// Add a value.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the disk or the limit is full; [`Error::Capacity`] for a value beyond 4 GiB.
+    pub(crate) fn push(&mut self, label: L, value: &[u8]) -> Result<()> {
+        let limit = u32::MAX.into();
+        let len = u32::try_from(value.len());
+        self.lens.push(len.map_err(|_| Error::Capacity { what: "bytes of one block of scratch", limit })?);
+        self.labels.push(label);
+        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(&[0; TAG]);
+        if self.bytes.len() >= self.most { self.flush() } else { Ok(()) }
+    }
+
+    /// Write the values so far.
+    ///
+    /// # Errors
+    /// As [`Writer::push`].
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.lens.is_empty() {
+            return Ok(());
+        }
+        let blocks = self.spool.file.append(&mut self.bytes, &self.lens)?;
+        let mut index = self.spool.index.lock().unwrap_or_else(PoisonError::into_inner);
+        index.extend(self.labels.drain(..).zip(blocks));
+        self.bytes.clear();
+        self.lens.clear();
+        Ok(())
+    }
+}
+
+/// A scratch file that is complete.
+#[derive(Debug)]
+pub(crate) struct Stored<L> {
+    file: ScratchFile,
+    /// Labels and blocks, in order of labels.
+    index: Vec<(L, Block)>,
+}
+
+impl<L: Copy + Ord> Stored<L> {
+    /// The label of each value and its length, in order of labels.
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = (L, u64)> + '_ {
+        self.index.iter().map(|(label, block)| (*label, block.len.into()))
+    }
+
+    /// Read the value at a position of [`Stored::values`]; the buffer holds it afterwards.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, or is not what was written.
+    pub(crate) fn read(&self, at: usize, value: &mut Vec<u8>) -> Result<L> {
+        let (label, block) =
+            *self.index.get(at).ok_or(Error::Internal("there is no such value in scratch"))?;
+        self.file.read(block, value)?;
+        Ok(label)
+    }
+
+    /// The file itself, to damage it.
+    #[cfg(test)]
+    pub(super) fn file(&self) -> &std::fs::File {
+        self.file.file()
+    }
+}

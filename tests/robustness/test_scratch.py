@@ -1,0 +1,157 @@
+"""Rows on the disk: the release of memory, within the memory limit, and nothing to be read or left behind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import dpsel
+from children import finish, start
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
+KEY = bytes(range(32))
+LIMIT = 64 << 20
+OPTIONS = {
+    "user": "user",
+    "item": "item",
+    "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+    "max_items_per_user": 20,
+    "mechanism": dpsel.Sips(),
+    "insecure_test_key": KEY,
+}
+
+#: A stream of rows, each batch made when it is asked for. Half of the items are long and have one user.
+STREAM = """
+    from pathlib import Path
+    import resource
+    import pyarrow.compute
+    schema = pa.schema({"user": pa.int64(), "item": pa.string()})
+    def batches(number, rows=20_000, wait=None):
+        for n in range(number):
+            draw = np.random.default_rng(n)
+            item = np.where(draw.random(rows) < 0.5, draw.zipf(1.3, rows) % 100_000,
+                            10**9 + n * rows + np.arange(rows))
+            items = pa.compute.binary_join_element_wise(SECRET * 12, pa.array(item).cast(pa.string()), " ")
+            yield pa.record_batch([pa.array(draw.integers(0, 40_000, rows)), items], schema=schema)
+            if wait is not None and n == wait:
+                print("ready", flush=True)
+                time.sleep(600)
+    def release(number, wait=None, **settings):
+        reader = pa.RecordBatchReader.from_batches(schema, batches(number, wait=wait))
+        return dpsel.select_partitions(
+            reader, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+            max_items_per_user=20, mechanism=dpsel.Sips(), insecure_test_key=bytes(32), **settings)
+"""
+
+
+@pytest.fixture
+def texts(tmp_path) -> Path:
+    """Rows of long texts in a Parquet file, most of them of one user."""
+    users = [n * 7919 % 9_000 for n in range(300_000)]
+    items = [f"shared item {n % 97}" if n % 3 == 0 else f"own item {n:0200}" for n in range(300_000)]
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pa.table({"user": users, "item": items}), path)
+    return path
+
+
+def test_a_file_makes_the_release_of_memory(texts, tmp_path):
+    here = dpsel.select_partitions(texts, **OPTIONS)
+    assert len(here) > 50
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    for threads in (1, 3):
+        there = dpsel.select_partitions(
+            texts, **OPTIONS, memory_limit=LIMIT, scratch=scratch, threads=threads
+        )
+        assert pa.table(there.items).equals(pa.table(here.items))
+        assert there.report == here.report
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(texts, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with pytest.raises(dpsel.exceptions.FileError, match="bytes that scratch_limit allows") as caught:
+        dpsel.select_partitions(texts, **OPTIONS, memory_limit=LIMIT, scratch=scratch, scratch_limit=10_000)
+    assert "item" not in str(caught.value)
+    assert list(scratch.iterdir()) == []
+    resource = pytest.importorskip("resource", reason="Windows has no limit of file sizes")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal = pytest.importorskip("signal")
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+        with pytest.raises(dpsel.exceptions.FileError, match="cannot write scratch to"):
+            dpsel.select_partitions(texts, **OPTIONS, memory_limit=LIMIT, scratch=scratch)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+@LINUX
+def test_memory_stays_within_the_limit(tmp_path):
+    """Measured from outside: the largest resident set, less what the process had before."""
+    script = f"""
+    release(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    made = release(30, memory_limit={LIMIT}, scratch=".")
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    print(grown, len(made))
+    """
+    grown, found = map(int, finish(STREAM + script, tmp_path, timeout=500).split())
+    assert found > 50
+    assert grown < 1.1 * LIMIT, grown / LIMIT
+
+
+@LINUX
+def test_nothing_can_be_read_and_nothing_is_left_after_a_kill(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    script = f"""
+    release(40, wait=30, memory_limit={LIMIT}, scratch="scratch", threads=2)
+    """
+    with start(STREAM + script, tmp_path) as child:
+        assert child.stdout.readline() == "ready\n"
+        folder = Path(f"/proc/{child.pid}/fd")
+        files = [file for file in folder.iterdir() if str(file.readlink()).startswith(str(scratch))]
+        contents = [file.read_bytes() for file in files]
+        child.kill()
+    # Contributions, user counts and names, under no name.
+    assert sum(map(len, contents)) > 10 << 20
+    for content in contents:
+        assert b"unselected" not in content
+        # Encrypted bytes do not repeat, and no byte stands out.
+        sample = content[: 1 << 20]
+        times = [sample.count(byte) for byte in range(256)]
+        assert max(times) < 1.2 * len(sample) / 256 + 50
+    assert list(scratch.iterdir()) == []
+
+
+def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
+    plain = OPTIONS | {"mechanism": dpsel.Sips()}
+    for changed, words in [
+        ({"scratch": tmp_path}, "memory_limit=, which is not given"),
+        ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 67108864"),
+        ({"scratch": tmp_path / "gone", "memory_limit": LIMIT}, "scratch must be a folder that exists"),
+        ({"scratch": 5, "memory_limit": LIMIT}, "scratch must be a path, got int"),
+        ({"scratch": b"x", "memory_limit": LIMIT}, "scratch must be a path"),
+        ({"scratch_limit": 5}, "limits what goes to scratch=, which is not given"),
+        (
+            {"scratch": tmp_path, "memory_limit": LIMIT, "scratch_limit": 0},
+            "scratch_limit must be a whole number",
+        ),
+        (
+            {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": "auto"},
+            "does not work with this mechanism",
+        ),
+        (
+            {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": dpsel.PolicyGaussian()},
+            "scratch= does not work with this mechanism",
+        ),
+    ]:
+        with pytest.raises(dpsel.exceptions.InvalidParameterError, match=words):
+            dpsel.select_partitions("no such file", **(plain | changed))
