@@ -72,7 +72,8 @@ def _name(mechanism: Any) -> str:
         label += "-curve"
     if getattr(mechanism, "screening", False):
         label += "-screening"
-    if (reach := getattr(mechanism, "reach", 1)) > 1:
+    # A choice has the reach of what it chooses, and no parameter of that name.
+    if planned(mechanism) is mechanism and (reach := getattr(mechanism, "reach", 1)) > 1:
         label += f"-reach-{reach}"
     return label + ("-published" if getattr(mechanism, "calibration", "") == "published" else "")
 
