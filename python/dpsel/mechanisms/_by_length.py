@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from dpsel import _core_calls
@@ -43,6 +43,8 @@ class ByLength(SelectionMechanism):
 
     Examples:
         >>> import dpsel
+        >>> dpsel.ByLength(size=16)
+        ByLength(size=16)
         >>> dpsel.ByLength().short, dpsel.ByLength().long
         (Matching(screening=True), Steered(rounds=30, reach=3))
         >>> rows = [(user, item) for user in range(3000) for item in range(3)]
@@ -85,6 +87,14 @@ class ByLength(SelectionMechanism):
     def reach(self) -> int:
         """How many times ``max_items_per_user`` items a user keeps at most, with either mechanism."""
         return max(getattr(each, "reach", 1) for each in (self.short, self.long))
+
+    def __repr__(self) -> str:
+        """Return the mechanism as code, without arguments that have their defaults."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        shown = [
+            f"{each.name}={given[each.name]!r}" for each in fields(self) if given[each.name] != each.default
+        ]
+        return f"ByLength({', '.join(shown)})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism as it stands in requests and reports, with both mechanisms inside."""
