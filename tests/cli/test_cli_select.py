@@ -125,7 +125,18 @@ HONOURED = {
     "insecure_test_key": (("--insecure-test-key", KEY), {"insecure_test_key": bytes(32)}),
 }
 # These do not reach the library; tests of their own show that they are honoured.
-ELSEWHERE = {"paths", "sql", "database", "rho", "ledger", "output", "output_format", "report", "progress", "quiet"}
+ELSEWHERE = {
+    "paths",
+    "sql",
+    "database",
+    "rho",
+    "ledger",
+    "output",
+    "output_format",
+    "report",
+    "progress",
+    "quiet",
+}
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ class ByLength(SelectionMechanism):
         ByLength(size=16)
         >>> dpsel.ByLength().short, dpsel.ByLength().long
         (Matching(screening=True), Steered(rounds=30, reach=3))
-        >>> rows = [(user, item) for user in range(3000) for item in range(3)]
+        >>> rows = [(user, item) for user in range(20_000) for item in range(3)]
         >>> release = dpsel.select_partitions(
         ...     rows,
         ...     privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6),
