@@ -77,8 +77,8 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users",
         CORE + "task/select/lists.rs",
-        "if listed.contains(&digest) {",
-        "if listed.contains(&digest) && code > codes {",
+        "contributions.retain(|item| !excluded.contains(&item) && !public.contains(&item));",
+        "contributions.retain(|item| !public.contains(&item));",
         (PUBLIC_LISTS,),
     ),
     Mutant(

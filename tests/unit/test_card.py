@@ -187,6 +187,29 @@ def test_what_it_says_is_what_plan_says() -> None:
     assert "mechanism='auto'" in rows
 
 
+@pytest.mark.parametrize(("items", "ran"), [(1, "Matching"), (40, "Steered")])
+def test_card_and_explanation_are_about_the_mechanism_that_a_look_chose(items, ran) -> None:
+    rows = [(user, item) for user in range(20_000 if items == 1 else 300) for item in range(items)]
+    privacy = dpsel.ApproxDP(epsilon=6.0, delta=1e-6)
+    made = dpsel.select_partitions(rows, privacy=privacy, max_items_per_user=10)
+    kept = 10 if ran == "Matching" else 30
+    assert f"released by {ran}" in str(made)
+    text = Page(made.card().to_html()).text
+    assert f"at most {kept} count" in text
+    assert f"After its noisy look{ran}" in text.replace("\n", "")
+    rest = dpsel.ApproxDP(**{name: made.report["look"]["rest"][name] for name in ("epsilon", "delta")})
+    named = dpsel.Matching(screening=True) if ran == "Matching" else dpsel.Steered(reach=3)
+    plan = dpsel.plan(privacy=rest, max_items_per_user=10, mechanisms=named).rows[0]
+    row = dpsel.explain(made).rows[0]
+    assert (row["items_per_user"], row["users_for_95"]) == (kept, plan["users_for_95"])
+
+
+def test_public_items_are_no_part_of_the_least_number() -> None:
+    made = release(min_users=10, public_items=["nobody"])
+    assert "users per item that is not public" in str(made)
+    assert "never fewer than 10, public ones apart" in Page(made.card().to_html()).text
+
+
 def test_a_least_number_is_explained() -> None:
     rows = {row["change"]: row for row in dpsel.explain(release(min_users=400)).rows}
     assert rows["without min_users"]["users_for_95"] < rows["as it was"]["users_for_95"]

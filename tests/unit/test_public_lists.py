@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -36,6 +37,31 @@ def test_an_excluded_item_might_as_well_never_have_been_there(case) -> None:
     excluded = select(table(ROWS), exclude=[1, 4], **arguments)
     assert items_of(excluded) == items_of(without)
     assert dpsel.check(select(table(ROWS), exclude=[1, 4], key=None, **arguments)).ok
+
+
+@pytest.mark.parametrize("option", ["exclude", "public_items"])
+def test_a_look_does_not_see_listed_items(option) -> None:
+    """Otherwise a stop word that everybody has would make every list one item longer."""
+    rows = [(user, user % 60 if user % 3 else user % 500) for user in range(4_000)]
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=6.0, delta=1e-6), "max_items_per_user": 1}
+    arguments["mechanism"] = "auto"
+    without = select(table(rows), **arguments)
+    listed = select(table([*rows, *((user, 999) for user in range(4_100))]), **{option: [999]}, **arguments)
+    assert report_of(listed)["look"] == report_of(without)["look"]
+    assert report_of(without)["look"]["lists"] == "short"
+    released = (
+        listed.to_pylist() if option == "public_items" else [(item, False) for item in items_of(listed)]
+    )
+    assert [item for item, mark in released if not mark] == items_of(without)
+
+
+def test_no_item_is_in_both_lists_and_each_counts_once() -> None:
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanism": dpsel.Sips()}
+    for exclude, public in (([1], [np.int64(1)]), ([np.str_("1")], ["1"]), (["1"], [1])):
+        with pytest.raises(InvalidParameterError, match="in common"):
+            select(table(ROWS), exclude=exclude, public_items=public, **arguments)
+    counted = select(table(ROWS), exclude=[1, np.int64(1), 2], **arguments)
+    assert report_of(counted)["request"]["exclude"]["items"] == 2
 
 
 def test_public_items_come_out_marked_and_cost_no_place_in_the_limit() -> None:

@@ -102,6 +102,8 @@ def lines_of(path: Path) -> Iterator[str]:
             yield from file
     except FileNotFoundError as error:
         raise MissingFileError(f"cannot read {path}: {error.strerror}") from None
+    except FileError:
+        raise
     except (OSError, EOFError) as error:
         raise FileError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is damaged'}"

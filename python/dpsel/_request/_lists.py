@@ -65,7 +65,9 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
 
 
 def _key(item: Any) -> Any:
-    """Return an item with its type: in Python True equals 1."""
+    """Return an item with its type: in Python True equals 1. Values of NumPy are those of Python."""
+    if type(item).__module__ == "numpy" and hasattr(item, "item"):
+        item = item.item()
     return tuple(map(_key, item)) if isinstance(item, tuple) else (type(item).__name__, item)
 
 

@@ -58,6 +58,6 @@ def command(
     release.filter_file(path, output, item=list(columns) or None, other=other)
     if not quiet:
         click.echo(
-            f"{output} is PRIVATE DATA: rows of the input whose item was released; do not publish it",
+            f"{output} is PRIVATE DATA: it has rows of the input; do not publish it",
             err=True,
         )

@@ -26,7 +26,7 @@ Examples:
 
 How to read it: "users for 95%" is the number of users that an item needs to be released with a probability
 of 95%, if each of these users has as many items as --items-per-user says. Without that option each has as
-many as the limit allows, which is the worst case.
+many as the mechanism keeps (the limit times its reach), which is the worst case.
 """
 
 
@@ -50,7 +50,7 @@ many as the limit allows, which is the worst case.
     "--items-per-user",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Items of each user who holds the item.  [default: the limit]",
+    help="Items of each user who holds the item.  [default: all that the mechanism keeps]",
 )
 @click.option(
     "--with-weights",

@@ -14,6 +14,7 @@ from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms._base import kept_items
 from dpsel.planning._selection import users_for
 from dpsel.release import Report
+from dpsel.release._wording import chosen_mechanism
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
@@ -60,15 +61,22 @@ def explain(release: Release[Any] | Report) -> Explanation:
             f"release must be one of select_partitions, or its report, got {type_name(release)}; "
             "plan_top_k has bounds of the loss of a top-k"
         )
-    return Explanation(tuple(_rows(report["request"], chosen="chosen" in report)))
+    return Explanation(tuple(_rows(_as_it_ran(report), report["request"], chosen="chosen" in report)))
 
 
-def _rows(request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
+def _as_it_ran(report: Report) -> dict[str, Any]:
+    """Return the request of the mechanism that a look at the data chose, or the request itself."""
+    request: dict[str, Any] = dict(report["request"])
+    if "look" not in report:
+        return request
+    return request | {"mechanism": chosen_mechanism(report), "privacy": report["look"]["rest"]}
+
+
+def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
     privacy, limit = of_json(request["privacy"]), int(request["max_items_per_user"])
     least, weights = request.get("min_users", 1), request["with_weights"]
-    json_request = json.dumps({"task": "select"} | request)
-    reach = request["mechanism"].get("reach", 1)
-    rows = [_row("as it was", json_request, limit * reach)]
+    reach = ran["mechanism"].get("reach", 1)
+    rows = [_row("as it was", json.dumps({"task": "select"} | ran), limit * reach)]
 
     def other(change: str, privacy: Privacy, limit: int, min_users: int = least) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The release card: one page to publish beside the data, with public parameters and nothing of the data."""
+"""The release card: one page to publish, with public parameters and the noisy numbers of a look."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from dpsel import _core_calls
 from dpsel.accounting import ApproxDP, for_group
 from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
-from dpsel.release._wording import counted, describe_mechanism, notation
+from dpsel.release._wording import (
+    chosen_mechanism,
+    counted,
+    describe_mechanism,
+    items_kept,
+    mechanism_as_code,
+    notation,
+)
 
 if TYPE_CHECKING:
     import os
@@ -178,11 +185,13 @@ class Card:
     def _made(self) -> str:
         report, request = self.report, self.report["request"]
         lines = [("Mechanism", describe_mechanism(report))]
-        if (limit := request.get("max_items_per_user")) is not None:
-            reach = request["mechanism"].get("reach", 1)
-            lines.append(("Items per person", f"at most {limit * reach:,} count"))
+        if "look" in report:
+            lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
+        if (kept := items_kept(report)) is not None:
+            lines.append(("Items per person", f"at most {kept:,} count"))
         if (least := request.get("min_users")) is not None:
-            lines.append(("Users per item", f"never fewer than {least:,}"))
+            apart = ", public ones apart" if "public_items" in request else ""
+            lines.append(("Users per item", f"never fewer than {least:,}{apart}"))
         for name, text in (("public_items", "Come out anyway"), ("exclude", "Left out")):
             if (listed := request.get(name)) is not None:
                 lines.append((text, f"{counted(listed['items'], 'item')} of a public list"))

@@ -1,4 +1,4 @@
-"""The report of a release: parameters and calibration, and nothing of the data."""
+"""The report of a release: parameters and calibration, and of the data only the noisy numbers of a look."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
 class Report(Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
-    A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, so it can be
+    A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, but for the
+    two noisy ones of a look, which epsilon pays for. So it can be
     published with the release, and [`check`][dpsel.check] can derive its numbers again.
 
     Args:

@@ -213,7 +213,8 @@ class Release(Contents, Generic[ItemsT]):
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
-        least = f", at least {users:,} users per item" if (users := request.get("min_users")) else ""
+        public = " that is not public" if "public_items" in request else ""
+        least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
         rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
         if rounds and rounds[0]["noise"] == "none":
             rule = "released with a probability that grows with the weight, even odds at: "

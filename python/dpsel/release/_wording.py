@@ -64,6 +64,12 @@ def chosen_mechanism(report: Mapping[str, Any]) -> dict[str, Any]:
     return mechanism[report["look"]["lists"]] if "look" in report else mechanism
 
 
+def items_kept(report: Mapping[str, Any]) -> int | None:
+    """Return the most items of a user that count, with the mechanism that ran; ``None`` without a limit."""
+    limit: int | None = report["request"].get("max_items_per_user")
+    return None if limit is None else limit * int(chosen_mechanism(report).get("reach", 1))
+
+
 def describe_mechanism(report: Mapping[str, Any]) -> str:
     """Return the mechanism as code."""
     return mechanism_as_code(report["request"]["mechanism"])

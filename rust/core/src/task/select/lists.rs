@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use arrow_array::RecordBatch;
 
 use super::request::SelectRequest;
-use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::ingest::{Columns, PublicList, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
@@ -53,32 +52,27 @@ impl PublicLists {
         Ok((rows, lists))
     }
 
-    /// Take the items of both lists out of the sets of all users, and bound again.
-    ///
-    /// # Contract
-    /// What users keep is what they would keep if these items had never been in the data: priorities of items do not
-    /// depend on other items.
+    /// Take the rows of the items of both lists out of the data, as if they had never been there.
     ///
     /// # Errors
-    /// Interruption; the limit of memory.
-    pub(super) fn remove_from(&self, bounded: &mut BoundedContributions, control: &Control) -> Result<()> {
-        let mut listed: HashSet<Digest> = HashSet::new();
-        for list in [&self.excluded, &self.public].into_iter().flatten() {
-            listed.extend(held(list).map(|item| list.vocabulary.digests().get(item)));
+    /// [`Error::Incompatible`] for an item in both lists.
+    pub(super) fn remove_from(&self, contributions: &mut Contributions) -> Result<()> {
+        let digests = |list: &Option<Contributions>| -> HashSet<Digest> {
+            let found =
+                list.iter().flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)));
+            found.collect()
+        };
+        let (excluded, public) = (digests(&self.excluded), digests(&self.public));
+        if !excluded.is_disjoint(&public) {
+            return Err(Error::Incompatible {
+                what: "exclude= and public_items= have an item in common".into(),
+                fix: "leave it out of one of the two",
+            });
         }
-        if listed.is_empty() {
-            return Ok(());
+        if !excluded.is_empty() || !public.is_empty() {
+            contributions.retain(|item| !excluded.contains(&item) && !public.contains(&item));
         }
-        let vocabulary = bounded.vocabulary();
-        let codes = vocabulary.code_bound();
-        control.charge_memory((codes * size_of::<Digest>()) as u64, "looking up public items")?;
-        let mut removed = ItemSet::new(codes);
-        for (code, digest) in vocabulary.digests_from(0..codes).into_iter().enumerate() {
-            if listed.contains(&digest) {
-                removed.insert(ItemCode::from_index(code));
-            }
-        }
-        bounded.remove(&removed, control)
+        Ok(())
     }
 
     /// The items that come out in any case, sorted by their own values.

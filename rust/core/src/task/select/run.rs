@@ -31,9 +31,10 @@ pub fn select_partitions(
 ) -> Result<Release> {
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
     control.plan(PHASES + most_rounds(request)?);
-    let (contributions, lists) = PublicLists::read(source, request, key, control)?;
+    let (mut contributions, lists) = PublicLists::read(source, request, key, control)?;
+    lists.remove_from(&mut contributions)?;
     let calibrated = after_a_look(request, &contributions, key)?;
-    let items = items_beside(contributions, &calibrated, &lists, key, control)?;
+    let items = selected_items(contributions, &calibrated, key, control)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
     let items = match lists.public(key)? {
         Some(public) => with_public(&items, &public)?,
@@ -42,7 +43,7 @@ pub fn select_partitions(
     Ok(Release { items, report })
 }
 
-/// The released items of contributions that are in memory, without public lists.
+/// The released items of contributions that are in memory.
 ///
 /// # Errors
 /// See [`crate::Error`].
@@ -52,18 +53,7 @@ pub(crate) fn selected_items(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<RecordBatch> {
-    items_beside(contributions, calibrated, &PublicLists::default(), key, control)
-}
-
-fn items_beside(
-    contributions: Contributions,
-    calibrated: &CalibratedSelect,
-    lists: &PublicLists,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<RecordBatch> {
-    let mut bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
-    lists.remove_from(&mut bounded, control)?;
+    let bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
     let request = &calibrated.request;
     let publication = (request.with_weights, request.lowered());
     let selected = select_rounds(bounded, &calibrated.calibration, publication, key, control)?;
