@@ -46,6 +46,8 @@ COPIED = [
     "docs",
 ]
 
+#: Runs of pytest until one does not end by a signal.
+ATTEMPTS = 4
 #: Built together: one of them alone has other features of Arrow, and everything would be built again. Our own
 #: crates are built for every mutant and therefore quickly; the dependencies are those of the repository.
 PACKAGES = (
@@ -172,14 +174,14 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *files]
     # Those of the unpatched copy are many, and all run.
     command += ["--numprocesses", "auto"] * (len(files) > 2)
-    for _attempt in range(2):
+    for _attempt in range(ATTEMPTS):
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-        # A library beneath that crashes as the interpreter ends says nothing about the bug: once more.
+        # A library beneath that crashes as the interpreter ends says nothing about the bug: again.
         if done.returncode >= 0:
             break
     if done.returncode not in (0, 1):
         raise BrokenRunError(
-            f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-500:]}"
+            f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[:2000]}"
         )
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else None
