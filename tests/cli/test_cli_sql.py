@@ -67,6 +67,9 @@ WRONG = {
     "database": (("--database", "rows.csv", "rows.csv"), "give --sql as well"),
     "syntax": (("--sql", "SELEC user"), 'syntax error at or near "SELEC"'),
     "table": (("--sql", "SELECT user, item FROM nowhere"), "nowhere does not exist"),
+    "no rows": (("--sql", "CREATE TABLE t AS SELECT 1"), "must end with a SELECT"),
+    "nothing": (("--sql", ""), "must end with a SELECT"),
+    "pivot": (("--sql", "WITH p AS (PIVOT 'rows.csv' ON item) SELECT nope FROM p"), "list the values"),
     "column": (("--sql", "SELECT person, item FROM 'rows.csv'"), '"person" not found'),
 }
 
@@ -77,6 +80,7 @@ def test_wrong_calls_say_what_mends_them(dpsel_run, name):
     run = dpsel_run("select", *arguments, *FLAGS)
     assert run.code == ExitCode.USAGE
     assert text in run.error
+    assert "kiwi" not in run.err
 
 
 def test_columns_have_to_be_in_the_result(dpsel_run):

@@ -210,7 +210,7 @@ def _arrow(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], Any]
             reader = pa.RecordBatchReader.from_batches(opened.schema, batches)
         else:
             reader = pa.ipc.open_stream(source)
-        rows = filtered(keys, reader, columns, other)
+        rows = filtered(keys, reader, columns, other, named=True)
         writer: Any
         if kind == "parquet":
             writer = pq.ParquetWriter(target, rows.schema)

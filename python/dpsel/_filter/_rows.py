@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["filtered", "labels_of"]
 
 
-def filtered(keys: Keys, data: Any, columns: list[str], other: Any) -> Any:
+def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bool) -> Any:
     """Return the rows of ``data`` whose item is one of ``keys``.
 
     Args:
@@ -31,6 +31,7 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any) -> Any:
         columns: The item columns of the table.
         other: ``None`` to leave the other rows out, or the label to put in place of their items: one value
             for each column.
+        named: Whether the caller named the columns.
     """
     labels = labels_of(keys, other, columns)
     library = library_of(data)
@@ -45,8 +46,12 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any) -> Any:
         return opened(lambda: _reader(keys, _as_reader(data), columns, labels))
     if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
         raise SchemaError(
-            f"{type_name(data)} cannot be filtered; pass a table, an iterable of (user, item) pairs, or "
-            "paths to dpsel filter on the command line"
+            f"{type_name(data)} cannot be filtered; pass a table or an iterable of (user, item) pairs, or "
+            "the paths of files to release.filter_file(source, output)"
+        )
+    if named:
+        raise InvalidParameterError(
+            "item= names columns of a table, but the rows are pairs, which have none; leave item= out"
         )
     return _pairs(keys, data, labels)
 

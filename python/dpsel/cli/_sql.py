@@ -68,13 +68,27 @@ def rows_of_query(query: str, database: str | None, threads: int | None) -> Any:
     settings = {"temp_directory": _NO_FILES} | ({} if threads is None else {"threads": str(threads)})
     try:
         connection = duckdb.connect(database or ":memory:", read_only=database is not None, config=settings)
+        _check([statement.type.name for statement in connection.extract_statements(query)])
         relation = connection.sql(query)
     except duckdb.Error as error:
         raise _refusal(error) from None
-    if relation is None:
-        message = "--sql ran statements that return no rows; end it with a SELECT"
-        raise click.UsageError(message)
     return relation
+
+
+def _check(kinds: list[str]) -> None:
+    """Refuse what is no SELECT at its end, and columns whose names come from rows: errors would quote them.
+
+    DuckDB splits a PIVOT without a list of values into several statements, and calls them MULTI.
+    """
+    if "MULTI" in kinds:
+        message = (
+            "--sql: PIVOT without a list of values takes the names of its columns from the rows; list the "
+            "values, PIVOT ... ON column IN (...)"
+        )
+        raise click.UsageError(message)
+    if kinds[-1:] != ["SELECT"]:
+        message = "--sql must end with a SELECT"
+        raise click.UsageError(message)
 
 
 def _refusal(error: Exception) -> Exception:

@@ -25,6 +25,7 @@ pub(crate) struct Job {
     scratch: Option<ScratchSpace>,
     progress: Option<Py<PyAny>>,
     chosen: Option<String>,
+    has_lists: bool,
 }
 
 #[pymethods]
@@ -54,6 +55,7 @@ impl Job {
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        let has_lists = [public_table, excluded, public_items].iter().any(Option::is_some);
         let request =
             parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
         let scratch = scratch_space(scratch, scratch_limit)?;
@@ -70,6 +72,7 @@ impl Job {
             scratch,
             progress: progress.map(|call| call.clone().unbind()),
             chosen,
+            has_lists,
         })
     }
 }
@@ -134,6 +137,11 @@ impl Job {
     /// The columns that are read.
     pub(crate) fn columns(&self) -> PyResult<&Columns> {
         self.request.columns().map_err(to_python)
+    }
+
+    /// Whether there are public lists beside the data, which may be long however few rows there are.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.has_lists
     }
 
     /// Where rows beyond the memory limit may go.

@@ -2,13 +2,13 @@
 //!
 //! The calling thread does the pulling because a Python producer may be tied to it (a database cursor),
 //! and because there a signal interrupts the producer itself. The job never needs the interpreter, so the
-//! two cannot wait for each other.
+//! two cannot wait for each other. A few rows need no second thread.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::Thread;
 use std::time::Instant;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_core::ingest::Source;
 use dpsel_core::runtime::Control;
@@ -17,10 +17,12 @@ use pyo3::prelude::*;
 
 use crate::job::Job;
 use crate::producer::Producer;
-use crate::worker::{Running, TICK};
+use crate::worker::{Running, TICK, run_here};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
 const IN_FLIGHT: usize = 4;
+/// Rows up to which a job does without a thread of its own.
+const FEW_ROWS: usize = 1024;
 
 enum Message {
     Batch(RecordBatch),
@@ -72,15 +74,39 @@ impl Drop for LinkReader {
     }
 }
 
+/// The first batches of a producer.
+struct First {
+    batches: Vec<RecordBatch>,
+    /// Whether there are no more.
+    all: bool,
+}
+
+impl First {
+    /// Read until there are more than a few rows.
+    fn read(py: Python<'_>, producer: &mut dyn Producer) -> PyResult<Self> {
+        let (mut batches, mut rows) = (Vec::new(), 0);
+        while rows <= FEW_ROWS && batches.len() < IN_FLIGHT {
+            let Some(batch) = producer.next_batch(py)? else { return Ok(Self { batches, all: true }) };
+            rows += batch.num_rows();
+            batches.push(batch);
+        }
+        Ok(Self { batches, all: false })
+    }
+}
+
 /// Do a job on the batches of `producer`.
 pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyResult<Outcome> {
+    let (schema, first) = (producer.schema(), First::read(py, producer)?);
+    if first.all && !job.has_lists() {
+        let reader = RecordBatchIterator::new(first.batches.into_iter().map(Ok), schema);
+        return run_here(py, Source::Undeclared(Box::new(reader), producer.found()), job);
+    }
     let (sender, messages) = sync_channel(IN_FLIGHT);
-    let schema = producer.schema();
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
     let running = Running::start(Source::Undeclared(Box::new(reader), producer.found()), job, &control)?;
-    let pushed = Push { sender, control: &control, job, last_tick: Instant::now() }.all(py, producer);
-    match pushed {
+    let push = Push { sender, control: &control, job, last_tick: Instant::now() };
+    match push.all(py, first.batches, producer) {
         Ok(()) => running.finish(py, job),
         Err(error) => Err(running.give_up(py, error)),
     }
@@ -95,8 +121,10 @@ struct Push<'a> {
 
 impl Push<'_> {
     /// Push every batch and the end mark. Consumes the sender, so that a failure cuts the stream off.
-    fn all(mut self, py: Python<'_>, producer: &mut dyn Producer) -> PyResult<()> {
-        while let Some(batch) = producer.next_batch(py)? {
+    fn all(mut self, py: Python<'_>, first: Vec<RecordBatch>, producer: &mut dyn Producer) -> PyResult<()> {
+        let mut first = first.into_iter().map(|batch| Ok(Some(batch)));
+        // Otherwise: the first batches are pushed, and the others come from the producer.
+        while let Some(batch) = first.next().unwrap_or_else(|| producer.next_batch(py))? {
             if !self.one(py, Message::Batch(batch))? {
                 return Ok(());
             }

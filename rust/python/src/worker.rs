@@ -22,10 +22,43 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 type Ended = Result<Outcome, Error>;
 
 /// Run the job; a panic in it becomes an error instead of crossing into Python.
+fn ended(run: impl FnOnce() -> Ended) -> Ended {
+    caught(run).unwrap_or(Err(Error::Internal("the job panicked")))
+}
+
 fn send_outcome(sender: &SyncSender<Ended>, run: impl FnOnce() -> Ended) {
-    let outcome = caught(run).unwrap_or(Err(Error::Internal("the job panicked")));
     // Nobody listens any more only if the caller gave up after a second Ctrl-C.
-    let _ = sender.send(outcome);
+    let _ = sender.send(ended(run));
+}
+
+/// The part of a job that needs no interpreter.
+fn work(source: Source, job: &Job, control: &Control) -> PyResult<impl FnOnce() -> Ended + Send + use<>> {
+    let key = job.draw_key()?;
+    let (control, request) = (control.clone(), job.request().clone());
+    let scratch = job.scratch().cloned();
+    Ok(move || match (scratch, &request) {
+        (Some(space), Request::Select(request)) => {
+            disk::select_partitions(source, request, &key, &control, space)
+                .map(|release| Outcome::Release(Box::new(release)))
+        }
+        (Some(_) | None, request) => task::run(source, request, &key, &control),
+    })
+}
+
+/// Run the job on the calling thread, which sees no signal meanwhile: for a few rows, on which a thread would cost more
+/// than the work.
+pub(crate) fn run_here(py: Python<'_>, source: Source, job: &Job) -> PyResult<Outcome> {
+    let control = job.control();
+    let run = work(source, job, &control)?;
+    let outcome = py.detach(|| ended(run)).map_err(to_python)?;
+    completed(py, job, &control)?;
+    Ok(outcome)
+}
+
+/// Report the total, once.
+fn completed(py: Python<'_>, job: &Job, control: &Control) -> PyResult<()> {
+    control.progress().complete();
+    job.report_progress(py, control)
 }
 
 /// A job on its own thread.
@@ -38,17 +71,8 @@ pub(crate) struct Running {
 impl Running {
     /// Start a job on a thread of its own.
     pub(crate) fn start(source: Source, job: &Job, control: &Control) -> PyResult<Self> {
-        let key = job.draw_key()?;
         let (sender, result) = sync_channel(1);
-        let (worker, request) = (control.clone(), job.request().clone());
-        let scratch = job.scratch().cloned();
-        let run = move || match (scratch, &request) {
-            (Some(space), Request::Select(request)) => {
-                disk::select_partitions(source, request, &key, &worker, space)
-                    .map(|release| Outcome::Release(Box::new(release)))
-            }
-            (Some(_) | None, request) => task::run(source, request, &key, &worker),
-        };
+        let run = work(source, job, control)?;
         std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || send_outcome(&sender, run))
@@ -61,9 +85,7 @@ impl Running {
         loop {
             if let Some(outcome) = self.wait(py)? {
                 let outcome = outcome.map_err(to_python)?;
-                // Only here, so that the total is reported once.
-                self.control.progress().complete();
-                job.report_progress(py, &self.control)?;
+                completed(py, job, &self.control)?;
                 return Ok(outcome);
             }
             let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));

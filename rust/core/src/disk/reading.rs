@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::names::spool_names;
-use super::stages::Output;
-use super::stages::Stages;
+use super::stages::{Output, Stages};
 use crate::Result;
 use crate::contributions::Contributions;
 use crate::exchange::{ExchangeJob, Packing, Partitions, user_counts};

@@ -9,7 +9,7 @@
 //! | `layout` | which columns are read, and their types |
 //! | `encode` | the hot path from columns to codes |
 //! | `files` | Parquet, CSV, NDJSON and Arrow IPC |
-//! | `public` | public tables beside the data: the domain of a top-k, the ranks of a greedy order |
+//! | `public` | public tables beside the data: the domain of a top-k, the ranks of a greedy order, excluded and public items |
 
 mod columns;
 mod encode;

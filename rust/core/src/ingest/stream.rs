@@ -86,9 +86,10 @@ impl Stream {
             self.row += rows as u64;
             // Checked shortly before the bytes are digested, so that they are loaded into the cache only once.
             self.texts.check(&batch, &self.source, first_row)?;
+            let (user, items) = self.positions.columns(&batch);
             emit(Chunk {
-                user: Arc::clone(batch.column(self.positions.user)),
-                items: self.positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                user,
+                items,
                 source: Arc::clone(&self.source),
                 first_row,
                 work: rows as u64,

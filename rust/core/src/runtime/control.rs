@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::numeric::widths::clipped;
 use crate::{Error, Result};
@@ -81,14 +81,18 @@ impl Progress {
     }
 }
 
+/// The cores that this process may use, asked for once: the system reads files for the answer.
+fn cores() -> NonZeroUsize {
+    static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
+    // Otherwise: the system does not tell.
+    *CORES.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
+
 impl Control {
     /// At most `threads` workers; `None` uses every core.
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
-        // Otherwise: the system does not tell the number of cores.
-        let threads =
-            threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        Self { threads, memory_limit, progress: Arc::default() }
+        Self { threads: threads.unwrap_or_else(cores), memory_limit, progress: Arc::default() }
     }
 
     /// Number of worker threads to use.

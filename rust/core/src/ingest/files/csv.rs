@@ -87,9 +87,10 @@ impl Task for CsvFile {
         let mut first_row = 0;
         while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.to_error(path, &source)))? {
             let count = batch.num_rows() as u64;
+            let (user, items) = positions.columns(&batch);
             emit(Chunk {
-                user: Arc::clone(batch.column(positions.user)),
-                items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                user,
+                items,
                 source: Arc::clone(&source),
                 first_row,
                 work: rows.text.work(),

@@ -1,5 +1,8 @@
 //! Where the columns of users and items stand in a schema.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
 use crate::ingest::names::Columns;
@@ -33,6 +36,12 @@ impl Positions {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// The user column and the item columns of a batch.
+    pub(in crate::ingest) fn columns(&self, batch: &RecordBatch) -> (ArrayRef, Vec<ArrayRef>) {
+        let column = |at: &usize| Arc::clone(batch.column(*at));
+        (column(&self.user), self.items.iter().map(column).collect())
     }
 
     /// The positions after a projection to [`Self::ascending`].

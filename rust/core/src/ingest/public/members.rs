@@ -113,9 +113,10 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
     let columns = Columns { user: "row".into(), items: names.clone(), ngrams: None };
     let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, name).map_err(shown)?;
     let mut encoder = Encoder::new(&layout, key, sink);
+    let (user, items) = positions.columns(&batch);
     encoder.encode(&Chunk {
-        user: Arc::clone(batch.column(positions.user)),
-        items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+        user,
+        items,
         source: name.into(),
         first_row: 0,
         work: 0,

@@ -1,4 +1,5 @@
-//! Public tables beside the data, in the types of the data: the domain of a top-k and the ranks of a greedy order.
+//! Public tables beside the data, in the types of the data: the domain of a top-k, the ranks of a greedy order, and the
+//! items that are excluded or public. [`Members`] tells which rows of another table have an item of a list.
 //!
 //! Items are equal only if they have the same kind. A list of texts beside a column of integers would match nothing,
 //! and nobody would notice. So an item is cast if the cast is exact, that is, if casting it back gives the same item.

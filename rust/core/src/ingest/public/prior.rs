@@ -48,9 +48,10 @@ impl Prior {
             rows += batch.num_rows();
             let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, NAME)?;
             let mut encoder = Encoder::new(&layout, key, ranked);
+            let (user, items) = positions.columns(&batch);
             encoder.encode(&Chunk {
-                user: Arc::clone(batch.column(positions.user)),
-                items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                user,
+                items,
                 source: NAME.into(),
                 first_row: 0,
                 work: 0,

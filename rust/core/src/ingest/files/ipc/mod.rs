@@ -190,9 +190,10 @@ impl Task for IpcFile {
             worked += work;
             for start in (0..batch.num_rows()).step_by(CHUNK) {
                 let rows = CHUNK.min(batch.num_rows() - start);
+                let (user, items) = positions.columns(&batch.slice(start, rows));
                 emit(Chunk {
-                    user: batch.column(positions.user).slice(start, rows),
-                    items: positions.items.iter().map(|&at| batch.column(at).slice(start, rows)).collect(),
+                    user,
+                    items,
                     source: Arc::clone(&source),
                     first_row: first_row + start as u64,
                     work: std::mem::take(&mut work),

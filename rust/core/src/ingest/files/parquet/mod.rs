@@ -206,9 +206,10 @@ impl Task for Part {
             done += batch.num_rows() as u64;
             let work = self.work * done / total - worked;
             worked += work;
+            let (user, items) = positions.columns(&batch);
             emit(Chunk {
-                user: Arc::clone(batch.column(positions.user)),
-                items: positions.items.iter().map(|&at| Arc::clone(batch.column(at))).collect(),
+                user,
+                items,
                 source: Arc::clone(source),
                 first_row,
                 work,
