@@ -10,9 +10,16 @@ from typing import Any, Final, SupportsFloat, SupportsIndex
 from dpsel.exceptions import InvalidParameterError
 
 _INT64: Final = 1 << 63
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*((?:[kmgt]i?)?)b?", re.IGNORECASE)
+_UNITS: Final = {"": 1} | {
+    letter + suffix: base**power
+    for power, letter in enumerate("kmgt", start=1)
+    for suffix, base in (("", 1000), ("i", 1024))
+}
 _PRIVATE: Final = re.compile(r"\._\w+")
 
 __all__ = [
+    "as_bytes",
     "as_count",
     "as_flag",
     "as_int",
@@ -63,6 +70,20 @@ def as_int(name: str, value: SupportsIndex) -> int:
 def as_int_if_given(name: str, value: SupportsIndex | None) -> int | None:
     """Return a whole number as an int, and ``None`` as it is."""
     return None if value is None else as_int(name, value)
+
+
+def as_bytes(name: str, value: SupportsIndex | str | None) -> int | None:
+    """Return a number of bytes, also from a text such as ``"4GiB"``, and ``None`` as it is."""
+    if not isinstance(value, str):
+        return as_int_if_given(name, value)
+    match = _SIZE.fullmatch(value.strip())
+    size = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
+    if size < 1:
+        raise InvalidParameterError(
+            f"{name} must be a number of bytes, or a size such as '4GiB' or '500MB', got another text; "
+            "give one of these"
+        )
+    return as_int(name, size)
 
 
 def as_path_if_given(name: str, value: object) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
@@ -62,17 +62,17 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: SelectionMechanism | Literal["auto"] = "auto",
+    mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     scratch: str | PathLike[str] | None = None,
-    scratch_limit: int | None = None,
-    progress: Progress | None = None,
+    scratch_limit: int | str | None = None,
+    progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
 ) -> Release[Any]:
@@ -83,9 +83,11 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     order nor chunking nor threads change it.
 
     Args:
-        data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, anything else with
-            the Arrow stream method, paths or glob patterns of Parquet, CSV, NDJSON or Arrow IPC files
-            (``"-"`` is the standard input), or an iterable of ``(user, item)`` or ``(user, [items])``.
+        data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, a Hugging Face
+            dataset, anything else with the Arrow stream method, a dict of columns, a list of dicts, NumPy
+            arrays, a sparse matrix of users by items, paths or glob patterns of Parquet, CSV, NDJSON or Arrow
+            IPC files (``"-"`` is the standard input), or an iterable of ``(user, item)`` or ``(user,
+            [items])``.
         user: Column that identifies the user, the unit of privacy. Null users are refused. Required for
             tables and files; for pairs it is only a label.
         item: Column of the item, or several columns that make up one. Null items are dropped. Required for
@@ -94,9 +96,10 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
             many, as with three rounds of ``Sips``. Choose it without looking at the data.
-        mechanism: How to select. ``"auto"`` decides by the parameters, and the report says why. For some of
-            them it takes [`ByLength`][dpsel.ByLength]: a noisy look at the lengths of users' lists, for at
-            most one per cent of epsilon.
+        mechanism: How to select: a mechanism, or one in words such as ``"sips(rounds=5)"``, as on the command
+            line. ``"auto"`` decides by the parameters, and the report says why. For some of them it takes
+            [`ByLength`][dpsel.ByLength]: a noisy look at the lengths of users' lists, for at most one per
+            cent of epsilon.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items
@@ -111,15 +114,16 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         threads: The most threads to use; by default as many as there are cores.
-        memory_limit: The most bytes to use. Beyond it the job fails instead of the machine, or goes on from
-            ``scratch``.
+        memory_limit: The most bytes to use, such as ``"4GiB"``. Beyond it the job fails instead of the
+            machine, or goes on from ``scratch``.
         scratch: A folder on a disk for the rows beyond ``memory_limit``, which is then at least 64 MiB. The
             release is the same. Files there have no name, are encrypted under a key that only this
             process has, and are gone when it ends. Not every mechanism can do that: see the
             [guide](../learn/larger-than-memory.md).
         scratch_limit: The most bytes to use there.
-        progress: Called with ``(done, total)`` several times a second; a total of 0 means unknown.
-            ``done`` never falls, and reaches the total with the last call.
+        progress: ``True`` draws a bar, also in notebooks. A function is called with ``(done, total)`` several
+            times a second; a total of 0 means unknown. ``done`` never falls, and reaches the total with the
+            last call.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
             the report is stamped with it. For tests only.
         file_format: The format of files whose names do not say it, such as pipes.

@@ -132,17 +132,17 @@ class SelectOptions(TypedDict, total=False):
     item: str | Sequence[str] | None
     privacy: Required[Privacy]
     max_items_per_user: Required[int]
-    mechanism: SelectionMechanism | Literal["auto"]
+    mechanism: SelectionMechanism | str
     with_weights: bool
     public_items: Iterable[Any] | None
     exclude: Iterable[Any] | None
     min_users: int
     ngrams: tuple[int, int] | None
     threads: int | None
-    memory_limit: int | None
+    memory_limit: int | str | None
     scratch: str | PathLike[str] | None
-    scratch_limit: int | None
-    progress: Progress | None
+    scratch_limit: int | str | None
+    progress: Progress | bool | None
     insecure_test_key: bytes | None
     file_format: FileFormat | None
 
@@ -154,14 +154,14 @@ class TopKOptions(TypedDict, total=False):
     item: str | Sequence[str] | None
     k: Required[int]
     privacy: Required[Privacy]
-    mechanism: TopKMechanism | Literal["auto"]
+    mechanism: TopKMechanism | str
     domain: Iterable[Any] | None
     ordered: bool
     counts: PublishedCounts
     max_items_per_user: int | None
     neighbours: Neighbours
     threads: int | None
-    memory_limit: int | None
-    progress: Progress | None
+    memory_limit: int | str | None
+    progress: Progress | bool | None
     insecure_test_key: bytes | None
     file_format: FileFormat | None

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import dpsel
 from dpsel.cli._app import COMMANDS
-from dpsel.cli._mechanism_parameters import described, parameters_of, written
-from dpsel.cli._mechanism_syntax import MechanismSyntaxError, parse
 from dpsel.cli._mechanisms import MechanismType, every_mechanism, shown_name
+from dpsel.mechanisms.words import MechanismSyntaxError, described, parameters_of, parse, written
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-8", "--max-items-per-user", "10")
 ANY = MechanismType("selection", "top-k")
@@ -102,7 +101,7 @@ REFUSED = {
     "sips(release=curv)": "release of sips must be noise or curve, got 'curv'",
     "sips(release=1)": "release of sips must be noise or curve, got 1",
     "discover(ordered=1)": "ordered of discover must be true or false, got 1",
-    "unit-greedy(prior=3)": "reads it from the file of --prior",
+    "unit-greedy(prior=3)": "--prior FILE to dpsel select",
     "sips(rounds=0)": "rounds must be between 1 and",
     "sips(rounds=-1)": "rounds must be a whole number above 0",
     "count_laplac": "did you mean count-laplace?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
+from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
 from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
@@ -101,6 +102,8 @@ def _open_object(data: object, columns: list[str]) -> Opened:
         return _open_adapted(adapted)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _open_adapted(_frames.Adapted(data, "table"))
+    if plain := _plain_of(library, data, columns):
+        return _open_plain(plain)
     return _open_pairs(data)
 
 
@@ -112,11 +115,30 @@ def _open_adapted(adapted: _frames.Adapted) -> Opened:
     return Opened(source, adapted.returns, restored=adapted.restored)
 
 
+def _plain_of(library: str, data: object, columns: list[str]) -> Plain | None:
+    """Recognise arrays, records and columns by name; ``None`` for all else."""
+    if library == "numpy" and hasattr(data, "dtype") and data.dtype.kind != "O":
+        return of_numpy(data, columns)
+    if library == "scipy" and hasattr(data, "tocoo"):
+        return of_scipy(data, columns)
+    if isinstance(data, Mapping):
+        return of_columns(data, columns)
+    if isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+        return of_records(data, columns)
+    return None
+
+
+def _open_plain(plain: Plain) -> Opened:
+    names = list(plain.rows.column_names) if plain.is_table else None
+    source = Source.stream(plain.rows, [], names) if plain.is_table else Source.pairs(plain.rows)
+    return Opened(source, "list", has_named_columns=plain.has_named_columns)
+
+
 def _open_pairs(data: object) -> Opened:
     if isinstance(data, Mapping):
         raise SchemaError(
-            f"a {type_name(data)} is not a table; pass data.items() if it maps users to lists of items, "
-            "or make a DataFrame if it maps names to columns"
+            f"a {type_name(data)} is not a table; name its columns with user= and item=, or pass "
+            "data.items() if it maps users to lists of items"
         )
     if isinstance(data, bytes | bytearray | memoryview) or not isinstance(data, Iterable):
         raise SchemaError(

@@ -256,6 +256,13 @@ def duckdb_stream(relation: Any) -> Any:
     raise SchemaError("this version of DuckDB exports no Arrow stream; update DuckDB, or pass data.arrow()")
 
 
+def _datasets(data: Any, columns: list[str]) -> Adapted:
+    from dpsel._ingest._datasets import batches_of_dataset
+
+    batches, names = batches_of_dataset(data, columns)
+    return Adapted(batches, "pyarrow", in_batches=True, names=names)
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -265,4 +272,5 @@ ADAPTERS: Final[dict[str, Callable[[Any, list[str]], Adapted | None]]] = {
     "pandas": _pandas,
     "pyarrow": _pyarrow,
     "duckdb": _duckdb,
+    "datasets": _datasets,
 }

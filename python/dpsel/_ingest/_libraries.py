@@ -13,6 +13,9 @@ _KNOWN: Final = {
     "pyarrow": "pyarrow",
     "duckdb": "duckdb",
     "_duckdb": "duckdb",
+    "datasets": "datasets",
+    "numpy": "numpy",
+    "scipy": "scipy",
 }
 
 

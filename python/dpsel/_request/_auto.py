@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dpsel._arguments import type_name
 from dpsel._request._fixed import selection_request
@@ -34,7 +34,7 @@ MechanismT = TypeVar("MechanismT", bound=Mechanism)
 
 
 def resolve(
-    mechanism: SelectionMechanism | Literal["auto"],
+    mechanism: SelectionMechanism | str,
     privacy: Privacy,
     max_items_per_user: int,
     *,
@@ -78,12 +78,26 @@ def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -
     for cls in known.values():
         if isinstance(mechanism, cls):
             return mechanism
-    if isinstance(mechanism, str) and mechanism == "auto":
-        return None
+    if isinstance(mechanism, str):
+        return _named(mechanism, known)
     names = ", ".join(f"{cls.__name__}()" for cls in known.values())
     raise InvalidParameterError(
         f"mechanism must be 'auto' or {noun}, got {type_name(mechanism)}; use one of {names}"
     )
+
+
+def _named(text: str, known: Mapping[str, type[MechanismT]]) -> MechanismT | None:
+    """Return the mechanism that a text names, or ``None`` for ``"auto"``."""
+    if text == "auto":
+        return None
+    # Most calls name none in words, and reading them needs more modules.
+    from dpsel.mechanisms.words import MechanismSyntaxError, by_shown_name, in_words
+
+    try:
+        chosen: MechanismT | str = in_words(text, by_shown_name(known.values()), auto=True).made()
+    except MechanismSyntaxError as error:
+        raise InvalidParameterError(f"mechanism: {error}") from None
+    return None if isinstance(chosen, str) else chosen
 
 
 #: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.

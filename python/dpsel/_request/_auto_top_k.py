@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel._request._auto import given
 from dpsel.accounting._privacy import of_json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    mechanism: TopKMechanism | Literal["auto"],
+    mechanism: TopKMechanism | str,
     privacy: Privacy,
     *,
     known: bool,

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from dpsel import _core_calls
-from dpsel._arguments import as_int_if_given, as_path_if_given
+from dpsel._arguments import as_bytes, as_int_if_given, as_path_if_given
 from dpsel._request._columns import checked_test_key
 from dpsel._request._lists import NO_LISTS, PublicLists
+from dpsel._request._progress import progress_call
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from dpsel._core_calls import Job, Task
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import Mechanism
+    from dpsel.typing import Progress
 
 __all__ = ["Request", "as_json", "request_of"]
 
@@ -57,20 +58,20 @@ class Request(Generic[MechanismT]):
         *,
         test_key: object = None,
         threads: int | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         scratch: str | os.PathLike[str] | None = None,
-        scratch_limit: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        scratch_limit: int | str | None = None,
+        progress: Progress | bool | None = None,
     ) -> Job:
         """Return the request with a key and the limits of this machine."""
         return _core_calls.Job(
             self.json,
             test_key=checked_test_key(test_key),
             threads=as_int_if_given("threads", threads),
-            memory_limit=as_int_if_given("memory_limit", memory_limit),
+            memory_limit=as_bytes("memory_limit", memory_limit),
             scratch=as_path_if_given("scratch", scratch),
-            scratch_limit=as_int_if_given("scratch_limit", scratch_limit),
-            progress=progress,
+            scratch_limit=as_bytes("scratch_limit", scratch_limit),
+            progress=progress_call(progress),
             chosen=self.chosen,
             public_table=self.public_table,
             excluded=_pairs(self.lists.exclude),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_flag, as_int, at_least_one
@@ -32,7 +32,7 @@ def checked_limit(max_items_per_user: Any) -> int:
 def request_of_selection(
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: SelectionMechanism | Literal["auto"],
+    mechanism: SelectionMechanism | str,
     *,
     columns: Sequence[str] = ("user", "item"),
     ngrams: object = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_flag, as_int_if_given, type_name
 from dpsel._request._auto_top_k import resolve
@@ -27,7 +27,7 @@ def request_of_rows(
     *,
     k: int,
     privacy: Privacy,
-    mechanism: TopKMechanism | Literal["auto"],
+    mechanism: TopKMechanism | str,
     domain: Iterable[Any] | None,
     ordered: bool,
     counts: PublishedCounts,

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from dpsel.cli._mechanism_parameters import Parameter, parameters_of, written
-from dpsel.cli._mechanism_syntax import Inner, MechanismSyntaxError, parse
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import Mechanism, selection_mechanisms, top_k_mechanisms
+from dpsel.mechanisms.words import (
+    AUTO,
+    InWords,
+    MechanismSyntaxError,
+    Parameter,
+    UnknownNameError,
+    by_shown_name,
+    in_words,
+    parameters_of,
+    shown_name,
+    spellings,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpsel.cli._mechanism_syntax import Value
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-AUTO: Final = "auto"
 
 #: The purpose of each kind of mechanism in the words of an error, and the commands that release and plan.
 _KINDS = {
@@ -32,14 +38,9 @@ _KINDS = {
 }
 
 
-def shown_name(cls: type[Mechanism]) -> str:
-    """Return the name of a mechanism as the command line shows it."""
-    return cls.name.replace("_", "-")
-
-
 def mechanisms_of(kind: str) -> dict[str, type[Mechanism]]:
     """Return the mechanisms of a kind by the names that are shown."""
-    return {shown_name(cls): cls for cls in _KINDS[kind][-1]().values()}
+    return by_shown_name(_KINDS[kind][-1]().values())
 
 
 def every_mechanism() -> dict[str, type[Mechanism]]:
@@ -47,24 +48,13 @@ def every_mechanism() -> dict[str, type[Mechanism]]:
     return {name: cls for kind in _KINDS for name, cls in mechanisms_of(kind).items()}
 
 
-def spellings(named: Mapping[str, type[Mechanism]]) -> dict[str, type[Mechanism]]:
-    """Return mechanisms by all names that are accepted: ``a-b``, ``a_b`` and ``AB``."""
-    return {spelling: cls for name, cls in named.items() for spelling in (name, cls.name, cls.__name__)}
-
-
-@dataclasses.dataclass(frozen=True)
-class Chosen:
+class Chosen(InWords):
     """A mechanism as it was written, or ``auto``, before it is made."""
-
-    cls: type[Mechanism] | None
-    parameters: dict[str, Any]
 
     def made(self) -> Any:
         """Return the mechanism, or ``"auto"``; refuse parameters out of range."""
-        if self.cls is None:
-            return AUTO
         try:
-            return self.cls(**self.parameters)
+            return super().made()
         except InvalidParameterError as error:
             raise click.BadParameter(str(error), param_hint="'--mechanism'") from None
 
@@ -98,46 +88,22 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
         if isinstance(value, Chosen):
             return value
         try:
-            name, parameters = parse(value)
-        except MechanismSyntaxError as error:
+            chosen = in_words(value, self.named, auto=self.auto)
+        except UnknownNameError as error:
+            self._refuse_other_kinds(error.name, param, ctx)
             self.fail(str(error), param, ctx)
-        if self.auto and name == AUTO:
-            if parameters:
-                self.fail("auto has no parameters; name a mechanism to set them", param, ctx)
-            return Chosen(None, {})
-        return self._chosen(name, parameters, param, ctx)
+        except (MechanismSyntaxError, InvalidParameterError) as error:
+            self.fail(str(error), param, ctx)
+        return Chosen(chosen.cls, chosen.parameters)
 
-    def _chosen(
-        self,
-        name: str,
-        parameters: Mapping[str, Value],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Chosen:
-        cls = spellings(self.named).get(name)
-        if cls is None:
-            self._fail_name(name, param, ctx)
-        known, made = parameters_of(cls), dict[str, Any](parameters)
-        for key, each in parameters.items():
-            if fault := _fault(cls, known, key, each):
-                self.fail(fault, param, ctx)
-            if known[key].is_mechanism:
-                inner = each if isinstance(each, Inner) else Inner(str(each), {})
-                made[key] = self._chosen(inner.name, inner.parameters, param, ctx).made()
-        return Chosen(cls, made)
-
-    def _fail_name(self, name: str, param: click.Parameter | None, ctx: click.Context | None) -> NoReturn:
+    def _refuse_other_kinds(
+        self, name: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> None:
         plans = ctx is not None and (ctx.info_name or "").startswith("plan")
         for kind, (does, releasing, planning, _) in _KINDS.items():
             if kind not in self.kinds and name in spellings(mechanisms_of(kind)):
                 command = planning if plans else releasing
                 self.fail(f"{name} {does}; it belongs to `{command}`", param, ctx)
-        known = spellings(self.named)
-        names = [*([AUTO] if self.auto else []), *self.named]
-        near = difflib.get_close_matches(name, [*names, *known], n=1)
-        meant = near and (shown_name(known[near[0]]) if near[0] in known else near[0])
-        hint = f"did you mean {meant}?" if meant else f"use one of {', '.join(names)}"
-        self.fail(f"there is no mechanism {name!r}; {hint}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -170,26 +136,6 @@ class MechanismType(click.ParamType):  # type: ignore[type-arg] # generic only i
         found = [(name, cls) for name, cls in candidates.items() if name.startswith(incomplete)]
         opened = [f"{name}(" for name, cls in found if cls and written(cls)]
         return [name for name, _ in found] + opened
-
-
-def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: Any) -> str | None:
-    """Return what is wrong with a parameter, if anything is."""
-    parameter, name = known.get(key), shown_name(cls)
-    if parameter is None:
-        list_of = ", ".join(map(str, written(cls)))
-        has = f"its parameters are {list_of}" if list_of else "it has none"
-        return f"{name} has no parameter {key}; {has}"
-    if parameter.is_table:
-        return f"{key} is a table; `dpsel select` reads it from the file of --{key}"
-    if not parameter.accepts(value):
-        return f"{key} of {name} must be {parameter.expected}, got {_shown(value)}"
-    return None
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Inner):
-        return f"a mechanism {value.name}"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _continuations(parameter: Parameter, last: str) -> list[str]:

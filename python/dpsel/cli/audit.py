@@ -12,8 +12,9 @@ import click
 import dpsel
 from dpsel.cli._budgets import Privacy, privacy_of
 from dpsel.cli._exit import ExitCode
-from dpsel.cli._mechanisms import Chosen, MechanismType, shown_name, spellings
+from dpsel.cli._mechanisms import Chosen, MechanismType
 from dpsel.cli._output import STDOUT, Staged
+from dpsel.mechanisms.words import shown_name, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpsel.cli._mechanism_parameters import described, summary, written
-from dpsel.cli._mechanisms import Chosen, MechanismType, every_mechanism, shown_name
+from dpsel.cli._mechanisms import Chosen, MechanismType, every_mechanism
 from dpsel.mechanisms import SelectionMechanism, TopKMechanism
+from dpsel.mechanisms.words import described, shown_name, summary, written
 
 if TYPE_CHECKING:
     from dpsel.mechanisms import Mechanism

@@ -8,9 +8,10 @@ import click
 
 import dpsel
 from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_options
-from dpsel.cli._mechanisms import AUTO, MechanismCommand, mechanism_option
+from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import json_option, print_result
 from dpsel.cli._types import Counts
+from dpsel.mechanisms.words import AUTO
 
 _EPILOG = """\
 \b

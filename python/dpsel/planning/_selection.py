@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, several
@@ -35,10 +35,7 @@ def plan(
     *,
     privacy: Privacy,
     max_items_per_user: int | Sequence[int],
-    mechanisms: SelectionMechanism
-    | Literal["auto"]
-    | Sequence[SelectionMechanism | Literal["auto"]]
-    | None = None,
+    mechanisms: SelectionMechanism | str | Sequence[SelectionMechanism | str] | None = None,
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,

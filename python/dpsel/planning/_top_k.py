@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_flag, as_int_if_given, at_least_one, several
@@ -35,7 +35,7 @@ def plan_top_k(
     privacy: Privacy,
     k: int | Sequence[int],
     items: int,
-    mechanisms: TopKMechanism | Literal["auto"] | Sequence[TopKMechanism | Literal["auto"]] = "auto",
+    mechanisms: TopKMechanism | str | Sequence[TopKMechanism | str] = "auto",
     ordered: bool = True,
     max_items_per_user: int | None = None,
     neighbours: NeighboursOfCounts = "add_remove",

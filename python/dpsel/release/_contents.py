@@ -76,9 +76,7 @@ class Contents(ABC):
         from dpsel._filter import filtered
 
         self._refuse_ngrams()
-        return filtered(
-            self._keys(), table, self._item_columns(item), other, named=item is not None
-        )
+        return filtered(self._keys(), table, self._item_columns(item), other, named=item is not None)
 
     def filter_file(
         self, source: str, target: str, *, item: str | Sequence[str] | None = None, other: str | None = None

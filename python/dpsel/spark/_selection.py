@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core, _core_calls
 from dpsel._request import request_of_selection
@@ -33,7 +33,7 @@ def select_partitions(
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
-    mechanism: SelectionMechanism | Literal["auto"] = "auto",
+    mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
     num_partitions: int | None = None,

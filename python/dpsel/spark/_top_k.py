@@ -35,7 +35,7 @@ def select_top_k(
     item: str | Sequence[str] | None = None,
     k: int,
     privacy: Privacy,
-    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    mechanism: TopKMechanism | str = "auto",
     domain: Iterable[Any] | None = None,
     ordered: bool = True,
     counts: PublishedCounts = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel._arguments import as_flag, as_int, as_int_if_given, type_name
@@ -30,7 +30,7 @@ def top_k_from_counts(
     labels: Sequence[Any] | None = None,
     k: int,
     privacy: Privacy,
-    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    mechanism: TopKMechanism | str = "auto",
     domain: int | None = None,
     ordered: bool = True,
     publish_counts: PublishedCounts = None,

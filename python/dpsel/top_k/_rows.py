@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
@@ -64,15 +64,15 @@ def select_top_k(
     item: str | Sequence[str] | None = None,
     k: int,
     privacy: Privacy,
-    mechanism: TopKMechanism | Literal["auto"] = "auto",
+    mechanism: TopKMechanism | str = "auto",
     domain: Iterable[Any] | None = None,
     ordered: bool = True,
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
     neighbours: Neighbours = "add_remove",
     threads: int | None = None,
-    memory_limit: int | None = None,
-    progress: Progress | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
 ) -> TopKRelease[Any]:
@@ -87,7 +87,8 @@ def select_top_k(
         item: Column of the item, or several columns that make up one.
         k: Number of items.
         privacy: The guarantee.
-        mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
+        mechanism: How to pick: a mechanism, or one in words such as ``"joint"``. ``"auto"`` decides by the
+            other arguments alone, and the report says why.
         domain: The items that can be picked, a public list; items of it that nobody holds have count 0,
             and rows of other items do not matter, to the limit neither. They have the type of the column,
             or are text that is written like its values (``"12"``, ``"2024-01-31"``). They come back in the
@@ -101,8 +102,9 @@ def select_top_k(
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         threads: The most threads to use.
-        memory_limit: The most bytes to use.
-        progress: Called with ``(done, total)``, as for [`select_partitions`][dpsel.select_partitions].
+        memory_limit: The most bytes to use, such as ``"4GiB"``.
+        progress: ``True`` for a bar, or a function that is called with ``(done, total)``, as for
+            [`select_partitions`][dpsel.select_partitions].
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
         file_format: The format of files whose names do not say it.
 

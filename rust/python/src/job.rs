@@ -97,7 +97,7 @@ fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
     }
     let kind = given.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
     let fix = "pass a function, such as the update method of a progress bar, or leave it out";
-    Err(to_python(Error::parameter("progress", "a function of (done, total)", kind, fix)))
+    Err(to_python(Error::parameter("progress", "True or a function of (done, total)", kind, fix)))
 }
 
 /// Draw a fresh key, or take the key that a test gives.

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from dpsel.cli._mechanism_syntax import Inner
-from dpsel.mechanisms import Mechanism
+from dpsel.mechanisms._base import Mechanism
+from dpsel.mechanisms.words._syntax import Inner
 
 if TYPE_CHECKING:
-    from dpsel.cli._mechanism_syntax import Value
+    from dpsel.mechanisms.words._syntax import Value
 
 #: Names that the files of the mechanisms import for type checkers alone.
 _FOR_TYPE_CHECKERS = {"Iterable": Iterable, "Mapping": Mapping}

@@ -1,4 +1,4 @@
-"""The grammar of ``--mechanism``: ``name`` or ``name(parameter=value, ...)``.
+"""The grammar of a mechanism in words: ``name`` or ``name(parameter=value, ...)``.
 
 A value is a number, a fraction such as ``1/3``, ``true``, ``false``, a word with or without quotes, or again
 ``name(parameter=value, ...)``.

@@ -1,0 +1,35 @@
+"""Datasets of Hugging Face's ``datasets``: read in batches, in the order of their indices."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel.exceptions import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["batches_of_dataset"]
+
+_ROWS: Final = 1 << 16
+
+
+def batches_of_dataset(data: Any, columns: list[str]) -> tuple[Iterator[Any], list[str] | None]:
+    """Return the Arrow tables of a ``Dataset`` or ``IterableDataset``, and its columns if it tells them.
+
+    What was selected, shuffled or filtered before is respected. A ``DatasetDict`` has several tables.
+    """
+    if not hasattr(data, "with_format") or not hasattr(data, "iter"):
+        raise SchemaError(
+            f"a datasets {type(data).__name__} is not one table; pass one of its splits, such as "
+            "data['train']"
+        )
+    names = data.column_names
+    if names is not None and set(columns) <= set(names):
+        data = data.select_columns(columns)
+    tables = data.with_format("arrow").iter(batch_size=_ROWS)
+    if data.features is not None:
+        # The empty table first: a data set without rows yields none, and then the types would be unknown.
+        tables = chain([data.features.arrow_schema.empty_table()], tables)
+    return tables, None if names is None else list(names)

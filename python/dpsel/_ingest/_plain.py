@@ -1,0 +1,124 @@
+"""Rows and columns without a table library: records, columns by name, NumPy arrays, SciPy's sparse matrices.
+
+Records become pairs. Columns and arrays become Arrow data where a library for that is installed, and pairs
+otherwise, which gives the same release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from dpsel._arguments import type_name
+from dpsel.exceptions import SchemaError
+
+__all__ = ["Plain", "of_columns", "of_numpy", "of_records", "of_scipy"]
+
+#: NumPy's kinds of types whose `tolist` gives keys: integers, bools, texts, bytes, objects.
+_LISTED: Final = "iubUSO"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What the core reads: pairs, or an Arrow table of the named columns."""
+
+    rows: Any
+    is_table: bool
+    has_named_columns: bool
+
+
+def of_records(rows: Sequence[Any], columns: list[str]) -> Plain:
+    """Return the pairs of rows that are mappings from names to values."""
+    for name in columns:
+        if name not in rows[0]:
+            # Not the names that are there: rows may be keyed by users or items.
+            raise SchemaError(
+                f"the first row has no field named '{name}'; name the fields of the rows with user= and item="
+            )
+    return Plain(_pairs_of_records(rows, columns), is_table=False, has_named_columns=True)
+
+
+def _pairs_of_records(rows: Iterable[Any], columns: list[str]) -> Iterator[tuple[Any, Any]]:
+    user, *items = columns
+    for position, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise SchemaError(
+                f"the row at position {position} is a {type_name(row)}, but the first one maps names to "
+                "values; give rows of one kind"
+            )
+        # As a field that is missing in a line of NDJSON: null.
+        found = [row.get(name) for name in items]
+        yield row.get(user), found[0] if len(found) == 1 else tuple(found)
+
+
+def of_columns(data: Mapping[Any, Any], columns: list[str]) -> Plain | None:
+    """Return the rows of a mapping from names to columns; ``None`` if it does not have these names."""
+    if any(name not in data for name in columns):
+        return None
+    values = [data[name] for name in columns]
+    for name, column in zip(columns, values, strict=True):
+        if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+            raise SchemaError(
+                f"column '{name}' is a {type_name(column)}; give a list or an array of its values"
+            )
+    return _rows(columns, values, named=True)
+
+
+def of_numpy(data: Any, columns: list[str]) -> Plain:
+    """Return the rows of a structured array, or of a two-dimensional one: users, then items."""
+    if data.dtype.names is not None:
+        missing = next((name for name in columns if name not in data.dtype.names), None)
+        if missing is not None:
+            raise SchemaError(
+                f"the array has no field named '{missing}'; name its fields with user= and item="
+            )
+        return _rows(columns, [data[name].ravel() for name in columns], named=True)
+    if data.ndim != 2 or data.shape[1] != len(columns):  # noqa: PLR2004 - a matrix
+        raise SchemaError(
+            f"a NumPy array must have one row for each pair and {len(columns)} columns, the user and then "
+            "the item, or named fields; pass {'user': users, 'item': items} for arrays of their own"
+        )
+    return _rows(columns, [data[:, at] for at in range(len(columns))], named=False)
+
+
+def of_scipy(data: Any, columns: list[str]) -> Plain:
+    """Return the entries that are not zero of a matrix of users by items; both are numbered from zero."""
+    if len(data.shape) != 2 or len(columns) != 2:  # noqa: PLR2004 - a matrix, a user and an item
+        raise SchemaError("a sparse matrix has users as rows and items as columns; name at most one item=")
+    entries = data.tocoo()
+    stored = entries.data != 0
+    return _rows(columns, [entries.row[stored], entries.col[stored]], named=False)
+
+
+def _rows(columns: list[str], values: list[Any], *, named: bool) -> Plain:
+    lengths = {len(column) for column in values}
+    if len(lengths) > 1:
+        raise SchemaError("the columns have different lengths; give one value for each row in all of them")
+    arrays = all(hasattr(column, "dtype") and hasattr(column, "tolist") for column in values)
+    if arrays and any(column.ndim != 1 for column in values):
+        raise SchemaError("a column has several dimensions; give one value for each row")
+    if arrays and all(column.dtype.kind != "O" for column in values) and find_spec("pyarrow"):
+        return Plain(_arrow(columns, values), is_table=True, has_named_columns=named)
+    users, *items = (_listed(name, column) for name, column in zip(columns, values, strict=True))
+    pairs = zip(users, items[0] if len(items) == 1 else zip(*items, strict=True), strict=True)
+    return Plain(pairs, is_table=False, has_named_columns=named)
+
+
+def _arrow(columns: list[str], values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(dict(zip(columns, map(pa.array, values), strict=True)))
+
+
+def _listed(name: str, column: Any) -> Sequence[Any]:
+    if not hasattr(column, "dtype"):
+        return list(column)
+    if column.dtype.kind not in _LISTED:
+        raise SchemaError(
+            f"column '{name}' is an array of a type that needs pyarrow; install it (pip install pyarrow), "
+            "or give a list"
+        )
+    listed: list[Any] = column.tolist()
+    return listed
