@@ -13,6 +13,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
     nox -s wheel          a release wheel: size, contents, every Python here; `-- --twice` compares two
     nox -s bare           installs the source distribution in a clean environment, follows README and guide
+    nox -s hand_over      follows the pages on other tools, with these installed
     nox -s docs           builds the site into target/site: strictly, without a network
     nox -s screenshots    looks at the built site in headless Chromium; pictures in target/screenshots
     nox -s notebooks      executes the notebooks; `-- --write` stores them with their outputs
@@ -243,6 +244,12 @@ def install_group(session: nox.Session, name: str) -> None:
 def bare(session: nox.Session) -> None:
     """Install the source distribution in a clean environment; run every example of README and guide."""
     session.run("python", "tests/bare/run.py", *session.posargs)
+
+
+@nox.session
+def hand_over(session: nox.Session) -> None:
+    """Install the source distribution and the tools that keys are handed to; follow their pages."""
+    session.run("python", "tests/bare/run.py", *(session.posargs or ["docs/hand-over/"]))
 
 
 @nox.session

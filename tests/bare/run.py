@@ -3,6 +3,7 @@
     python tests/bare/run.py                  builds, installs, runs README and the pages of guide and learn
     python tests/bare/run.py --package FILE   the same with a wheel or source distribution that is there
     python tests/bare/run.py README.md        only the documents whose path contains the text
+    python tests/bare/run.py docs/hand-over   the pages on other tools, which are left out otherwise
 
 A document is run from top to bottom in an empty folder (`follow.py`), in an environment that holds `dpsel`,
 what it depends on, and what the document itself has installed. Nothing of the repository is on the path.
@@ -28,6 +29,8 @@ ROOT = HERE.parents[1]
 ELSEWHERE = {"auditing-your-library.md"}
 PAGES = [page for folder in ("guide", "learn") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
 DOCUMENTS = [ROOT / "README.md", *(page for page in PAGES if page.name not in ELSEWHERE)]
+#: They install the tools that they are about, which are large.
+HAND_OVER = sorted((ROOT / "docs" / "hand-over").glob("*.md"))
 #: Built like the tests: dependencies are there already, and our own crates get artifacts of their own, which
 #: no later build of the repository can take for its own.
 BUILD_ARGUMENTS = "--profile=dev --config=profile.dev.package.dpsel-core.opt-level=1"
@@ -107,8 +110,11 @@ def main() -> int:
     parser.add_argument("documents", nargs="*", help="parts of the paths of documents")
     parser.add_argument("--package", type=Path, help="what to install instead of building")
     arguments = parser.parse_args()
-    wanted = arguments.documents or [""]
-    chosen = [each for each in DOCUMENTS if any(part in str(each.relative_to(ROOT)) for part in wanted)]
+    wanted = arguments.documents
+    named = [
+        each for each in (*DOCUMENTS, *HAND_OVER) if any(part in str(each.relative_to(ROOT)) for part in wanted)
+    ]
+    chosen = named if wanted else DOCUMENTS
     failed = 0
     with tempfile.TemporaryDirectory(prefix="bare-") as temporary:
         scratch = Path(temporary)
