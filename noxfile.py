@@ -7,6 +7,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s slow           the tests marked slow
     nox -s statistical    goodness of fit and neighbouring-data tests
     nox -s dp_accounting  budgets in Google's dp_accounting, in an environment of its own
+    nox -s libraries      data of large libraries and of an object store, in an environment of its own
     nox -s audited        the audit of other libraries, in an environment of its own
     nox -s spark          the tests on Spark that take seconds; needs Java 17
     nox -s spark_sample   some of them, and executors that die
@@ -125,7 +126,7 @@ def types(session: nox.Session) -> None:
 def pytest(session: nox.Session) -> None:
     """Run the Python tests that take seconds, and every example in code and documents."""
     build(session)
-    left_out = "not slow and not statistical and not spark and not dp_accounting"
+    left_out = "not slow and not statistical and not spark and not dp_accounting and not libraries"
     session.run("pytest", *PARALLEL, "-m", left_out, *session.posargs)
     if not session.posargs:
         session.run("pytest", "--doctest-modules", "python/dpsel")
@@ -141,6 +142,18 @@ def dp_accounting(session: nox.Session) -> None:
     session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
     here = {"PYTHONPATH": "python"}
     session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
+
+
+@nox.session(venv_backend="venv")
+def libraries(session: nox.Session) -> None:
+    """Read data of libraries that are too large for those who do not test them."""
+    groups = nox.project.load_toml("pyproject.toml")
+    session.install("--quiet", *nox.project.dependency_groups(groups, "libraries"))
+    # The module that the other sessions built; its Python files are beside it.
+    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
+    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
+    here = {"PYTHONPATH": "python"}
+    session.run("pytest", "-m", "libraries", *(session.posargs or ["tests/libraries"]), env=here)
 
 
 @nox.session(venv_backend="venv")

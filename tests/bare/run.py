@@ -111,9 +111,8 @@ def main() -> int:
     parser.add_argument("--package", type=Path, help="what to install instead of building")
     arguments = parser.parse_args()
     wanted = arguments.documents
-    named = [
-        each for each in (*DOCUMENTS, *HAND_OVER) if any(part in str(each.relative_to(ROOT)) for part in wanted)
-    ]
+    known = {str(each.relative_to(ROOT)): each for each in (*DOCUMENTS, *HAND_OVER)}
+    named = [each for name, each in known.items() if any(part in name for part in wanted)]
     chosen = named if wanted else DOCUMENTS
     failed = 0
     with tempfile.TemporaryDirectory(prefix="bare-") as temporary:

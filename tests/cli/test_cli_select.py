@@ -216,7 +216,6 @@ REFUSED = {
     "format of a file": (("-o", "items.csv", "--output-format", "csv"), "--output-format"),
     "unknown extension": (("-o", "items.xyz"), ".parquet"),
     "packed table": (("-o", "items.parquet.gz"), ".csv.gz"),
-    "remote path": (("s3://bucket/rows.csv",), "s3:// paths are not read"),
     "no extension": (("-o", "items"), ".parquet"),
     "output is report": (("-o", "x.csv", "--report", "x.csv"), "same file"),
     "output is report by another name": (("-o", "x.csv", "--report", "./x.csv"), "same file"),

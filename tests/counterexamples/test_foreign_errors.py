@@ -251,7 +251,8 @@ def test_progress_that_cannot_be_called_is_refused_before_anything_is_read(given
         raise AssertionError("the data was read")
         yield
 
-    expected = f"progress must be True or a function of .done, total., got {type(given).__name__}; pass a function"
+    rule = "progress must be True or a function of .done, total."
+    expected = f"{rule}, got {type(given).__name__}; pass a function"
     with pytest.raises(dpsel.exceptions.InvalidParameterError, match=expected):
         select(rows(), progress=given, **GIVEN)
     top_k = {"k": 1, "privacy": dpsel.PureDP(epsilon=1.0), "domain": [1]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
@@ -15,6 +15,7 @@ from dpsel._ingest import _frames
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
+from dpsel._ingest._remote import is_remote, scan
 from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
@@ -81,12 +82,22 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         DataError: If a table's own library fails to open it.
     """
     paths = _as_paths(data)
+    if paths is not None and any(map(is_remote, paths)):
+        return opened(lambda: _open_remote(data, paths, columns, file_format))
     if paths is not None:
         quoted = _may_be_quoted(data)
         return Opened(Source.files(paths, file_format, quoted=quoted), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return opened(lambda: _open_object(data, columns))
+
+
+def _open_remote(
+    data: object, paths: list[str], columns: list[str], file_format: FileFormat | None
+) -> Opened:
+    lazy = scan(paths, file_format, may_be_fetched=_may_be_quoted(data))
+    # As for local files, the items come back as a table without a library.
+    return replace(_open_object(lazy, columns), returns="table", restored=None)
 
 
 def _open_object(data: object, columns: list[str]) -> Opened:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,14 +37,6 @@ def inputs_from(paths: Sequence[str], file_format: str | None) -> list[Named]:
     if "-" in paths and file_format is None:
         message = "- is standard input, which has no name to tell the format; pass --format"
         raise click.UsageError(message)
-    remote = next((path for path in paths if _is_remote(path)), None)
-    if remote is not None:
-        scheme = remote.partition("://")[0]
-        message = (
-            f"{scheme}:// paths are not read: dpsel reads local files only; download the file first, "
-            "or pipe it in: curl -s URL | dpsel select - --format csv ..."
-        )
-        raise click.UsageError(message)
     return [Named(path) for path in paths]
 
 
@@ -65,10 +56,6 @@ def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
         message = f"--sql says where the rows come from; leave {given} out, or name the files in the query"
         raise click.UsageError(message)
     return rows_of_query(query, database, options["threads"])
-
-
-def _is_remote(path: str) -> bool:
-    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", path) is not None and not Path(path).exists()
 
 
 def column_options(command: F) -> F:
