@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "statistical: draws fresh keys; fails by chance at most once in 1 / FALSE_ALARM runs",
         "spark: starts Spark sessions; not in the default run, nox -s spark installs PySpark and runs them",
         "dp_accounting: needs Google's package; not in the default run, nox -s dp_accounting installs it",
+        "libraries: needs large libraries; not in the default run, nox -s libraries installs them",
         "shared_data: needs the real data sets, which do not ship with the repository",
     ):
         config.addinivalue_line("markers", marker)
@@ -39,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave slow tests, and those of packages that are not installed here, out unless `-m` asks for them."""
     if config.getoption("-m"):
         return
-    extra = ("slow", "spark", "dp_accounting")
+    extra = ("slow", "spark", "dp_accounting", "libraries")
     left_out = [item for item in items if any(map(item.get_closest_marker, extra))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -27,12 +27,15 @@ def examples(path: Path) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in BLOCK.finditer(path.read_text(encoding="utf-8"))]
 
 
-#: `nox -s audited` runs this page, with the libraries that it is about.
-ELSEWHERE = ROOT / "docs" / "guide" / "auditing-your-library.md"
+#: `nox -s audited` and `nox -s hand_over` run these pages, with the libraries that they are about.
+ELSEWHERE = {
+    ROOT / "docs" / "guide" / "auditing-your-library.md",
+    *(ROOT / "docs" / "hand-over").glob("*.md"),
+}
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in DOCUMENTS if examples(path) and path != ELSEWHERE], ids=named
+    "path", [path for path in DOCUMENTS if examples(path) and path not in ELSEWHERE], ids=named
 )
 @pytest.mark.usefixtures("folder")
 def test_examples_run_in_order(path, dpsel_run):
