@@ -101,7 +101,7 @@ class Relation(Protocol[TableT_co]):
 Pair: TypeAlias = tuple[Any, Any]
 """``(user, item)`` or ``(user, [items])``."""
 
-FileFormat: TypeAlias = Literal["parquet", "csv", "ndjson", "ipc"]
+FileFormat: TypeAlias = Literal["parquet", "csv", "tsv", "ndjson", "ipc"]
 """The formats of files that are read."""
 
 Progress: TypeAlias = Callable[[int, int], object]

@@ -7,7 +7,9 @@ import pickle
 import re
 import subprocess
 import sys
+from decimal import Decimal
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -342,3 +344,37 @@ def test_what_is_no_table_is_called_by_its_name(name, tmp_path) -> None:
     data, message = _not_tables(tmp_path)[name]
     with pytest.raises(SchemaError, match=re.escape(message)):
         select(data)
+
+
+def whole(values, precision=38):
+    return pa.array(
+        [None if value is None else Decimal(value) for value in values], pa.decimal128(precision, 0)
+    )
+
+
+def test_decimals_without_a_fraction_are_integers(tmp_path) -> None:
+    """What databases call NUMBER(38, 0) equals the integers of other tables, and comes back as it came in."""
+    table = pa.table({"user": whole(range(400), 18), "item": whole([*[7, -7] * 199, None, 12])})
+    items = select(table).items
+    assert items.schema == pa.schema({"item": pa.decimal128(38, 0)})
+    assert items["item"].to_pylist() == [Decimal(-7), Decimal(7)]
+    pairs = [(user, item) for user, item in zip(range(398), [7, -7] * 199, strict=True)]
+    key = bytes(32)
+    assert list(select(table, insecure_test_key=key)) == list(select(pairs, insecure_test_key=key))
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    pa.parquet.write_table(pa.table({"user": [1, 2], "item": [7, 8]}), tmp_path / "b.parquet")
+    both = select(str(tmp_path / "*.parquet")).items
+    assert both.to_pylist() == [-7, 7]
+    assert pa.table(both).schema == items.schema
+
+
+def test_decimals_that_are_no_64_bit_integers_are_refused() -> None:
+    with pytest.raises(DataError, match="beyond 64 bits"):
+        select(pa.table({"user": [1], "item": whole([2**63])}))
+    with pytest.raises(SchemaError, match="decimals with a fraction"):
+        select(pa.table({"user": [1], "item": pa.array([Decimal("1.5")], pa.decimal128(38, 1))}))
+
+
+def test_huge_integers_of_duckdb() -> None:
+    rows = duckdb.sql("SELECT range::HUGEINT AS user, 8::HUGEINT AS item FROM range(400)")
+    assert select(rows).items["item"].to_pylist() == [8]

@@ -454,3 +454,21 @@ def test_null_users_are_refused_and_null_items_dropped(convert):
     null_user = pa.Table.from_pylist([*rows, {"user": None, "item": "item 00"}], table.schema)
     with pytest.raises(dpsel.exceptions.DataError, match="user"):
         select(convert(null_user))
+
+
+def test_tabs_separate_the_fields_of_tsv(tmp_path) -> None:
+    """By extension or by name; a comma is a character of a field."""
+    text = "user\titem\n" + "".join(f"{user}\ttea, green\n" for user in range(400))
+    named, unnamed = tmp_path / "rows.tsv", tmp_path / "rows.txt"
+    named.write_text(text)
+    unnamed.write_text(text)
+    arguments = {
+        "user": "user",
+        "item": "item",
+        "privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        "max_items_per_user": 1,
+    }
+    assert list(dpsel.select_partitions(named, **arguments)) == ["tea, green"]
+    assert list(dpsel.select_partitions(unnamed, file_format="tsv", **arguments)) == ["tea, green"]
+    with pytest.raises(dpsel.exceptions.SchemaError, match="separated by tabs"):
+        dpsel.select_partitions(named, **(arguments | {"item": "drink"}))

@@ -220,10 +220,11 @@ def test_a_top_k_filters_too() -> None:
 
 
 def write(path, rows, columns=("item", "n")):
-    if path.suffix == ".csv" or path.name.endswith(".csv.gz"):
+    if path.suffix in {".csv", ".tsv"} or path.name.endswith(".csv.gz"):
         text = "\n".join(
             [",".join(columns), *(",".join("" if v is None else str(v) for v in row) for row in rows)]
         )
+        text = text.replace(",", "\t") if ".tsv" in path.name else text
         text += "\n"
         path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     elif ".ndjson" in path.name:
@@ -239,10 +240,11 @@ def write(path, rows, columns=("item", "n")):
 
 
 def read(path):
-    if ".csv" in path.name:
+    if ".csv" in path.name or ".tsv" in path.name:
         data = path.read_bytes()
         lines = (gzip.decompress(data) if path.suffix == ".gz" else data).decode().splitlines()[1:]
-        return [(line.split(",")[0] or None, int(line.split(",")[1])) for line in lines]
+        fields = [line.split("\t" if ".tsv" in path.name else ",") for line in lines]
+        return [(item or None, int(number)) for item, number in fields]
     if ".ndjson" in path.name:
         return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
     if path.suffix == ".parquet":
@@ -251,7 +253,7 @@ def read(path):
     return rows_of(opened(str(path)).read_all())
 
 
-@pytest.mark.parametrize("extension", ["csv", "csv.gz", "ndjson", "parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "tsv", "ndjson", "parquet", "arrow", "arrows"])
 def test_files_to_files(drinks, tmp_path, extension) -> None:
     source, target = tmp_path / f"in.{extension}", tmp_path / f"out.{extension}"
     write(source, list(zip(TABLE["item"], TABLE["n"], strict=True)))

@@ -31,7 +31,7 @@ __all__ = ["filter_file", "lines_of"]
 _ROWS: Final = 1 << 15
 """Rows at a time."""
 
-_TEXT: Final = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_TEXT: Final = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
 _ARROW: Final = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -39,6 +39,8 @@ _ARROW: Final = {
     ".feather": "ipc",
     ".arrows": "stream",
 }
+
+_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 
 T = TypeVar("T")
 
@@ -55,8 +57,8 @@ def filter_file(keys: Keys, paths: tuple[str, str], columns: list[str], other: s
         raise FileError(f"cannot write {target}: it is the file that is read; name another one")
     labels = labels_of(keys, other, columns)
     with _aside(target) as made:
-        if kind == "csv":
-            _csv(keys, source, made, (columns, labels))
+        if kind in _DELIMITERS:
+            _csv(keys, source, made, (columns, labels), _DELIMITERS[kind])
         elif kind == "ndjson":
             _ndjson(keys, source, made, (columns, labels))
         else:
@@ -132,14 +134,16 @@ def _items(rows: list[list[Any]]) -> Iterator[Any]:
     return (row[0] if len(row) == 1 else tuple(row) for row in rows)
 
 
-def _csv(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None]) -> None:
+def _csv(
+    keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None], delimiter: str
+) -> None:
     columns, labels = wanted
-    reader = csv.reader(lines_of(source), strict=True)
+    reader = csv.reader(lines_of(source), strict=True, delimiter=delimiter)
     try:
         head = next(reader, [])
         places = [_place(head, name, source) for name in columns]
         with _opened(target, "wt") as file:
-            writer = csv.writer(file, lineterminator="\n")
+            writer = csv.writer(file, lineterminator="\n", delimiter=delimiter)
             writer.writerow(head)
             for chunk in _chunks(row for row in reader if row):
                 if any(len(row) != len(head) for row in chunk):

@@ -14,7 +14,7 @@ from dpsel.cli._types import ByteSize, Counts, HexKey
 F = TypeVar("F", bound=Callable[..., Any])
 
 PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
-INPUT_FORMATS = ("parquet", "csv", "ndjson", "ipc")
+INPUT_FORMATS = ("parquet", "csv", "tsv", "ndjson", "ipc")
 
 #: The most words of an n-gram; the core has the same limit.
 LONGEST_NGRAM = 8

@@ -97,11 +97,12 @@ fn format_by_name(name: &str) -> PyResult<FileFormat> {
     match name {
         "parquet" => Ok(FileFormat::Parquet),
         "csv" => Ok(FileFormat::Csv),
+        "tsv" => Ok(FileFormat::Tsv),
         "ndjson" => Ok(FileFormat::NdJson),
         "ipc" => Ok(FileFormat::Ipc),
         _ => Err(to_python(Error::parameter(
             "file_format",
-            "\"parquet\", \"csv\", \"ndjson\" or \"ipc\"",
+            "\"parquet\", \"csv\", \"tsv\", \"ndjson\" or \"ipc\"",
             name,
             "leave it out to go by the file names",
         ))),

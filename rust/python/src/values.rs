@@ -2,9 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
@@ -29,6 +29,8 @@ pub(crate) fn to_values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> 
         DataType::UInt16 => numbers::<UInt16Type>(py, column),
         DataType::UInt32 => numbers::<UInt32Type>(py, column),
         DataType::UInt64 => numbers::<UInt64Type>(py, column),
+        // Only those without a fraction are items.
+        DataType::Decimal128(_, 0) => numbers::<Decimal128Type>(py, column),
         DataType::Float64 => numbers::<Float64Type>(py, column),
         DataType::Utf8 => PyList::new(py, column.as_string::<i32>().iter().collect::<Vec<_>>()),
         DataType::LargeUtf8 => PyList::new(py, column.as_string::<i64>().iter().collect::<Vec<_>>()),

@@ -26,6 +26,8 @@ pub enum FileFormat {
     Parquet,
     /// Comma separated values with a header line; every column is text.
     Csv,
+    /// The same with tabs.
+    Tsv,
     /// One JSON object per line.
     NdJson,
     /// Arrow IPC, file or stream.

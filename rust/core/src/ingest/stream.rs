@@ -87,13 +87,7 @@ impl Stream {
             // Checked shortly before the bytes are digested, so that they are loaded into the cache only once.
             self.texts.check(&batch, &self.source, first_row)?;
             let (user, items) = self.positions.columns(&batch);
-            emit(Chunk {
-                user,
-                items,
-                source: Arc::clone(&self.source),
-                first_row,
-                work: rows as u64,
-            })?;
+            emit(Chunk { user, items, source: Arc::clone(&self.source), first_row, work: rows as u64 })?;
         }
         Ok(())
     }

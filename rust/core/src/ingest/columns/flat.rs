@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
@@ -11,6 +11,7 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
 use super::kinds::{DAY_MILLISECONDS, key_kind, scale};
+use crate::ingest::names::INPUT_NAME;
 use crate::random::KeyKind;
 use crate::{Error, Result};
 
@@ -64,6 +65,7 @@ impl Flat {
             DataType::LargeBinary => Values::Large(array.as_binary::<i64>().clone()),
             DataType::BinaryView => Values::Views(array.as_binary_view().clone()),
             DataType::FixedSizeBinary(_) => Values::Fixed(array.as_fixed_size_binary().clone()),
+            DataType::Decimal128(..) => Values::Words(whole_numbers(array)?),
             _ => Values::Words(words(array).ok_or(REFUSED)?),
         };
         Ok(Self { kind, values })
@@ -98,6 +100,26 @@ fn words(array: &dyn Array) -> Option<Words> {
     };
     let signed = !data_type.is_unsigned_integer();
     Some(Words { values, signed, scale: scale(data_type) })
+}
+
+/// Decimals without a fraction, which are integers.
+///
+/// # Errors
+/// [`Error::Data`] beyond 64 bits.
+fn whole_numbers(array: &dyn Array) -> Result<Words> {
+    let word = |value: Option<i128>| match value {
+        // What stands under a null may be anything.
+        None => Some(0),
+        Some(value) => i64::try_from(value).ok().map(i64::cast_unsigned),
+    };
+    let words =
+        array.as_primitive::<Decimal128Type>().iter().map(word).collect::<Option<ScalarBuffer<u64>>>();
+    let values = words.ok_or_else(|| Error::Data {
+        source_name: INPUT_NAME.into(),
+        what: "a decimal column has whole numbers beyond 64 bits".into(),
+        fix: "cast the column to string",
+    })?;
+    Ok(Words { values, signed: true, scale: 1 })
 }
 
 /// 64-bit values, without a copy.

@@ -14,6 +14,8 @@ pub(in crate::ingest) const DAY_MILLISECONDS: i64 = 86_400_000;
 pub(in crate::ingest) fn key_kind(data_type: &DataType) -> Option<KeyKind> {
     Some(match data_type {
         t if t.is_integer() => KeyKind::Integer,
+        // What databases call a number of 38 digits without a fraction.
+        DataType::Decimal128(_, 0) => KeyKind::Integer,
         DataType::Boolean | DataType::Null => KeyKind::Boolean,
         DataType::Date32 | DataType::Date64 => KeyKind::Date,
         DataType::Timestamp(_, None) => KeyKind::Timestamp,
@@ -70,6 +72,9 @@ pub(in crate::ingest) fn unsupported_type(
         }
         t if element_type(t).is_some() && role == "user" => {
             "one row belongs to one user; unnest it first".to_owned()
+        }
+        DataType::Decimal128(..) => {
+            "decimals with a fraction have no one form; cast the column to integer or string".to_owned()
         }
         DataType::Struct(_) => "name its fields as columns of their own".to_owned(),
         _ => "use an integer, string, binary, boolean, date or timestamp column, or cast it to string"

@@ -1,4 +1,4 @@
-//! CSV with a header line: every column is text, an empty field is null.
+//! CSV with a header line, separated by commas or tabs: every column is text, an empty field is null.
 //!
 //! The decoder of `arrow-csv` silently closes a quote that is still open at the end of the file. All rows after the
 //! quote then become one field. [`Rows`] detects this by feeding the decoder one more line break at the end.
@@ -31,16 +31,17 @@ struct CsvFile {
     source: Arc<str>,
     schema: SchemaRef,
     positions: Positions,
+    delimiter: u8,
 }
 
-/// Read the header line.
+/// Read the header line. Fields are separated by the byte `delimiter`.
 ///
 /// # Errors
 /// [`Error::File`] or [`Error::Schema`]. The names in the header are not listed: in a file without a header
 /// line they would be data.
-pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
+pub(super) fn open(input: Input, columns: &Columns, delimiter: u8) -> Result<OpenFile> {
     let source = input.source();
-    let names = header(&input)?;
+    let names = header(&input, delimiter)?;
     if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
         let count = names.len();
         return Err(Error::Schema {
@@ -49,19 +50,20 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
                 role.purpose()
             ),
             fix: format!(
-                "set {} to a name in that line, which must hold the column names, separated by commas",
-                role.argument()
+                "set {} to a name in that line, which must hold the column names, separated by {}",
+                role.argument(),
+                if delimiter == b'\t' { "tabs" } else { "commas" }
             ),
         });
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
-    let task = CsvFile { input, source, schema: Arc::new(schema), positions };
+    let task = CsvFile { input, source, schema: Arc::new(schema), positions, delimiter };
     Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
-fn header(input: &Input) -> Result<Vec<String>> {
+fn header(input: &Input, delimiter: u8) -> Result<Vec<String>> {
     const HEADER: &str = "its header line cannot be read: malformed, cut off, or not UTF-8";
     let path = input.name();
     let mut text = Text::new(input.peek()?, path)?;
@@ -69,6 +71,7 @@ fn header(input: &Input) -> Result<Vec<String>> {
     text.reader.fill_buf().map_err(|e| io_failed(path, &e))?;
     let (schema, _) = Format::default()
         .with_header(true)
+        .with_delimiter(delimiter)
         .infer_schema(text.reader, Some(0))
         .map_err(|e| arrow_failed(path, &e, HEADER))?;
     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
@@ -80,21 +83,15 @@ fn header(input: &Input) -> Result<Vec<String>> {
 
 impl Task for CsvFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { input, source, schema, positions } = *self;
+        let Self { input, source, schema, positions, delimiter } = *self;
         let path = input.name();
-        let mut rows = Rows::open(&input, schema, positions.ascending())?;
+        let mut rows = Rows::open(&input, delimiter, schema, positions.ascending())?;
         let positions = positions.projected();
         let mut first_row = 0;
         while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.to_error(path, &source)))? {
             let count = batch.num_rows() as u64;
             let (user, items) = positions.columns(&batch);
-            emit(Chunk {
-                user,
-                items,
-                source: Arc::clone(&source),
-                first_row,
-                work: rows.text.work(),
-            })?;
+            emit(Chunk { user, items, source: Arc::clone(&source), first_row, work: rows.text.work() })?;
             first_row += count;
         }
         Ok(())
@@ -134,10 +131,11 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Rows {
-    fn open(input: &Input, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
+    fn open(input: &Input, delimiter: u8, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
         // The header line is decoded as a row, so that an open quote in it is detected as well.
         let decoder = ReaderBuilder::new(schema)
             .with_header(false)
+            .with_delimiter(delimiter)
             .with_batch_size(BATCH)
             .with_projection(projection)
             .build_decoder();

@@ -116,12 +116,13 @@ pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("parquet" | "pq") => Ok(FileFormat::Parquet),
         Some("csv") => Ok(FileFormat::Csv),
+        Some("tsv" | "tab") => Ok(FileFormat::Tsv),
         Some("ndjson" | "jsonl") => Ok(FileFormat::NdJson),
         Some("arrow" | "arrows" | "feather" | "ipc") => Ok(FileFormat::Ipc),
         _ => Err(unreadable(
             path,
-            "the name does not tell the format; use .parquet, .csv, .ndjson, .jsonl, .arrow, .arrows, .feather or \
-             .ipc (text also with .gz or .zst), or pass file_format=",
+            "the name does not tell the format; use .parquet, .csv, .tsv, .ndjson, .jsonl, .arrow, .arrows, .feather \
+             or .ipc (text also with .gz or .zst), or pass file_format=",
         )),
     }
 }

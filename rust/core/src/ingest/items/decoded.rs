@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
@@ -57,6 +57,11 @@ pub(super) fn from_words(data_type: &DataType, words: &[u64]) -> Result<ArrayRef
         DataType::UInt16 => narrow::<UInt16Type>(words)?,
         DataType::UInt32 => narrow::<UInt32Type>(words)?,
         DataType::UInt64 => Arc::new(PrimitiveArray::<UInt64Type>::from_iter_values(words.iter().copied())),
+        DataType::Decimal128(precision, scale) => {
+            let values = words.iter().map(|w| i128::from(w.cast_signed()));
+            let column = PrimitiveArray::<Decimal128Type>::from_iter_values(values);
+            Arc::new(column.with_precision_and_scale(*precision, *scale).map_err(|_| CORRUPT)?)
+        }
         DataType::Date32 => narrow::<Date32Type>(words)?,
         DataType::Date64 => {
             let days = words.iter().map(|w| w.cast_signed().checked_mul(DAY_MILLISECONDS));

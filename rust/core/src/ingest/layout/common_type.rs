@@ -1,6 +1,6 @@
 //! The type of a column that several files share.
 
-use arrow_schema::DataType;
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType};
 
 use crate::ingest::columns::key_kind;
 use crate::random::KeyKind;
@@ -31,6 +31,16 @@ pub(super) fn widest(a: &DataType, b: &DataType) -> Option<DataType> {
 }
 
 fn widest_integer(a: &DataType, b: &DataType) -> Option<DataType> {
+    match (a, b) {
+        (DataType::Decimal128(ours, _), DataType::Decimal128(theirs, _)) => {
+            return Some(DataType::Decimal128(*ours.max(theirs), 0));
+        }
+        // All digits of an integer of 64 bits fit the largest precision.
+        (DataType::Decimal128(..), _) | (_, DataType::Decimal128(..)) => {
+            return Some(DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0));
+        }
+        _ => {}
+    }
     let width = DataType::primitive_width;
     if a.is_unsigned_integer() == b.is_unsigned_integer() {
         return Some(if width(a)? >= width(b)? { a.clone() } else { b.clone() });

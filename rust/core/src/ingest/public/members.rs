@@ -114,13 +114,7 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
     let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, name).map_err(shown)?;
     let mut encoder = Encoder::new(&layout, key, sink);
     let (user, items) = positions.columns(&batch);
-    encoder.encode(&Chunk {
-        user,
-        items,
-        source: name.into(),
-        first_row: 0,
-        work: 0,
-    })?;
+    encoder.encode(&Chunk { user, items, source: name.into(), first_row: 0, work: 0 })?;
     Ok(encoder.into_sink())
 }
 

@@ -1,7 +1,6 @@
 //! A public table of items in an order of preference.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
@@ -49,13 +48,7 @@ impl Prior {
             let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, NAME)?;
             let mut encoder = Encoder::new(&layout, key, ranked);
             let (user, items) = positions.columns(&batch);
-            encoder.encode(&Chunk {
-                user,
-                items,
-                source: NAME.into(),
-                first_row: 0,
-                work: 0,
-            })?;
+            encoder.encode(&Chunk { user, items, source: NAME.into(), first_row: 0, work: 0 })?;
             ranked = encoder.into_sink();
         }
         let rank = |code: u32| {

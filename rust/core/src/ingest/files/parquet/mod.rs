@@ -207,13 +207,7 @@ impl Task for Part {
             let work = self.work * done / total - worked;
             worked += work;
             let (user, items) = positions.columns(&batch);
-            emit(Chunk {
-                user,
-                items,
-                source: Arc::clone(source),
-                first_row,
-                work,
-            })?;
+            emit(Chunk { user, items, source: Arc::clone(source), first_row, work })?;
         }
         Ok(())
     }
