@@ -100,6 +100,8 @@ impl Sink for Ranked {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrow_array::{ArrayRef, Int64Array, StringArray};
 
     use super::*;
