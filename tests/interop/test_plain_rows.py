@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -176,3 +177,21 @@ def test_frames_have_the_calls_as_methods(expected, library):
     if library == "polars":
         lazy = frame.lazy().dpsel.select_partitions(**options, mechanism="sips", insecure_test_key=KEY)
         assert list(lazy) == expected
+
+
+def test_addresses_in_a_list_of_texts_are_not_fetched(monkeypatch):
+    """They may be data: a request would send them away. So not even polars is asked."""
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for texts in (["https://example.com/secret.csv"], ("rows.csv", "s3://bucket/secret.parquet")):
+        with pytest.raises(SchemaError, match="may be data") as caught:
+            select(texts, user="u", item="i")
+        assert "secret" not in str(caught.value)
+
+
+def test_an_address_needs_polars_and_a_format(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(SchemaError, match=r"dpsel\[remote\]"):
+        select("s3://bucket/rows.parquet", user="u", item="i")
+    for address in ("https://example.com/rows", "s3://bucket/rows.ndjson"):
+        with pytest.raises(InvalidParameterError, match="file_format must be"):
+            select(address, user="u", item="i")
