@@ -472,3 +472,21 @@ def test_tabs_separate_the_fields_of_tsv(tmp_path) -> None:
     assert list(dpsel.select_partitions(unnamed, file_format="tsv", **arguments)) == ["tea, green"]
     with pytest.raises(dpsel.exceptions.SchemaError, match="separated by tabs"):
         dpsel.select_partitions(named, **(arguments | {"item": "drink"}))
+
+
+def test_columns_that_folders_name_come_through_polars_and_duckdb(tmp_path) -> None:
+    for year in (2025, 2026):
+        (tmp_path / f"year={year}").mkdir()
+        frame = pl.DataFrame({"user": range(400), "item": ["tea"] * 400})
+        frame.write_parquet(tmp_path / f"year={year}" / "rows.parquet")
+    arguments = {
+        "user": "user",
+        "item": ["year", "item"],
+        "privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        "max_items_per_user": 2,
+    }
+    expected = [(2025, "tea"), (2026, "tea")]
+    lazy = pl.scan_parquet(tmp_path, hive_partitioning=True)
+    assert list(dpsel.select_partitions(lazy, **arguments)) == expected
+    query = f"FROM read_parquet('{tmp_path}/*/*.parquet', hive_partitioning = true)"
+    assert list(dpsel.select_partitions(duckdb.sql(query), **arguments)) == expected
