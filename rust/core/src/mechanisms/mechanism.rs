@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
+use crate::counting::CountedUsers;
 use crate::rounds::Calibration;
 
 /// A mechanism of partition selection: it turns a budget into the numbers of its rounds.
@@ -25,6 +27,25 @@ pub trait Mechanism {
     /// [`crate::Error::Incompatible`] if the mechanism has no guarantee of that kind,
     /// [`crate::Error::Calibration`] if no finite scale or threshold meets it.
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
+
+    /// As [`Mechanism::calibrate`], for rounds and counts of the users of what they release.
+    ///
+    /// Unless a mechanism has a theorem of its own, rounds and counts have budgets that add up.
+    ///
+    /// # Contract
+    /// Rounds and counts together satisfy `privacy`, with contributions whose squares add up to at most
+    /// `max_counted_items` for each user, and the noise that the calibration has for counts.
+    ///
+    /// # Errors
+    /// As [`Mechanism::calibrate`]; [`crate::Error::Incompatible`] under pure DP.
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+    }
 
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;

@@ -37,9 +37,7 @@ impl Mechanism for CountLaplace {
                 let noise = Noise::Laplace { scale: div_up(f64::from(bound.get()), epsilon) };
                 let weighting = Weighting::Count;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration {
-                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
-                })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }]))
             }
         }
     }

@@ -114,7 +114,7 @@ impl Mechanism for GreedyFrequency {
                     GreedyCalibration::Curve => Self::by_curve(epsilon, delta)?,
                     GreedyCalibration::Published => self.as_published(epsilon, delta)?,
                 };
-                Ok(Calibration { rounds: vec![round] })
+                Ok(Calibration::of(vec![round]))
             }
         }
     }

@@ -51,7 +51,7 @@ impl Mechanism for Mad {
             }
         };
         let round = Round { weighting: self.weighting(curve, bound)?, rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![round] })
+        Ok(Calibration::of(vec![round]))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -69,7 +69,7 @@ impl Mechanism for Mad2R {
         let rule = Rule::Screening(screening(sigma, curve.half, bound)?);
         let first = Round { weighting: Weighting::EqualL2, rule };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![first, second] })
+        Ok(Calibration::of(vec![first, second]))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -39,7 +39,7 @@ impl Matching {
     fn plain(epsilon: f64, delta: f64) -> Result<Calibration> {
         let curve = l1_curve(epsilon, delta, UNIT)?;
         let round = Round { weighting: Weighting::Matching(slots(&curve)?), rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![round] })
+        Ok(Calibration::of(vec![round]))
     }
 
     /// The two rounds with screening.
@@ -59,12 +59,10 @@ impl Matching {
         let slots = slots(&curve)?;
         let first = weighting::Matching { most: slots.quota, ..slots };
         let ranking = Rule::Ranking(Ranking { rate_above: above, rate_below: below });
-        Ok(Calibration {
-            rounds: vec![
-                Round { weighting: Weighting::Matching(first), rule: ranking },
-                Round { weighting: Weighting::Matching(slots), rule: Rule::Curve(curve) },
-            ],
-        })
+        Ok(Calibration::of(vec![
+            Round { weighting: Weighting::Matching(first), rule: ranking },
+            Round { weighting: Weighting::Matching(slots), rule: Rule::Curve(curve) },
+        ]))
     }
 }
 

@@ -39,7 +39,7 @@ impl Mechanism for OneItem {
             Privacy::ApproxDp { epsilon, delta } => {
                 // One user changes one count by one: the L1 curve whose only step is a whole unit.
                 let rule = Rule::Curve(l1_curve(epsilon, delta, UNIT)?);
-                Ok(Calibration { rounds: vec![Round { weighting: Weighting::Count, rule }] })
+                Ok(Calibration::of(vec![Round { weighting: Weighting::Count, rule }]))
             }
         }
     }

@@ -62,13 +62,13 @@ impl Mechanism for PolicyLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         if self.release == ReleaseStep::Curve {
-            return Ok(Calibration { rounds: vec![self.curve_round(privacy, bound)?] });
+            return Ok(Calibration::of(vec![self.curve_round(privacy, bound)?]));
         }
         match without_decision_slack(privacy.validate()?, ALL_ITEMS)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("PolicyLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("PolicyLaplace")),
             Privacy::ApproxDp { epsilon, delta } => {
-                Ok(Calibration { rounds: vec![self.round(bound, epsilon, delta)?] })
+                Ok(Calibration::of(vec![self.round(bound, epsilon, delta)?]))
             }
         }
     }

@@ -39,7 +39,7 @@ impl Mechanism for UnitGreedy {
                 let curve = l1_curve(epsilon, delta, UNIT)?;
                 // A multiple of the quantum, which is a whole unit.
                 let weighting = Weighting::Greedy(Greedy { cutoff: worthwhile_weight(&curve)? });
-                Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Curve(curve) }]))
             }
         }
     }

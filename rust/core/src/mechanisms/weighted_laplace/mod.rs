@@ -49,7 +49,7 @@ impl Mechanism for WeightedLaplace {
         if self.release == ReleaseStep::Curve {
             let weighting = Weighting::EqualL1;
             let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()), UNIT)?;
-            return Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] });
+            return Ok(Calibration::of(vec![Round { weighting, rule: Rule::Curve(curve) }]));
         }
         match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => Err(no_pure_dp("WeightedLaplace")),
@@ -58,9 +58,7 @@ impl Mechanism for WeightedLaplace {
                 let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
                 let weighting = Weighting::EqualL1;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration {
-                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
-                })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }]))
             }
         }
     }
