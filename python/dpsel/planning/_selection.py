@@ -193,8 +193,8 @@ class Plan(Tabular):
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
         head += [f"keep at {number:,}" for number in self.users]
-        counted = "counts_scale" in self._rows[0]
-        head += ["users +-"] * counted
+        noise = [name for name in ("counts_half_width",) if name in self._rows[0]]
+        head += ["users +-" for _ in noise]
         body = [
             [
                 row["mechanism"],
@@ -203,7 +203,7 @@ class Plan(Tabular):
                 f"{row['threshold']:.4g}",
                 *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
                 *(f"{row['keep'][str(number)]:.3g}" for number in self.users),
-                *([f"{row['counts_half_width']:.4g}"] * counted),
+                *(f"{row[name]:.4g}" for name in noise),
             ]
             for row in self._rows
         ]

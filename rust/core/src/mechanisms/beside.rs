@@ -184,7 +184,9 @@ mod tests {
     #[test]
     fn gaussian_rounds_and_counts_are_within_delta_together() {
         for (epsilon, delta) in [(0.1, 1e-6), (1.0, 1e-5), (6.0, 1e-9)] {
-            for (share, mechanism) in SHARES.into_iter().flat_map(|share| gaussian().map(|each| (share, each))) {
+            for (share, mechanism) in
+                SHARES.into_iter().flat_map(|share| gaussian().map(|each| (share, each)))
+            {
                 for (items, counted) in [(1, 1), (30, 7), (300, 3000)] {
                     let asked = counts(share, counted);
                     let found =
@@ -203,8 +205,9 @@ mod tests {
     fn under_zcdp_rho_is_divided() {
         let (rho, delta) = (0.1, 1e-5);
         for (share, mechanism) in SHARES.into_iter().flat_map(|share| gaussian().map(|each| (share, each))) {
-            let found =
-                mechanism.calibrate_beside(Privacy::Zcdp { rho, delta }, bound(30), &counts(share, 100)).unwrap();
+            let found = mechanism
+                .calibrate_beside(Privacy::Zcdp { rho, delta }, bound(30), &counts(share, 100))
+                .unwrap();
             let (part, moved) = (found.gaussian_part(bound(30)).unwrap(), found.counts.unwrap().mu());
             assert!(part.mu * part.mu / 2.0 <= rho * (1.0 + 1e-12) && part.mu * part.mu / 2.0 > rho * 0.999);
             assert!((moved * moved / 2.0 / rho - share).abs() < 1e-9 && part.delta <= delta * (1.0 + 1e-6));
@@ -217,7 +220,7 @@ mod tests {
         let (epsilon, delta) = (2.0, 1e-5);
         let mechanisms: [&dyn Mechanism; 4] = [
             &CountLaplace {},
-            &UnitGreedy {},
+            &UnitGreedy::default(),
             &WeightedGaussian { release: ReleaseStep::Curve },
             &Sips { release: ReleaseStep::Curve, ..Sips::default() },
         ];
@@ -225,7 +228,8 @@ mod tests {
             let found =
                 mechanism.calibrate_beside(approx(epsilon, delta), bound(9), &counts(share, 9)).unwrap();
             let left = |all: f64| all - share * all;
-            let rounds = mechanism.calibrate(approx(left(epsilon).next_down(), left(delta).next_down()), bound(9));
+            let rounds =
+                mechanism.calibrate(approx(left(epsilon).next_down(), left(delta).next_down()), bound(9));
             assert_eq!(found.rounds.len(), rounds.unwrap().rounds.len());
             let noise = found.counts.unwrap();
             assert_eq!(noise.paid, Paid::Apart);

@@ -306,7 +306,8 @@ mod tests {
                 let threshold = i128::from(publish.threshold.steps());
                 for size in &publish.sizes {
                     let norm = size.norm as f64 / UNIT as f64;
-                    let novel = novel(publish, size.items, threshold - i128::from(size.cap), Some(threshold + 30));
+                    let novel =
+                        novel(publish, size.items, threshold - i128::from(size.cap), Some(threshold + 30));
                     let both = (norm * mu * norm * mu + moved * moved).sqrt();
                     let total = novel + delta_upper(epsilon, both);
                     assert!(total <= delta && total > 0.5 * delta, "{size:?} {total} {delta}");
