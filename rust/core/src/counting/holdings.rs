@@ -35,15 +35,18 @@ impl Holdings {
     /// # Errors
     /// The limit of memory.
     pub(crate) fn of(contributions: &Contributions, control: &Control) -> Result<Self> {
-        let (rows, users) = (contributions.items.as_slice().len(), contributions.starts.len());
-        let bytes = rows * size_of::<u32>() + users * (size_of::<usize>() + size_of::<u32>());
+        let rows: usize = contributions.lens.iter().map(|len| *len as usize).sum();
+        let bytes =
+            rows * size_of::<u32>() + contributions.lens.len() * (size_of::<usize>() + size_of::<u32>());
         control.charge_memory(bytes as u64, STAGE)?;
-        Ok(Self {
-            starts: contributions.starts.clone(),
-            lens: contributions.lens.clone(),
-            items: contributions.items.as_slice().to_vec(),
-            codes: contributions.vocabulary.code_bound(),
-        })
+        let (mut starts, mut items) =
+            (Vec::with_capacity(contributions.lens.len()), Vec::with_capacity(rows));
+        for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
+            starts.push(items.len());
+            items.extend_from_slice(&contributions.items.as_slice()[*start..][..*len as usize]);
+        }
+        let codes = contributions.vocabulary.code_bound();
+        Ok(Self { starts, lens: contributions.lens.clone(), items, codes })
     }
 
     /// The noisy numbers of users of these items, each to the nearest whole number.
@@ -131,16 +134,22 @@ mod tests {
         L0Bound::new(items).unwrap()
     }
 
+    /// The codes of all items that users hold.
+    fn codes(made: &Contributions) -> Vec<ItemCode> {
+        let of_user =
+            |(start, len): (&usize, &u32)| made.items.as_slice()[*start..][..*len as usize].to_vec();
+        let held: std::collections::BTreeSet<u32> =
+            made.starts.iter().zip(&made.lens).flat_map(of_user).collect();
+        held.into_iter().map(ItemCode).collect()
+    }
+
     /// The items of the rows, all of them counted, and what users hold.
     fn all(rows: &[(u64, u64)], key: &ReleaseKey) -> (Vec<Counted>, Holdings) {
         let made = contributions(rows, key);
         let digests = made.vocabulary.digests();
-        let mut codes: Vec<u32> = made.items.as_slice().to_vec();
-        codes.sort_unstable();
-        codes.dedup();
-        let counted = |code| Counted { digest: digests.get(ItemCode(code)), code: Some(ItemCode(code)) };
+        let counted = |code| Counted { digest: digests.get(code), code: Some(code) };
         let control = Control::new(None, None);
-        let mut items: Vec<Counted> = codes.into_iter().map(counted).collect();
+        let mut items: Vec<Counted> = codes(&made).into_iter().map(counted).collect();
         items.sort_unstable_by_key(|item| item.digest.0);
         (items, Holdings::of(&made, &control).unwrap())
     }
@@ -171,9 +180,8 @@ mod tests {
             let others: Vec<(u64, u64)> = rows.iter().copied().filter(|(user, _)| *user != 3).collect();
             let without = contributions(&others, &key(2));
             let digests = without.vocabulary.digests();
-            let code = |digest| {
-                without.items.as_slice().iter().map(|item| ItemCode(*item)).find(|item| digests.get(*item) == digest)
-            };
+            let held = codes(&without);
+            let code = |digest| held.iter().copied().find(|item| digests.get(*item) == digest);
             let fewer: Vec<Counted> =
                 counted.iter().map(|item| Counted { code: code(item.digest), ..*item }).collect();
             let control = Control::new(None, None);

@@ -114,16 +114,21 @@ pub(crate) fn publish(
 
 /// Sorts freshly built columns of items, each with what is published beside it.
 pub(crate) fn publish_columns(items: &RecordBatch, beside: Beside<'_>) -> Result<RecordBatch> {
-    let (mut items, order) = sorted(items)?;
-    if let Some(weights) = beside.weights {
-        let weights = order.iter().map(|&i| weights[i as usize] as f64 / UNIT as f64);
-        items = with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?;
+    let (items, order) = sorted(items)?;
+    let items = match beside.weights {
+        None => items,
+        Some(weights) => {
+            let weights = order.iter().map(|&i| weights[i as usize] as f64 / UNIT as f64);
+            with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
+        }
+    };
+    match beside.users {
+        None => Ok(items),
+        Some(users) => {
+            let users = order.iter().map(|&i| users[i as usize]);
+            with_column(&items, USERS_COLUMN, Arc::new(Int64Array::from_iter_values(users)))
+        }
     }
-    if let Some(users) = beside.users {
-        let users = order.iter().map(|&i| users[i as usize]);
-        items = with_column(&items, USERS_COLUMN, Arc::new(Int64Array::from_iter_values(users)))?;
-    }
-    Ok(items)
 }
 
 /// The batch with one more column at its end.
