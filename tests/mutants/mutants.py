@@ -112,9 +112,9 @@ MUTANTS = [
     ),
     Mutant(
         "the sizes of users of Steered are certified without numbers",
-        CORE + "mechanisms/steered/checked.rs",
-        "counts => (mu.square() + Interval::point(counts).square()).sqrt().hi(),",
-        "counts => (mu.square() + Interval::point(0.0 * counts).square()).sqrt().hi(),",
+        CORE + "mechanisms/steered/counted.rs",
+        "Self::Mu(counts) => (mu.square() + Interval::point(counts).square()).sqrt().hi(),",
+        "Self::Mu(counts) => (mu.square() + Interval::point(0.0 * counts).square()).sqrt().hi(),",
         (COUNTS, "cargo:steered"),
     ),
     Mutant(
@@ -746,8 +746,8 @@ MUTANTS = [
     Mutant(
         "all users have the norm of the smallest",
         CORE + "mechanisms/steered/checked.rs",
-        "delta_upper(self.budget.epsilon, (norm * self.noise.unit_mu).hi())",
-        "delta_upper(self.budget.epsilon, self.noise.unit_mu.hi().min((norm * self.noise.unit_mu).hi()))",
+        "beside_up(norm * self.noise.unit_mu)",
+        "beside_up((norm * self.noise.unit_mu).clamp(0.0, self.noise.unit_mu.hi()))",
         (STEERED, "cargo:steered"),
     ),
     Mutant(

@@ -69,8 +69,9 @@ impl Holdings {
         control.check()?;
         let words = Words::new(key, Purpose::Counts, 0);
         let law = NoisyThreshold::new(noise.noise, Threshold::from_steps(0));
-        let noisy = |(item, sum): (&Counted, u64)| rounded(law.noisy_weight(sum, words.word(item.digest)));
-        Ok(items.iter().zip(sums).map(noisy).collect())
+        let published =
+            |(item, sum): (&Counted, u64)| rounded(law.noisy_weight(sum, words.word(item.digest)));
+        Ok(items.iter().zip(sums).map(published).collect())
     }
 
     /// The sum of what all users add to each item, in grid steps.

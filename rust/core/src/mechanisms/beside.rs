@@ -40,7 +40,8 @@ pub(super) fn apart(
                 Privacy::ApproxDp { epsilon: left(epsilon, of_counts.0)?, delta: left(delta, of_counts.1)? };
             let noise = with_reserve(of_counts.1, delta_factor(epsilon), |delta| {
                 let mu = largest_mu(of_counts.0, delta)?;
-                slackened(CountNoise::new(mu, counts.max_counted_items, Paid::Apart)?)
+                let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Apart)?;
+                Ok((noise, noise.slack()))
             })?;
             Ok(calibrate(rounds)?.with_counts(noise))
         }
@@ -96,11 +97,6 @@ pub(super) fn one_more_round(
 /// The threshold of the last round, if it has one.
 fn last_threshold((rounds, _): (Calibration, f64)) -> Option<f64> {
     rounds.rounds.last()?.rule.noisy().map(|rule| rule.threshold.value())
-}
-
-/// The total variation that a reserve pays for, and what is paid.
-fn slackened(noise: CountNoise) -> Result<(CountNoise, f64)> {
-    Ok((noise, noise.slack()))
 }
 
 /// Upper bound of the total variation of the decisions of all rounds to exact ones.

@@ -7,12 +7,13 @@
 //! Counts of the users of released items are one more round, in which a user of any size moves means by the same distance.
 //! Proof: `docs/algorithms/counts.md`.
 
+use super::counted::{OfCounts, mu_of_counts};
 use super::noise::{RoundNoise, too_noisy};
 use super::sizes::{per_root, sizes};
 use crate::accounting::gaussian::{approximate_mu, delta_upper};
 use crate::accounting::{L0Bound, minimise, root};
 use crate::noise::Threshold;
-use crate::numeric::{Interval, div_down, div_up, mul_down, mul_up, normal_tail, sqrt_down, sqrt_up, sub_up};
+use crate::numeric::{Interval, div_up, mul_up, normal_tail, sqrt_up};
 use crate::rounds::{NoiseCheck, Publish, UserSize};
 use crate::threshold::calibration::upper_quantile;
 use crate::weighting::{LARGEST_NORM, UNIT};
@@ -93,11 +94,6 @@ pub(super) fn publication(
     Ok((checked.noise, publish, counts))
 }
 
-/// The distance of means of counts beside rounds of the distance `mu`, rounded down.
-fn mu_of_counts(mu: f64, share: f64) -> f64 {
-    mul_down(mu, sqrt_down(div_down(share, sub_up(1.0, share))))
-}
-
 fn none(epsilon: f64, delta: f64) -> Error {
     Error::Calibration {
         what: format!("Gaussian noise at epsilon = {epsilon:e} and delta = {delta:e}"),
@@ -127,48 +123,12 @@ struct Search {
     counts: OfCounts,
 }
 
-/// The distance of means of counts, in standard deviations.
-#[derive(Debug, Clone, Copy)]
-enum OfCounts {
-    /// This part of the square of all distances together.
-    Share(f64),
-    /// This number.
-    Mu(f64),
-}
-
-impl OfCounts {
-    /// The distance of rounds and counts together, in plain arithmetic.
-    fn beside(self, mu: f64) -> f64 {
-        match self {
-            Self::Share(share) => mu / (1.0 - share).sqrt(),
-            Self::Mu(0.0) => mu,
-            Self::Mu(counts) => (mu * mu + counts * counts).sqrt(),
-        }
-    }
-
-    /// The distance, if it is known.
-    fn mu(self) -> f64 {
-        match self {
-            Self::Share(_) => f64::NAN,
-            Self::Mu(counts) => counts,
-        }
-    }
-
-    /// An upper bound of the distance of rounds and counts together.
-    fn beside_up(self, mu: Interval) -> f64 {
-        match self.mu() {
-            0.0 => mu.hi(),
-            counts => (mu.square() + Interval::point(counts).square()).sqrt().hi(),
-        }
-    }
-}
-
 impl Search {
     /// The threshold that is lowest in units of the norm of users of `items` items. Any threshold is valid.
     fn best_threshold(self, items: u32) -> f64 {
         let of = |part: f64| {
             let all = approximate_mu(self.epsilon, self.delta * (1.0 - part), 1e-7);
-            let mu = self.of_rounds(all);
+            let mu = self.counts.left(all);
             let cap = mu * self.cap(items);
             let q = -libm::expm1(libm::log1p(-part * self.delta) / f64::from(items));
             let noise = crate::noise::Noise::Gaussian { sigma: 1.0 };
@@ -179,16 +139,6 @@ impl Search {
         };
         let part = minimise(|part| of(part).0 / of(part).1, 0.05, 0.8, 6, 6);
         of(part).0
-    }
-
-    /// The distance of means that counts leave of all of it, in plain arithmetic.
-    fn of_rounds(self, all: f64) -> f64 {
-        match self.counts {
-            OfCounts::Share(share) => all * (1.0 - share).sqrt(),
-            OfCounts::Mu(0.0) => all,
-            // Nothing is left if counts take all of it.
-            OfCounts::Mu(counts) => (all * all - counts * counts).max(f64::MIN_POSITIVE).sqrt(),
-        }
     }
 
     /// The cap of users of `items` items, in standard deviations of the noise in a score, for a mu of 1.
@@ -208,7 +158,7 @@ impl Search {
         };
         let most = libm::log(threshold / times);
         let all = approximate_mu(self.epsilon, self.delta, 1e-7);
-        let mut hi = libm::log(self.of_rounds(all)).min(most);
+        let mut hi = libm::log(self.counts.left(all)).min(most);
         if gap(hi) <= 0.0 {
             return libm::exp(hi);
         }

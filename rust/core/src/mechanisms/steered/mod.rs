@@ -8,6 +8,7 @@
 //! `docs/algorithms/steered.md`.
 
 mod checked;
+mod counted;
 mod noise;
 mod sizes;
 mod steering;

@@ -56,7 +56,9 @@ impl BeforeSelection {
         let items: Vec<Counted> = released.chain(self.public.iter().copied()).collect();
         let mut users = self.holdings.noisy_users(&items, noise, key, control)?;
         if asked.nonnegative {
-            users.iter_mut().for_each(|number| *number = (*number).max(0));
+            for number in &mut users {
+                *number = (*number).max(0);
+            }
         }
         let public = users.split_off(selected.items.len());
         Ok(Some(Users { released: users, public }))
