@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
@@ -30,7 +29,7 @@ pub trait Mechanism {
 
     /// As [`Mechanism::calibrate`], for rounds and counts of the users of what they release.
     ///
-    /// Unless a mechanism has a theorem of its own, rounds and counts have budgets that add up.
+    /// A mechanism without a theorem for both gives them budgets that add up, by `apart`.
     ///
     /// # Contract
     /// Rounds and counts together satisfy `privacy`, with contributions whose squares add up to at most
@@ -43,9 +42,7 @@ pub trait Mechanism {
         privacy: Privacy,
         bound: L0Bound,
         counts: &CountedUsers,
-    ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
-    }
+    ) -> Result<Calibration>;
 
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;

@@ -9,9 +9,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::numeric::widths::clipped;
 use crate::numeric::{mul_down, sub_down};
 use crate::rounds::{Calibration, Ranking, Round, Rule};
@@ -88,6 +90,15 @@ impl Mechanism for Matching {
             Privacy::ApproxDp { epsilon, delta } if self.screening => Self::screened(epsilon, delta),
             Privacy::ApproxDp { epsilon, delta } => Self::plain(epsilon, delta),
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {
