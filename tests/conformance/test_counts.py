@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from mpmath import mpf, sqrt
 from scipy import stats
 
 import dpsel
+from dpsel import _core
 from dpsel.exceptions import InvalidParameterError
 from dpsel.release import Report
 from dpsel.testing import neighbours
@@ -369,3 +372,43 @@ def test_what_counts_leave_is_planned() -> None:
         assert row["users_for_95"] > plain["users_for_95"]
         assert "counts_scale" not in plain
     assert "users +-" in str(dpsel.plan(counts=0.2, **arguments))
+
+
+def test_other_accountants_are_told_of_the_numbers() -> None:
+    """The distance of a call with numbers is that of rounds and numbers together."""
+    arguments = {"privacy": dpsel.ZCDP(rho=0.1, delta=1e-5), "max_items_per_user": 5}
+    parts = [
+        _core.gaussian_part(
+            select(table([]), mechanism=dpsel.Sips(), key=None, **arguments, **counted).report.to_json()
+        )
+        for counted in ({}, {"counts": 0.3})
+    ]
+    assert parts[0] is not None
+    assert parts[0] == pytest.approx(parts[1], rel=1e-6)
+    sigma = select(table([]), mechanism=dpsel.Sips(), counts=0.3, **arguments).report.counts["scale"]
+    assert np.sqrt(5) / sigma == pytest.approx(np.sqrt(0.3 * 0.2))
+
+
+@pytest.mark.parametrize("rows_", [[], [(1, None)], [(1, 5)]], ids=len)
+def test_little_data_has_numbers_of_nothing(case, rows_) -> None:
+    data = table(rows_, item_type=pa.int64())
+    release = select(
+        data, counts=0.5, key=None, **mechanisms_with(case, dpsel.ApproxDP(epsilon=1.0, delta=1e-9))
+    )
+    assert released(release).column_names == ["item", "users"]
+    assert released(release)["users"].type == pa.int64()
+    assert len(release) == 0
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "pairs"])
+def test_numbers_come_with_every_kind_of_table(kind) -> None:
+    data = [(user, f"city {item}") for user in range(400) for item in range(2)]
+    made = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table, "pairs": lambda _: data}[
+        kind
+    ]({"user": [user for user, _ in data], "item": [item for _, item in data]})
+    release = select(made, privacy=dpsel.ApproxDP(epsilon=3.0, delta=1e-4), max_items_per_user=2, counts=0.3)
+    assert release.to_pylist() == list(zip(release, users_of(release).values(), strict=True))
+    items = release.items
+    if kind != "pairs":
+        assert list(items.column_names if kind == "pyarrow" else items.columns) == ["item", "users"]
+    assert release.filter(data) == data
