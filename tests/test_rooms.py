@@ -31,6 +31,7 @@ ROOMS = [
     "weighting",
     "noise",
     "threshold",
+    "counting",
     "rounds",
     "mechanisms",
     "release",

@@ -243,6 +243,10 @@ def reports() -> list[dpsel.Report]:
             rows, privacy=dpsel.ZCDP(rho=0.1, delta=1e-5), max_items_per_user=4, with_weights=True
         ).report
     )
+    found += [
+        dpsel.select_partitions(rows, privacy=approx, max_items_per_user=4, mechanism=each, counts=0.2).report
+        for each in (dpsel.Steered(), dpsel.UnitGreedy())
+    ]
     texts = [(1, "to be")]
     found.append(dpsel.select_partitions(texts, privacy=approx, max_items_per_user=4, ngrams=(1, 2)).report)
     for privacy, domain in ((dpsel.PureDP(epsilon=1.0), [0, 1, 2]), (approx, None)):

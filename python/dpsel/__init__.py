@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import ZCDP as ZCDP
     from dpsel.accounting import ApproxDP as ApproxDP
     from dpsel.accounting import Cost as Cost
+    from dpsel.accounting import Counts as Counts
     from dpsel.accounting import PureDP as PureDP
     from dpsel.accounting import for_group as for_group
     from dpsel.auditing import AuditReport as AuditReport
@@ -60,6 +61,7 @@ else:
         "Budget": "budget",
         "Comparison": "comparison",
         "Cost": "accounting",
+        "Counts": "accounting",
         "DpselError": "exceptions",
         "Ledger": "budget",
         "Plan": "planning",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar, Unpack
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.item_table import ItemTable
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import (
@@ -64,6 +64,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     max_items_per_user: int,
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
+    counts: float | Counts | None = None,
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
@@ -104,6 +105,10 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items
             if users own several. ``dpsel.plan(with_weights=True)`` shows its threshold.
+        counts: Also return the noisy number of users of each released item, in a column ``users``. A number
+            is the part of the budget that this costs, such as 0.2; [`Counts`][dpsel.Counts] has more
+            options. The guarantee is then of items and numbers together. See
+            [the guide](../guide/counts.md).
         public_items: Items that come out in any case, such as the names of all countries. Their rows are
             removed before bounding, so they use nothing of a user's limit and of the guarantee. The released
             table has a column ``public`` that marks them. They must be public: not taken from the data.
@@ -169,6 +174,14 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ...     exclude=["milk"],
         ... ).items
         [('tea', False), ('water', True)]
+
+        The items with noisy numbers of their users:
+
+        >>> counted = dpsel.select_partitions(
+        ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=3, counts=0.3
+        ... )
+        >>> [(item, 400 < users < 600) for item, users in counted.items]
+        [('milk', True), ('tea', True)]
     """
     request = request_of_selection(
         privacy,
@@ -178,6 +191,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams=ngrams,
         with_weights=with_weights,
         min_users=min_users,
+        counts=counts,
         lists=public_lists(exclude, public_items),
     )
     job = request.job(

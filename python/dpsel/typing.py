@@ -27,7 +27,7 @@ from dpsel.accounting import Neighbours, NeighboursOfCounts, PublishedCounts
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
     #: The kind of a release's items; a bare `Release` says nothing about it.
@@ -134,6 +134,7 @@ class SelectOptions(TypedDict, total=False):
     max_items_per_user: Required[int]
     mechanism: SelectionMechanism | str
     with_weights: bool
+    counts: float | Counts | None
     public_items: Iterable[Any] | None
     exclude: Iterable[Any] | None
     min_users: int

@@ -113,6 +113,15 @@ HONOURED = {
         {"mechanism": dpsel.UnitGreedy(prior={"the": 9.5, "a, b": 3})},
     ),
     "with_weights": (("--with-weights",), {"with_weights": True}),
+    "counts": (("--counts", "0.3"), {"counts": dpsel.Counts(share=0.3)}),
+    "max_counted_items": (
+        ("--counts", "0.3", "--max-counted-items", "9"),
+        {"counts": dpsel.Counts(share=0.3, max_counted_items=9)},
+    ),
+    "nonnegative": (
+        ("--counts", "0.3", "--nonnegative"),
+        {"counts": dpsel.Counts(share=0.3, nonnegative=True)},
+    ),
     "public_items": (("--public-items", str(PRIOR)), {"public_items": [("the", "9.5"), ("a, b", "3")]}),
     "exclude": (("--exclude", str(PRIOR)), {"exclude": [("the", "9.5"), ("a, b", "3")]}),
     "min_users": (("--min-users", "9"), {"min_users": 9}),

@@ -35,6 +35,7 @@ PUBLIC_LISTS = "tests/unit/test_public_lists.py"
 LEDGER = "tests/unit/test_ledger.py"
 FILTER = "tests/unit/test_filter.py"
 CARD = "tests/unit/test_card.py"
+COUNTS = "tests/conformance/test_counts.py"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,69 @@ class Mutant:
 CORE = "rust/core/src/"
 
 MUTANTS = [
+    Mutant(
+        "the noise of numbers of users does not know how many items a user moves",
+        CORE + "counting/noise.rs",
+        "let sigma = div_up(sqrt_up(limit.get().into()), mu);",
+        "let sigma = div_up(1.0, mu);",
+        (COUNTS, "cargo:counting"),
+    ),
+    Mutant(
+        "users of many released items count whole in each",
+        CORE + "counting/noise.rs",
+        "if held <= limit {",
+        "if held <= limit.max(1 << 40) {",
+        (COUNTS, "cargo:counting"),
+    ),
+    Mutant(
+        "contributions to numbers are rounded up",
+        CORE + "counting/noise.rs",
+        "u128::from(held)).isqrt() as u64",
+        "u128::from(held)).isqrt() as u64 + 1",
+        ("cargo:counting", COUNTS),
+    ),
+    Mutant(
+        "numbers have the noise of the selection",
+        CORE + "counting/holdings.rs",
+        "Words::new(key, Purpose::Counts, 0)",
+        "Words::new(key, Purpose::Noise, 0)",
+        (COUNTS,),
+    ),
+    Mutant(
+        "numbers cost nothing under zCDP",
+        CORE + "mechanisms/beside.rs",
+        "rho: rest(rho, of_counts)?",
+        "rho: rest(rho, of_counts).map(|_| rho)?",
+        (COUNTS, "cargo:beside"),
+    ),
+    Mutant(
+        "numbers cost nothing beside Gaussian rounds",
+        CORE + "mechanisms/beside.rs",
+        "sub_down(1.0, counts.share)",
+        "sub_down(1.0, 0.0 * counts.share)",
+        (COUNTS, "cargo:beside"),
+    ),
+    Mutant(
+        "numbers with a budget of their own leave all epsilon to the items",
+        CORE + "mechanisms/beside.rs",
+        "epsilon: left(epsilon, of_counts.0)?,",
+        "epsilon: left(epsilon, of_counts.0).map(|_| epsilon)?,",
+        (COUNTS, "cargo:beside"),
+    ),
+    Mutant(
+        "the sizes of users of Steered are certified without numbers",
+        CORE + "mechanisms/steered/counted.rs",
+        "Self::Mu(counts) => (mu.square() + Interval::point(counts).square()).sqrt().hi(),",
+        "Self::Mu(counts) => (mu.square() + Interval::point(0.0 * counts).square()).sqrt().hi(),",
+        (COUNTS, "cargo:steered"),
+    ),
+    Mutant(
+        "other accountants are not told of numbers of users",
+        CORE + "mechanisms/gaussian_part.rs",
+        "root_of_squares([part.mu, counts].into_iter())",
+        "root_of_squares([part.mu, 0.0 * counts].into_iter())",
+        ("cargo:beside",),
+    ),
     Mutant(
         "a least number of users lowers weights by too little",
         CORE + "rounds/lowered.rs",
@@ -591,8 +655,8 @@ MUTANTS = [
     Mutant(
         "a reach widens what users keep, but not what the calibration covers",
         CORE + "task/select/request.rs",
-        "return mechanism.calibrate(self.privacy, kept);",
-        "return mechanism.calibrate(self.privacy, self.max_items_per_user);",
+        "return self.beside_counts(self.privacy, kept);",
+        "return self.beside_counts(self.privacy, self.max_items_per_user);",
         (STEERED, "cargo:request"),
     ),
     Mutant(
@@ -682,8 +746,8 @@ MUTANTS = [
     Mutant(
         "all users have the norm of the smallest",
         CORE + "mechanisms/steered/checked.rs",
-        "delta_upper(self.budget.epsilon, (norm * self.noise.unit_mu).hi())",
-        "delta_upper(self.budget.epsilon, self.noise.unit_mu.hi().min((norm * self.noise.unit_mu).hi()))",
+        "beside_up(norm * self.noise.unit_mu)",
+        "beside_up((norm * self.noise.unit_mu).clamp(0.0, self.noise.unit_mu.hi()))",
         (STEERED, "cargo:steered"),
     ),
     Mutant(

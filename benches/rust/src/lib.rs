@@ -186,6 +186,7 @@ pub fn request() -> dpsel_core::Result<SelectRequest> {
         max_items_per_user: bound()?,
         mechanism: MechanismSpec::Sips(Sips::default()),
         with_weights: false,
+        counts: None,
         min_users: 1,
         exclude: None,
         public_items: None,

@@ -14,7 +14,7 @@ from dpsel.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel.accounting import Privacy, PublishedCounts
+    from dpsel.accounting import Counts, Privacy, PublishedCounts
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["named_columns", "priced", "selection_request", "top_k_request"]
@@ -32,6 +32,7 @@ def selection_request(
     ngrams: tuple[int, int] | None = None,
     with_weights: bool = False,
     min_users: int = 1,
+    counts: Counts | None = None,
     lists: PublicLists = NO_LISTS,
     chosen: str | None = None,
 ) -> Request[SelectionMechanism]:
@@ -44,6 +45,8 @@ def selection_request(
     }
     if min_users != 1:
         parameters["min_users"] = min_users
+    if counts is not None:
+        parameters["counts"] = counts.to_json(max_items_per_user)
     return request_of(
         "select",
         privacy,

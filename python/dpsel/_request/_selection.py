@@ -11,7 +11,7 @@ from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import named_columns, selection_request
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
-from dpsel.accounting import checked_privacy
+from dpsel.accounting import checked_counts, checked_privacy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,7 @@ def request_of_selection(
     with_weights: object = False,
     on_cluster: bool = False,
     min_users: Any = 1,
+    counts: Any = None,
     lists: PublicLists = NO_LISTS,
 ) -> Request[SelectionMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
@@ -56,6 +57,7 @@ def request_of_selection(
         ngrams=ngrams_of(ngrams),
         with_weights=weights,
         min_users=least,
+        counts=checked_counts(counts),
         lists=lists,
         chosen=reason,
     )

@@ -13,6 +13,7 @@ Examples:
 from typing import TYPE_CHECKING
 
 from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, PublishedCounts
+from dpsel.accounting._counts import Counts, checked_counts
 from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "Cost",
+    "Counts",
     "Neighbours",
     "NeighboursOfCounts",
     "Privacy",
     "PublishedCounts",
     "PureDP",
+    "checked_counts",
     "checked_privacy",
     "for_group",
 ]

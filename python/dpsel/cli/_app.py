@@ -98,15 +98,17 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo("error: terminated" if terminated else "error: interrupted", err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
-        return report_error(error, _options())
+        return report_error(error, _options(sys.argv[1:] if args is None else list(args)))
     return code
 
 
-def _options() -> dict[str, str]:
+def _options(args: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the functions behind the commands."""
     options = [name for command in COMMANDS for option in command.params for name in option.opts]
     named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
-    return named | {"file_format": "--format", "counts": "--counts-epsilon", "ordered": "--unordered"}
+    named |= {"file_format": "--format", "ordered": "--unordered"}
+    # Counts of a top-k have a budget of their own.
+    return named | ({"counts": "--counts-epsilon"} if "top-k" in args[:1] else {})
 
 
 def _run(args: list[str]) -> int:

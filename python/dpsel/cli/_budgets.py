@@ -100,3 +100,35 @@ def counts_from(options: dict[str, Any]) -> Privacy | None:
         # The message names the parameter of the class, which is used for items as well.
         message = re.sub(r"^(epsilon|rho|delta)(?= must )", r"--counts-\1", str(error))
         raise click.UsageError(message) from None
+
+
+def counted_options(command: F) -> F:
+    """Add ``--counts``, ``--max-counted-items`` and ``--nonnegative``; see ``counted_from``."""
+    share = click.option(
+        "--counts",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
+        help="Add a column `users`, noisy numbers of users, for this share of the budget, such as 0.2.",
+    )
+    most = click.option(
+        "--max-counted-items",
+        type=click.IntRange(min=1),
+        metavar="B",
+        help="Users of more released items count less than 1 in each.  [default: --max-items-per-user]",
+    )
+    nonnegative = click.option(
+        "--nonnegative", is_flag=True, help="Publish 0 in place of numbers of users below 0."
+    )
+    return share(most(nonnegative(command)))
+
+
+def counted_from(options: dict[str, Any]) -> dpsel.Counts | None:
+    """Return what the options of ``counted_options`` ask for, or ``None``."""
+    share, most = options["counts"], options["max_counted_items"]
+    if share is None:
+        given = {"--max-counted-items": most is not None, "--nonnegative": options["nonnegative"]}
+        if wrong := next((name for name, is_given in given.items() if is_given), None):
+            message = f"{wrong} is about --counts, which is not given; add --counts 0.2"
+            raise click.UsageError(message)
+        return None
+    return dpsel.Counts(share=share, max_counted_items=most, nonnegative=options["nonnegative"])

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import privacy_from, privacy_options
+from dpsel.cli._budgets import counted_from, counted_options, privacy_from, privacy_options
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
-from dpsel.cli._options import check_plot, json_option, plot_option, print_result
+from dpsel.cli._options import (
+    check_plot,
+    json_option,
+    plot_option,
+    print_result,
+)
 from dpsel.cli._output import Staged
 from dpsel.cli._types import Counts
 
@@ -57,6 +62,7 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
     is_flag=True,
     help="Plan releases with noisy weights, for which auto may choose another mechanism.",
 )
+@counted_options
 @plot_option
 @json_option
 def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
@@ -74,6 +80,7 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
         items_per_user=options["items_per_user"],
         users=list(options["users"]),
         with_weights=options["with_weights"],
+        counts=counted_from(options),
     )
     with Staged() as staged:
         if plot:

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
+from dpsel.cli._budgets import (
+    counted_from,
+    counted_options,
+    ledger_option,
+    paid_from,
+    privacy_from,
+    privacy_options,
+)
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
@@ -96,6 +103,7 @@ greedy-frequency counts repeated rows. CSV columns are text.
     help="Add the noisy weight of each item. auto then chooses a mechanism with noise, "
     "which may release fewer items.",
 )
+@counted_options
 @click.option(
     "--public-items",
     type=ItemFile(),
@@ -151,6 +159,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "max_items_per_user": options["max_items_per_user"],
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],
+        "counts": counted_from(options),
         "public_items": options["public_items"],
         "exclude": options["exclude"],
         "min_users": options["min_users"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._arguments import type_name
 from dpsel._request import request_of_selection
 from dpsel._tables import Tabular
+from dpsel.accounting import Counts
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms._base import kept_items
@@ -75,12 +76,15 @@ def _as_it_ran(report: Report) -> dict[str, Any]:
 def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
     privacy, limit = of_json(request["privacy"]), int(request["max_items_per_user"])
     least, weights = request.get("min_users", 1), request["with_weights"]
+    counts = None if request.get("counts") is None else Counts(**request["counts"])
     reach = ran["mechanism"].get("reach", 1)
     rows = [_row("as it was", json.dumps({"task": "select"} | ran), limit * reach)]
 
     def other(change: str, privacy: Privacy, limit: int, min_users: int = least) -> None:
         try:
-            made = request_of_selection(privacy, limit, "auto", with_weights=weights, min_users=min_users)
+            made = request_of_selection(
+                privacy, limit, "auto", with_weights=weights, min_users=min_users, counts=counts
+            )
             rows.append(_row(change, made.json, kept_items(made.mechanism, limit)))
         except (CalibrationError, InvalidParameterError):
             return
@@ -94,9 +98,16 @@ def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list
         other("delta x 10", type(privacy)(**numbers | {"delta": 10 * numbers["delta"]}), limit)
     for smaller in [each for each in _LIMITS if each < limit][-3:]:
         other(f"max_items_per_user={smaller}", privacy, smaller)
+    if counts is not None:
+        rows.append(_without_counts(ran, limit * reach))
     if least > 1:
         other("without min_users", privacy, limit, 1)
     return rows
+
+
+def _without_counts(ran: dict[str, Any], held: int) -> dict[str, Any]:
+    fields = {name: value for name, value in ran.items() if name != "counts"}
+    return _row("without counts", json.dumps({"task": "select"} | fields), held)
 
 
 def _row(change: str, request: str, held: int) -> dict[str, Any]:

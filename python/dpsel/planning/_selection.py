@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel._request import Request
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
@@ -40,6 +40,7 @@ def plan(
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
     min_users: int = 1,
+    counts: float | Counts | None = None,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
 
@@ -60,6 +61,7 @@ def plan(
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
         min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
+        counts: Plan calls with these ``counts=``: what they leave to the selection, and their noise.
 
     Returns:
         One row for each limit and mechanism.
@@ -85,20 +87,25 @@ def plan(
     """
     privacy = checked_privacy(privacy)
     limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
-    counts = [at_least_one("users", number) for number in users]
+    shown = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
         (
             limit,
             request_of_selection(
-                privacy, checked_limit(limit), mechanism, with_weights=with_weights, min_users=min_users
+                privacy,
+                checked_limit(limit),
+                mechanism,
+                with_weights=with_weights,
+                min_users=min_users,
+                counts=counts,
             ),
         )
         for limit in limits
         for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
-    rows = tuple(_row(limit, request, _held(limit, request, held), counts) for limit, request in requests)
-    return Plan(privacy=privacy, users=tuple(counts), _rows=rows)
+    rows = tuple(_row(limit, request, _held(limit, request, held), shown) for limit, request in requests)
+    return Plan(privacy=privacy, users=tuple(shown), _rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,9 @@ class Plan(Tabular):
         ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
         round, in units of weight; a release curve has no scale, and its threshold is the weight of even
         odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
-        ``users_for_95``, ``users_for_99``: the least number of users for that probability.
+        ``users_for_95``, ``users_for_99``: the least number of users for that probability. With ``counts=``
+        also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise of the column
+        ``users``, and the half-width of an interval that holds one number with 95 %.
         """
         return self._copies()
 
@@ -181,6 +190,8 @@ class Plan(Tabular):
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
         head += [f"keep at {number:,}" for number in self.users]
+        noise = [name for name in ("counts_half_width",) if name in self._rows[0]]
+        head += ["users +-" for _ in noise]
         body = [
             [
                 row["mechanism"],
@@ -189,6 +200,7 @@ class Plan(Tabular):
                 f"{row['threshold']:.4g}",
                 *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
                 *(f"{row['keep'][str(number)]:.3g}" for number in self.users),
+                *(f"{row[name]:.4g}" for name in noise),
             ]
             for row in self._rows
         ]
@@ -208,7 +220,14 @@ def _held(limit: int, request: Request[SelectionMechanism], asked: int | None) -
 
 
 def _row(limit: int, request: Request[SelectionMechanism], held: int, users: list[int]) -> dict[str, Any]:
-    rounds = [readable(each) for each in request.calibrate()["rounds"]]
+    calibration = request.calibrate()
+    rounds = [readable(each) for each in calibration["rounds"]]
+    counts = calibration.get("counts")
+    noise = (
+        {}
+        if counts is None
+        else {"counts_scale": counts["noise"]["sigma"], "counts_half_width": counts["half_width"]}
+    )
     probabilities = _core_calls.keep_probabilities(request.json, held, users)
     needed = _core_calls.users_needed(request.json, held, list(_KEEP))
     return {
@@ -217,6 +236,7 @@ def _row(limit: int, request: Request[SelectionMechanism], held: int, users: lis
         "items_per_user": held,
         "scale": rounds[-1]["scale"],
         "threshold": rounds[-1]["threshold"],
+        **noise,
         "rounds": rounds,
         "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},

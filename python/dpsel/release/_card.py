@@ -195,6 +195,10 @@ class Card:
         for name, text in (("public_items", "Come out anyway"), ("exclude", "Left out")):
             if (listed := request.get(name)) is not None:
                 lines.append((text, f"{counted(listed['items'], 'item')} of a public list"))
+        if (counts := report.counts) is not None:
+            told = f"noise of standard deviation {counts['scale']:.4g}, within {counts['half_width']:.4g}"
+            lines.append(("Numbers of users", f"{told} with 95 %; in the same guarantee"))
+            lines.append(("Theorem of the numbers", report["guarantee"]["counts"]))
         lines += [
             ("Theorem", report["guarantee"]["statement"]),
             ("Source", report["guarantee"]["source"]),

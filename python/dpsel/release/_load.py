@@ -21,6 +21,7 @@ __all__ = ["loaded"]
 
 _WEIGHT: Final = "weight"
 _PUBLIC: Final = "public"
+_USERS: Final = "users"
 
 
 def loaded(
@@ -35,7 +36,9 @@ def loaded(
     names: list[str] = list(request["columns"]["items"])
     weighted = bool(request.get("with_weights"))
     columns = _columns(path)
-    beside = [*([_WEIGHT] if weighted else []), *([_PUBLIC] if request.get("public_items") else [])]
+    counted, listed = bool(request.get("counts")), bool(request.get("public_items"))
+    asked = ((_WEIGHT, weighted), (_USERS, counted), (_PUBLIC, listed))
+    beside = [name for name, is_there in asked if is_there]
     missing = [name for name in [*names, *beside] if name not in columns]
     if missing or not names:
         raise ReportError(
@@ -48,9 +51,11 @@ def loaded(
         else None
     )
     made = {name: columns[name] for name in names}
-    if request.get("public_items") and isinstance(marks := columns.get(_PUBLIC, []), list):
+    if counted:
+        made[_USERS] = [int(users) for users in _listed(columns[_USERS])]
+    if listed and isinstance(marks := columns.get(_PUBLIC, []), list):
         made[_PUBLIC] = [mark if isinstance(mark, bool) else mark == "true" for mark in marks]
-    elif request.get("public_items"):
+    elif listed:
         made[_PUBLIC] = marks
     return _core_calls.release_of(made, weights, found.to_json())
 

@@ -123,6 +123,26 @@ class Report(Mapping[str, Any]):
         return [readable(each) for each in self._data["calibration"]["rounds"]]
 
     @property
+    def counts(self) -> dict[str, Any] | None:
+        """The noise of the column ``users``, or ``None`` if there is none.
+
+        ``scale`` is its standard deviation, ``half_width`` that of an interval that holds one number with
+        95 %, both in users. ``max_counted_items`` and ``nonnegative`` are as asked for. ``paid`` says
+        whether the numbers are one more round of the mechanism (``"together"``), or have a budget of their
+        own (``"apart"``). [`Release.count_interval`][dpsel.Release.count_interval] has other intervals.
+        """
+        counts = self._data["calibration"].get("counts") if self.task == "select" else None
+        if counts is None:
+            return None
+        return {
+            "scale": counts["noise"]["sigma"],
+            "half_width": counts["half_width"],
+            "max_counted_items": counts["max_counted_items"],
+            "nonnegative": self._data["request"]["counts"]["nonnegative"],
+            "paid": counts["paid"],
+        }
+
+    @property
     def cost(self) -> Cost:
         """What the call costs: items and counts, for one kind of neighbours. A budget can be asked for it.
 
@@ -135,7 +155,8 @@ class Report(Mapping[str, Any]):
                 "leave calibration= out for a private release"
             )
         request = self._data["request"]
-        counts = request.get("counts", {"kind": "none"})
+        # The counts of a selection are in its own budget, those of a top-k in another one.
+        counts = request["counts"] if self.task == "top_k" else {"kind": "none"}
         return Cost(
             items=of_json(request["privacy"]),
             counts=PRICES[counts["kind"]](counts),

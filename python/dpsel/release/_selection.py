@@ -178,6 +178,38 @@ class Release(Contents, Generic[ItemsT]):
         pairs = [pair for pair in zip(self._values(), weights, strict=False) if pair[1] is not None]
         return plot_release(self.report, pairs, at_least_one("most", most), path, ax)
 
+    def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
+        """Return by how much the column ``users`` may be off, in users.
+
+        It is about the noise, which is independent of the data and of the choice of items. A user of more
+        than ``max_counted_items`` released items counts less than 1 in each. So the number that the interval
+        holds is at most the number of users, and less if many users are like that.
+
+        Args:
+            confidence: The probability that the interval holds.
+            all_at_once: The interval holds for all released items with this probability, not only for one.
+
+        Returns:
+            The half-width: the sum of what users count lies within so much of the published number.
+
+        Raises:
+            InvalidParameterError: If the release has no counts, or ``confidence`` is not between 0 and 1.
+
+        Examples:
+            >>> import dpsel
+            >>> release = dpsel.select_partitions(
+            ...     [(user, drink) for user in range(900) for drink in ("tea", "milk")],
+            ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            ...     max_items_per_user=2,
+            ...     counts=0.3,
+            ... )
+            >>> release.count_interval() < release.count_interval(all_at_once=True)
+            True
+        """
+        from dpsel.release._counts import half_width
+
+        return half_width(self.report, confidence, len(self) if all_at_once else 1)
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format (``EXTENSIONS``).
 
@@ -204,7 +236,7 @@ class Release(Contents, Generic[ItemsT]):
         return len(self._table)
 
     def __str__(self) -> str:
-        """Three lines for a person."""
+        """Three lines for a person, and one for counts if there are any."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         chosen = chosen_mechanism(self.report)
@@ -224,6 +256,9 @@ class Release(Contents, Generic[ItemsT]):
             rule += "; ".join(
                 f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
             )
+        if (counts := self.report.counts) is not None:
+            rule += f"\nusers: noise of standard deviation {counts['scale']:.4g}, "
+            rule += f"within {counts['half_width']:.4g} with 95 %"
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"

@@ -12,6 +12,7 @@
 //! | [`bounding`] | at most `max_items_per_user` items of each user stay |
 //! | [`weighting`] | the items of users become an integer weight for each item |
 //! | [`noise`], [`threshold`] | how a weight is decided, with an exact law |
+//! | [`counting`] | noisy numbers of users of released items |
 //! | [`rounds`] | the loop: weigh, decide, steer, remove |
 //! | [`mechanisms`] | which weighting and rule each mechanism uses |
 //! | [`release`] | released items become fresh columns and files |
@@ -27,6 +28,7 @@
 pub mod accounting;
 pub mod bounding;
 pub mod contributions;
+pub mod counting;
 pub mod disk;
 pub mod error;
 pub mod exchange;

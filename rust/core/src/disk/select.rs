@@ -49,9 +49,10 @@ const LEAVE_OUT: &str = "leave scratch= out";
 
 /// Refuse a mechanism that has no stages, and one whose order of items needs a table.
 fn check_mechanism(request: &SelectRequest) -> Result<()> {
-    if request.exclude.is_some() || request.public_items.is_some() || request.min_users > 1 {
+    let listed = request.exclude.is_some() || request.public_items.is_some();
+    if listed || request.min_users > 1 || request.counts.is_some() {
         return Err(Error::Incompatible {
-            what: "scratch= does not work with exclude=, public_items= or min_users= yet".into(),
+            what: "scratch= does not work with exclude=, public_items=, min_users= or counts= yet".into(),
             fix: LEAVE_OUT,
         });
     }

@@ -3,6 +3,7 @@
 //! Theorem and proof: `docs/algorithms/accounting.md`, section 10.
 
 use crate::accounting::L0Bound;
+use crate::counting::CountNoise;
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, add_up, mul_up};
 use crate::rounds::{Calibration, NoiseCheck, Publish, Round, Scoring, UserSize};
@@ -28,6 +29,13 @@ impl Calibration {
     /// For users of at most `bound` items the theorem of section 10 holds with these numbers.
     #[must_use]
     pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
+        let part = self.part_of_rounds(bound)?;
+        // Counts are one more Gaussian mechanism, on what was released.
+        let Some(counts) = self.counts.as_ref().map(CountNoise::mu) else { return Some(part) };
+        Some(GaussianPart { mu: root_of_squares([part.mu, counts].into_iter()), ..part }).filter(is_usable)
+    }
+
+    fn part_of_rounds(&self, bound: L0Bound) -> Option<GaussianPart> {
         if let Some((rounds, publish)) = self.scoring() {
             return of_scores(&rounds, publish);
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
+use crate::counting::CountedUsers;
 use crate::rounds::Calibration;
 
 /// A mechanism of partition selection: it turns a budget into the numbers of its rounds.
@@ -25,6 +26,23 @@ pub trait Mechanism {
     /// [`crate::Error::Incompatible`] if the mechanism has no guarantee of that kind,
     /// [`crate::Error::Calibration`] if no finite scale or threshold meets it.
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
+
+    /// As [`Mechanism::calibrate`], for rounds and counts of the users of what they release.
+    ///
+    /// A mechanism without a theorem for both gives them budgets that add up, by `apart`.
+    ///
+    /// # Contract
+    /// Rounds and counts together satisfy `privacy`, with contributions whose squares add up to at most
+    /// `max_counted_items` for each user, and the noise that the calibration has for counts.
+    ///
+    /// # Errors
+    /// As [`Mechanism::calibrate`]; [`crate::Error::Incompatible`] under pure DP.
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration>;
 
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;

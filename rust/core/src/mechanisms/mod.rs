@@ -3,6 +3,7 @@
 //! A mechanism is one folder here with a type that implements [`Mechanism`], and one line in `registry.rs`.
 //! CONTRIBUTING walks through a new one.
 
+mod beside;
 mod by_length;
 mod by_name;
 mod count_gaussian;

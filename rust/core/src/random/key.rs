@@ -33,6 +33,8 @@ pub enum Purpose {
     Ranking = 12,
     /// The noise of the numbers of users that a look at the data sees.
     Look = 13,
+    /// The noise of the numbers of users that are published with a selection.
+    Counts = 14,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.
@@ -118,7 +120,9 @@ mod tests {
     fn subkeys_are_separated_by_purpose_and_round() {
         let key = ReleaseKey::insecure_test([7; 32]);
         let mut seen = std::collections::BTreeSet::new();
-        for purpose in [Purpose::ItemDigest, Purpose::UserDigest, Purpose::Bound, Purpose::Noise] {
+        for purpose in
+            [Purpose::ItemDigest, Purpose::Bound, Purpose::Noise, Purpose::TopKCounts, Purpose::Counts]
+        {
             for round in [0, 1, 256] {
                 assert!(seen.insert(key.subkey(purpose, round)));
             }

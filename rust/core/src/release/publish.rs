@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt32Array, new_null_array,
+};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
@@ -20,20 +22,43 @@ pub const WEIGHT_COLUMN: &str = "weight";
 /// Name of the column that marks public items.
 pub const PUBLIC_COLUMN: &str = "public";
 
+/// Name of the column of noisy numbers of users.
+pub const USERS_COLUMN: &str = "users";
+
+/// What is published of each item beside its key, in the order of the items.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// The noisy weight in grid steps.
+    pub(crate) weights: Option<&'a [i64]>,
+    /// The noisy number of users.
+    pub(crate) users: Option<&'a [i64]>,
+}
+
+/// Items that come out in any case, sorted by their own values, with their noisy numbers of users if counts are asked for.
+#[derive(Debug)]
+pub(crate) struct PublicItems {
+    pub(crate) items: RecordBatch,
+    pub(crate) users: Option<Vec<i64>>,
+}
+
 /// The released items together with items that come out in any case, sorted by their own values. A last column says
 /// which are public. Public items have no noisy weight.
 ///
 /// # Errors
 /// [`Error::Schema`] if no type holds both.
-pub(crate) fn with_public(released: &RecordBatch, public: &RecordBatch) -> Result<RecordBatch> {
+pub(crate) fn with_public(released: &RecordBatch, public: &PublicItems) -> Result<RecordBatch> {
     const FAILED: Error = Error::Internal("public items do not fit beside the released ones");
+    let PublicItems { items: public, users } = public;
     let rows = released.num_rows() + public.num_rows();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (at, field) in released.schema().fields().iter().enumerate() {
         let ours = released.column(at);
-        let column = match public.columns().get(at) {
-            Some(theirs) => joined(ours, theirs, field.name())?,
-            None => {
+        let column = match (public.columns().get(at), users) {
+            (Some(theirs), _) => joined(ours, theirs, field.name())?,
+            (None, Some(users)) if field.name() == USERS_COLUMN => {
+                concat(&[ours, &Int64Array::from(users.clone())]).map_err(|_| FAILED)?
+            }
+            (None, _) => {
                 concat(&[ours, &new_null_array(ours.data_type(), public.num_rows())]).map_err(|_| FAILED)?
             }
         };
@@ -73,26 +98,37 @@ fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef
 
 /// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
 ///
-/// A last column holds the noisy weights (f64) if they were asked for.
-pub(crate) fn publish(selected: &Selected, with_weights: bool, key: &ReleaseKey) -> Result<RecordBatch> {
+/// Last columns hold the noisy weights (f64) and the noisy numbers of users (i64), if they were asked for.
+pub(crate) fn publish(
+    selected: &Selected,
+    with_weights: bool,
+    users: Option<&[i64]>,
+    key: &ReleaseKey,
+) -> Result<RecordBatch> {
     let vocabulary = selected.vocabulary();
     let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
     let weights: Vec<i64> = selected.items.iter().map(|&(_, weight)| weight).collect();
-    publish_columns(&vocabulary.schema().decode(keys, key)?, &weights, with_weights)
+    let weights = with_weights.then_some(weights.as_slice());
+    publish_columns(&vocabulary.schema().decode(keys, key)?, Beside { weights, users })
 }
 
-/// Sorts freshly built columns of items, each with its noisy weight in integer units.
-pub(crate) fn publish_columns(
-    items: &RecordBatch,
-    weights: &[i64],
-    with_weights: bool,
-) -> Result<RecordBatch> {
+/// Sorts freshly built columns of items, each with what is published beside it.
+pub(crate) fn publish_columns(items: &RecordBatch, beside: Beside<'_>) -> Result<RecordBatch> {
     let (items, order) = sorted(items)?;
-    if !with_weights {
-        return Ok(items);
+    let items = match beside.weights {
+        None => items,
+        Some(weights) => {
+            let weights = order.iter().map(|&i| weights[i as usize] as f64 / UNIT as f64);
+            with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
+        }
+    };
+    match beside.users {
+        None => Ok(items),
+        Some(users) => {
+            let users = order.iter().map(|&i| users[i as usize]);
+            with_column(&items, USERS_COLUMN, Arc::new(Int64Array::from_iter_values(users)))
+        }
     }
-    let weights = order.iter().map(|&i| weights[i as usize] as f64 / UNIT as f64);
-    with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))
 }
 
 /// The batch with one more column at its end.

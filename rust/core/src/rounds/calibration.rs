@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Publish, Rule, Scoring};
+use crate::counting::CountNoise;
 use crate::numeric::UNIT;
 use crate::weighting::Weighting;
 
@@ -12,9 +13,24 @@ use crate::weighting::Weighting;
 pub struct Calibration {
     /// One entry per round, in order.
     pub rounds: Vec<Round>,
+    /// The noise of the counts of users, if they are published with the items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<CountNoise>,
 }
 
 impl Calibration {
+    /// Rounds whose items are published without counts of their users.
+    #[must_use]
+    pub fn of(rounds: Vec<Round>) -> Self {
+        Self { rounds, counts: None }
+    }
+
+    /// These rounds, and counts with this noise.
+    #[must_use]
+    pub fn with_counts(self, counts: CountNoise) -> Self {
+        Self { counts: Some(counts), ..self }
+    }
+
     /// The rounds and the publication, if all rounds are scored and the last one publishes.
     pub(crate) fn scoring(&self) -> Option<(Vec<&Scoring>, &Publish)> {
         let rounds = self.rounds.iter().map(|round| round.rule.scoring()).collect::<Option<Vec<_>>>()?;
@@ -30,7 +46,12 @@ impl Calibration {
             return vec![format!("{got} rounds instead of {want}")];
         }
         let pairs = self.rounds.iter().zip(&expected.rounds).enumerate();
-        pairs.flat_map(|(index, (got, want))| got.differences(want, index + 1)).collect()
+        let mut found: Vec<String> =
+            pairs.flat_map(|(index, (got, want))| got.differences(want, index + 1)).collect();
+        if self.counts != expected.counts {
+            found.push("the noise of the counts is not what the request calls for".into());
+        }
+        found
     }
 }
 

@@ -82,6 +82,15 @@ impl Enforced {
         }
     }
 
+    /// How counts of users are part of the guarantee, in one sentence, if they are published.
+    #[must_use]
+    pub fn of_counts(&self) -> Option<&'static str> {
+        match self {
+            Self::Select(select) => select.calibration.counts.map(|counts| counts.paid.statement()),
+            Self::TopK(_) => None,
+        }
+    }
+
     /// The cost of the call.
     ///
     /// # Errors

@@ -44,12 +44,23 @@ pub struct Report {
     pub chosen: Option<String>,
     /// The theorem behind it (derived from the mechanism when read back).
     #[serde(default, skip_deserializing)]
-    pub guarantee: Option<Guarantee>,
+    pub guarantee: Option<Stated>,
     /// The cost of the call (derived from the request when read back).
     #[serde(default, skip_deserializing)]
     pub cost: Option<Cost>,
     /// The release key's commitment.
     pub key: KeyStamp,
+}
+
+/// The theorem behind a release, and the one behind its counts of users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stated {
+    /// The theorem of the mechanism.
+    #[serde(flatten)]
+    pub mechanism: Guarantee,
+    /// How the counts of users are part of the guarantee, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<&'static str>,
 }
 
 /// The part of a report about its release key.
@@ -75,7 +86,7 @@ impl Report {
         Ok(Self {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            guarantee: Some(enforced.guarantee()),
+            guarantee: Some(Stated { mechanism: enforced.guarantee(), counts: enforced.of_counts() }),
             cost: Some(enforced.cost()?),
             enforced,
             chosen: None,

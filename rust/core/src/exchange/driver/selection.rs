@@ -8,7 +8,7 @@ use super::named::{are_looked_up, changed, items_of};
 use crate::exchange::wire::Decisions;
 use crate::ingest::{self, ItemSchema};
 use crate::random::{Digest, ReleaseKey};
-use crate::release::publish_columns;
+use crate::release::{Beside, publish_columns};
 use crate::rounds::{Calibration, Round};
 use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
 use crate::{Error, Result};
@@ -53,9 +53,9 @@ impl Selection {
     pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
         let listed = request.exclude.is_some() || request.public_items.is_some();
-        if listed || request.min_users > 1 {
+        if listed || request.min_users > 1 || request.counts.is_some() {
             return Err(Error::Incompatible {
-                what: "exclude=, public_items= and min_users= are not there on a cluster".into(),
+                what: "exclude=, public_items=, min_users= and counts= are not there on a cluster".into(),
                 fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
             });
         }
@@ -118,7 +118,8 @@ impl Selection {
         let Some(steps) = steps.filter(|_| released.is_empty()) else {
             return Err(changed());
         };
-        let items = publish_columns(items, &steps, self.asked.request.with_weights)?;
+        let weights = self.asked.request.with_weights.then_some(steps.as_slice());
+        let items = publish_columns(items, Beside { weights, users: None })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
     }

@@ -71,7 +71,7 @@ impl TopK {
             columns: columns.clone(),
             bound: request.max_items_per_user,
             // Otherwise: the items are listed, and no rounds look for them.
-            calibration: rounds.unwrap_or(Calibration { rounds: vec![] }),
+            calibration: rounds.unwrap_or(Calibration::of(vec![])),
             with_weights: false,
         };
         Ok(Self { job: ExchangeJob::new(spec, key.clone()), asked, columns, key, listed })

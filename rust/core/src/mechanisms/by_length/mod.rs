@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::numeric::{mul_down, sub_down};
 use crate::rounds::Calibration;
 use crate::{Error, Result};
@@ -176,6 +177,18 @@ impl<M: AsRef<dyn Mechanism>> Mechanism for ByLength<M> {
         let [(_, short), (_, long)] = self.both();
         short.calibrate(rest, bound)?;
         long.calibrate(rest, bound)
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        let (_, rest) = self.parts(privacy)?;
+        let [(_, short), (_, long)] = self.both();
+        short.calibrate_beside(rest, bound, counts)?;
+        long.calibrate_beside(rest, bound, counts)
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -7,10 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::one_more_round;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
@@ -36,7 +38,16 @@ impl Mechanism for CountGaussian {
                 Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };
-        Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Noisy(rule) }] })
+        Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(rule) }]))
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        one_more_round(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

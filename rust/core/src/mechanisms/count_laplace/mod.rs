@@ -7,10 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::noise::Noise;
 use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
@@ -37,11 +39,18 @@ impl Mechanism for CountLaplace {
                 let noise = Noise::Laplace { scale: div_up(f64::from(bound.get()), epsilon) };
                 let weighting = Weighting::Count;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration {
-                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
-                })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -7,11 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::policy::{cutoff, validate as validate_policy};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
+use crate::counting::CountedUsers;
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, div_up, mul_up};
 use crate::rounds::{Calibration, Round, Rule};
@@ -114,9 +116,18 @@ impl Mechanism for GreedyFrequency {
                     GreedyCalibration::Curve => Self::by_curve(epsilon, delta)?,
                     GreedyCalibration::Published => self.as_published(epsilon, delta)?,
                 };
-                Ok(Calibration { rounds: vec![round] })
+                Ok(Calibration::of(vec![round]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

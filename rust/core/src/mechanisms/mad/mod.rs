@@ -8,11 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::policy::{curve_cutoff, validate};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{CurveSpec, l2_continuous_curve};
 use crate::weighting::{self, Weighting};
@@ -51,7 +53,16 @@ impl Mechanism for Mad {
             }
         };
         let round = Round { weighting: self.weighting(curve, bound)?, rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![round] })
+        Ok(Calibration::of(vec![round]))
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

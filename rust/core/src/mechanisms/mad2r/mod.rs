@@ -9,10 +9,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve};
 use super::{Mad, Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::numeric::widths::clipped;
 use crate::numeric::{Interval, add_up};
 use crate::rounds::{Calibration, Round, Rule, Screening};
@@ -69,7 +71,16 @@ impl Mechanism for Mad2R {
         let rule = Rule::Screening(screening(sigma, curve.half, bound)?);
         let first = Round { weighting: Weighting::EqualL2, rule };
         let second = Round { weighting: self.second().weighting(curve, bound)?, rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![first, second] })
+        Ok(Calibration::of(vec![first, second]))
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

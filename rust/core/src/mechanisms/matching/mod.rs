@@ -9,9 +9,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::numeric::widths::clipped;
 use crate::numeric::{mul_down, sub_down};
 use crate::rounds::{Calibration, Ranking, Round, Rule};
@@ -39,7 +41,7 @@ impl Matching {
     fn plain(epsilon: f64, delta: f64) -> Result<Calibration> {
         let curve = l1_curve(epsilon, delta, UNIT)?;
         let round = Round { weighting: Weighting::Matching(slots(&curve)?), rule: Rule::Curve(curve) };
-        Ok(Calibration { rounds: vec![round] })
+        Ok(Calibration::of(vec![round]))
     }
 
     /// The two rounds with screening.
@@ -59,12 +61,10 @@ impl Matching {
         let slots = slots(&curve)?;
         let first = weighting::Matching { most: slots.quota, ..slots };
         let ranking = Rule::Ranking(Ranking { rate_above: above, rate_below: below });
-        Ok(Calibration {
-            rounds: vec![
-                Round { weighting: Weighting::Matching(first), rule: ranking },
-                Round { weighting: Weighting::Matching(slots), rule: Rule::Curve(curve) },
-            ],
-        })
+        Ok(Calibration::of(vec![
+            Round { weighting: Weighting::Matching(first), rule: ranking },
+            Round { weighting: Weighting::Matching(slots), rule: Rule::Curve(curve) },
+        ]))
     }
 }
 
@@ -90,6 +90,15 @@ impl Mechanism for Matching {
             Privacy::ApproxDp { epsilon, delta } if self.screening => Self::screened(epsilon, delta),
             Privacy::ApproxDp { epsilon, delta } => Self::plain(epsilon, delta),
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -7,9 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
 use crate::weighting::{UNIT, Weighting};
@@ -39,9 +41,18 @@ impl Mechanism for OneItem {
             Privacy::ApproxDp { epsilon, delta } => {
                 // One user changes one count by one: the L1 curve whose only step is a whole unit.
                 let rule = Rule::Curve(l1_curve(epsilon, delta, UNIT)?);
-                Ok(Calibration { rounds: vec![Round { weighting: Weighting::Count, rule }] })
+                Ok(Calibration::of(vec![Round { weighting: Weighting::Count, rule }]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

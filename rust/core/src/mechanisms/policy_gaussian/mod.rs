@@ -8,10 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::{apart, one_more_round};
 use super::shared::policy::{curve_cutoff, cutoff, validate};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
@@ -94,7 +96,20 @@ impl Mechanism for PolicyGaussian {
             ReleaseStep::Noise => without_decision_slack(privacy.validate()?, ALL_ITEMS)?,
             ReleaseStep::Curve => privacy.validate()?,
         };
-        Ok(Calibration { rounds: vec![self.round(privacy, bound)?] })
+        Ok(Calibration::of(vec![self.round(privacy, bound)?]))
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        let rounds = |left| self.calibrate(left, bound);
+        match self.release {
+            ReleaseStep::Noise => one_more_round(privacy, bound, counts, rounds),
+            ReleaseStep::Curve => apart(privacy, bound, counts, rounds),
+        }
     }
 
     fn guarantee(&self) -> Guarantee {

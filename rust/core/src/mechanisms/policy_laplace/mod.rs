@@ -7,12 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::policy::{curve_cutoff, cutoff, validate};
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::weighted_laplace::curve_rule;
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::noise::Noise;
 use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
@@ -62,15 +64,24 @@ impl Mechanism for PolicyLaplace {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         self.validate()?;
         if self.release == ReleaseStep::Curve {
-            return Ok(Calibration { rounds: vec![self.curve_round(privacy, bound)?] });
+            return Ok(Calibration::of(vec![self.curve_round(privacy, bound)?]));
         }
         match without_decision_slack(privacy.validate()?, ALL_ITEMS)? {
             Privacy::PureDp { .. } => Err(no_pure_dp("PolicyLaplace")),
             Privacy::Zcdp { .. } => Err(no_laplace_zcdp("PolicyLaplace")),
             Privacy::ApproxDp { epsilon, delta } => {
-                Ok(Calibration { rounds: vec![self.round(bound, epsilon, delta)?] })
+                Ok(Calibration::of(vec![self.round(bound, epsilon, delta)?]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

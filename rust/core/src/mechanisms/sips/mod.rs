@@ -8,11 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::{apart, one_more_round};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::weighted_gaussian::{CURVE_GUARANTEE, curve_rounds};
 use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::noise::Noise;
 use crate::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
 use crate::rounds::{Calibration, Round, Rule};
@@ -68,7 +70,7 @@ impl Sips {
             let threshold = smallest_threshold(noise, Weighting::EqualL2, bound, mul_down(delta, *share))?;
             Ok(Round { weighting: Weighting::EqualL2, rule: Rule::Noisy(Noisy { noise, threshold }) })
         };
-        Ok(Calibration { rounds: self.shares().iter().map(round).collect::<Result<_>>()? })
+        Ok(Calibration::of(self.shares().iter().map(round).collect::<Result<_>>()?))
     }
 
     fn approx_dp(&self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Calibration> {
@@ -129,6 +131,19 @@ impl Mechanism for Sips {
             Privacy::Zcdp { rho, delta } => {
                 self.rounds(bound, |share| zcdp_sigma(mul_down(rho, share)), delta)
             }
+        }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        let rounds = |left| self.calibrate(left, bound);
+        match self.release {
+            ReleaseStep::Noise => one_more_round(privacy, bound, counts, rounds),
+            ReleaseStep::Curve => apart(privacy, bound, counts, rounds),
         }
     }
 

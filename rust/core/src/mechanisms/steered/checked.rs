@@ -3,7 +3,11 @@
 //! A user of k items moves the rounds by its norm, in all mu standard deviations. Besides, the release may depend on it
 //! where the noise of one of its items lies in \[T - c, T): with probability at most 1 - (1 - q)^k. The norm is the largest
 //! at which both together stay within delta. Proof: `docs/algorithms/steered.md`.
+//!
+//! Counts of the users of released items are one more round, in which a user of any size moves means by the same distance.
+//! Proof: `docs/algorithms/counts.md`.
 
+use super::counted::{OfCounts, mu_of_counts};
 use super::noise::{RoundNoise, too_noisy};
 use super::sizes::{per_root, sizes};
 use crate::accounting::gaussian::{approximate_mu, delta_upper};
@@ -24,23 +28,33 @@ const LEAST_THRESHOLD: f64 = 3.0;
 /// Thresholds have fewer units of weight.
 const LARGEST: f64 = (1_u64 << 31) as f64;
 
-/// Noise for a reference norm of one unit, and the publication.
+/// What a publication has to meet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) epsilon: f64,
+    pub(super) delta: f64,
+    /// The part of the squared distance of means that counts take; 0 without counts.
+    pub(super) share: f64,
+}
+
+/// Noise for a reference norm of one unit, the publication, and the distance of means that is left to counts, in standard
+/// deviations.
 ///
 /// # Errors
 /// [`Error::Calibration`] if there is none.
 pub(super) fn publication(
     shares: &[u32],
     bound: L0Bound,
-    epsilon: f64,
-    delta: f64,
-) -> Result<(RoundNoise, Publish)> {
+    Asked { epsilon, delta, share }: Asked,
+) -> Result<(RoundNoise, Publish, f64)> {
     let reference = bound.get().min(REFERENCE);
     let any_noise = RoundNoise::new(shares, |share| share)?;
     let spread = (any_noise.total * any_noise.unit_mu).middle();
-    let search = Search { epsilon, delta, spread };
+    let search = Search { epsilon, delta, spread, counts: OfCounts::Share(share) };
     let tau = search.best_threshold(reference);
     let mu = search.largest_mu(reference, tau);
     let checked = back_off(mu, |mu| {
+        let search = Search { counts: OfCounts::Mu(mu_of_counts(mu, share)), ..search };
         let checked = Checked::new(shares, search, tau, mu);
         match checked {
             Ok(found)
@@ -76,7 +90,8 @@ pub(super) fn publication(
         noise_check: NoiseCheck::BelowThreshold,
         sizes,
     };
-    Ok((checked.noise, publish))
+    let counts = checked.budget.counts.mu();
+    Ok((checked.noise, publish, counts))
 }
 
 fn none(epsilon: f64, delta: f64) -> Error {
@@ -105,13 +120,15 @@ struct Search {
     /// The standard deviation of the noise in a score, times the distance that a norm of one unit makes. It is 1 where
     /// shares are proportional to what rounds cost, and larger otherwise.
     spread: f64,
+    counts: OfCounts,
 }
 
 impl Search {
     /// The threshold that is lowest in units of the norm of users of `items` items. Any threshold is valid.
     fn best_threshold(self, items: u32) -> f64 {
         let of = |part: f64| {
-            let mu = approximate_mu(self.epsilon, self.delta * (1.0 - part), 1e-7);
+            let all = approximate_mu(self.epsilon, self.delta * (1.0 - part), 1e-7);
+            let mu = self.counts.left(all);
             let cap = mu * self.cap(items);
             let q = -libm::expm1(libm::log1p(-part * self.delta) / f64::from(items));
             let noise = crate::noise::Noise::Gaussian { sigma: 1.0 };
@@ -137,10 +154,11 @@ impl Search {
             let mu = libm::exp(log_mu);
             let q = tail(threshold - times * mu) - tail(threshold);
             let novel = -libm::expm1(f64::from(items) * libm::log1p(-q));
-            libm::log(novel + delta_upper(self.epsilon, mu)) - goal
+            libm::log(novel + delta_upper(self.epsilon, self.counts.beside(mu))) - goal
         };
         let most = libm::log(threshold / times);
-        let mut hi = libm::log(approximate_mu(self.epsilon, self.delta, 1e-7)).min(most);
+        let all = approximate_mu(self.epsilon, self.delta, 1e-7);
+        let mut hi = libm::log(self.counts.left(all)).min(most);
         if gap(hi) <= 0.0 {
             return libm::exp(hi);
         }
@@ -206,7 +224,7 @@ impl Checked {
     /// Whether users of this size are within the budget.
     ///
     /// # Contract
-    /// `true` is certified: 1 - (1 - q)^k + dG(epsilon, mu) <= delta in real numbers, where q is the probability of an
+    /// `true` is certified: 1 - (1 - q)^k + dG(epsilon, mu) <= delta in real numbers, where mu is of rounds and counts, and q is the probability of an
     /// interval of real noise that contains the one of integers, whose sum is below it by at most a grid step a round.
     fn holds(&self, size: UserSize) -> bool {
         let Some(start) = self.threshold.checked_sub_unsigned(size.cap).filter(|start| *start >= 0) else {
@@ -220,7 +238,7 @@ impl Checked {
         let q = (reaches(start.into()) - reaches(end)).hi().min(1.0);
         let novel = -(Interval::integer(size.items.into()) * (-Interval::point(q)).ln_1p()).exp_m1();
         let norm = Interval::integer(size.norm.into()) * Interval::point(1.0 / UNIT as f64);
-        let gauss = delta_upper(self.budget.epsilon, (norm * self.noise.unit_mu).hi());
+        let gauss = delta_upper(self.budget.epsilon, self.budget.counts.beside_up(norm * self.noise.unit_mu));
         (novel + Interval::point(gauss)).hi() <= self.budget.delta
     }
 }
@@ -233,8 +251,13 @@ mod tests {
     #[test]
     fn equal_shares_add_up_to_the_mu_of_the_search() {
         let shares = [1 << 18; 4];
-        let checked =
-            Checked::new(&shares, Search { epsilon: 1.0, delta: 1e-5, spread: 1.0 }, 5.0, 0.5).unwrap();
+        let checked = Checked::new(
+            &shares,
+            Search { epsilon: 1.0, delta: 1e-5, spread: 1.0, counts: OfCounts::Mu(0.0) },
+            5.0,
+            0.5,
+        )
+        .unwrap();
         assert!((checked.noise.unit_mu.middle() - 0.5).abs() < 1e-12);
         assert!((checked.noise.total.middle() - 2.0).abs() < 1e-12);
         assert!(checked.noise.sigmas.iter().all(|sigma| (sigma - 1.0).abs() < 1e-12));
@@ -242,8 +265,13 @@ mod tests {
 
     #[test]
     fn a_cap_above_the_threshold_is_never_certified() {
-        let checked =
-            Checked::new(&[1 << 20], Search { epsilon: 5.0, delta: 0.9, spread: 1.0 }, 3.0, 1.0).unwrap();
+        let checked = Checked::new(
+            &[1 << 20],
+            Search { epsilon: 5.0, delta: 0.9, spread: 1.0, counts: OfCounts::Mu(0.0) },
+            3.0,
+            1.0,
+        )
+        .unwrap();
         let size = |cap| UserSize { items: 1, norm: UNIT / 64, cap };
         assert!(checked.holds(size(3 * UNIT)) && !checked.holds(size(3 * UNIT + 9)));
     }
@@ -252,11 +280,16 @@ mod tests {
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "caps are small")]
     fn the_interval_of_noise_has_the_whole_cap() {
-        let checked =
-            Checked::new(&[1 << 18; 4], Search { epsilon: 1.0, delta: 1e-5, spread: 1.0 }, 5.0, 0.5).unwrap();
+        let checked = Checked::new(
+            &[1 << 18; 4],
+            Search { epsilon: 1.0, delta: 1e-5, spread: 1.0, counts: OfCounts::Mu(0.0) },
+            5.0,
+            0.5,
+        )
+        .unwrap();
         let q = |cap: f64| tail(5.0 - cap / 2.0) - tail(5.0);
         let allowed = |delta: f64, cap: f64| {
-            let budget = Search { epsilon: 40.0, delta, spread: 1.0 };
+            let budget = Search { epsilon: 40.0, delta, spread: 1.0, counts: OfCounts::Mu(0.0) };
             let checked = Checked { budget, ..Checked::new(&[1 << 18; 4], budget, 5.0, 0.5).unwrap() };
             checked.holds(UserSize { items: 1, norm: 1, cap: (cap * UNIT as f64) as u64 })
         };

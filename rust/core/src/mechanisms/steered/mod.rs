@@ -8,6 +8,7 @@
 //! `docs/algorithms/steered.md`.
 
 mod checked;
+mod counted;
 mod noise;
 mod sizes;
 mod steering;
@@ -15,11 +16,14 @@ mod unchecked;
 
 use serde::{Deserialize, Serialize};
 
+use self::checked::Asked;
 use self::noise::{RoundNoise, fraction};
 use self::steering::{Steering, steering};
+use super::beside::{apart, delta_factor};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
+use crate::counting::{CountNoise, CountedUsers, Paid};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, div_down, mul_up};
 use crate::rounds::{Calibration, Publish, Round, Rule, Scoring, UserSize};
@@ -74,10 +78,11 @@ impl Steered {
         (0..self.rounds).map(|round| upto(round + 1) - upto(round)).collect()
     }
 
-    fn approx_dp(self, bound: L0Bound, epsilon: f64, delta: f64) -> Result<Calibration> {
+    /// The rounds, and the distance of means that is left to counts.
+    fn approx_dp(self, bound: L0Bound, asked: Asked) -> Result<(Calibration, f64)> {
         let shares = self.shares();
-        let (noise, publish) = checked::publication(&shares, bound, epsilon, delta)?;
-        rounds(bound, &shares, &noise, &publish)
+        let (noise, publish, counts) = checked::publication(&shares, bound, asked)?;
+        Ok((rounds(bound, &shares, &noise, &publish)?, counts))
     }
 
     /// A round of the share f has the norm f and costs rho / R, so its noise is f / sqrt(2 rho / R).
@@ -109,7 +114,7 @@ fn rounds(bound: L0Bound, shares: &[u32], noise: &RoundNoise, publish: &Publish)
         let scoring = Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish };
         Ok(Round { weighting: Weighting::EqualL2, rule: Rule::Scoring(scoring) })
     };
-    Ok(Calibration { rounds: shares.iter().zip(&noise.sigmas).map(round).collect::<Result<_>>()? })
+    Ok(Calibration::of(shares.iter().zip(&noise.sigmas).map(round).collect::<Result<_>>()?))
 }
 
 /// Whether users of this size give each of their items a weight in the first round, or nothing in any round.
@@ -160,12 +165,34 @@ impl Mechanism for Steered {
             Privacy::PureDp { .. } => Err(no_pure_dp("Steered")),
             Privacy::ApproxDp { epsilon, delta } => {
                 let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
-                with_reserve(delta, factor, |left| self.approx_dp(bound, epsilon, left).map(with_slack))
+                with_reserve(delta, factor, |delta| {
+                    let (calibration, _) = self.approx_dp(bound, Asked { epsilon, delta, share: 0.0 })?;
+                    Ok(with_slack(calibration))
+                })
             }
             Privacy::Zcdp { rho, delta } => {
                 with_reserve(delta, 1.0, |left| self.zcdp(bound, rho, left).map(with_slack))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        self.validate()?;
+        counts.validate()?;
+        let Privacy::ApproxDp { epsilon, delta } = privacy.validate()? else {
+            return apart(privacy, bound, counts, |left| self.calibrate(left, bound));
+        };
+        with_reserve(delta, delta_factor(epsilon), |delta| {
+            let (rounds, mu) = self.approx_dp(bound, Asked { epsilon, delta, share: counts.share })?;
+            let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Together)?;
+            let slack = add_up(total_slack(&rounds, bound), noise.slack());
+            Ok((rounds.with_counts(noise), slack))
+        })
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -258,6 +285,33 @@ mod tests {
                     let norm =
                         publish.sizes.iter().find(|size| size.items == reference).map(|size| size.norm);
                     assert_eq!(norm, Some(UNIT));
+                }
+            }
+        }
+    }
+
+    /// A user of any size moves the counts by the same distance, beside the one of its norm.
+    #[test]
+    fn delta_pays_for_counts_as_well() {
+        for (epsilon, delta) in [(0.1, 1e-6), (1.0, 1e-5), (1.765, 4.96e-5), (8.0, 1e-6)] {
+            for (bound, share) in [(1, 0.2), (10, 0.01), (300, 0.2), (300, 0.9), (100_000, 0.4)] {
+                let privacy = Privacy::ApproxDp { epsilon, delta };
+                let counts =
+                    CountedUsers { share, max_counted_items: L0Bound::new(77).unwrap(), nonnegative: false };
+                let kept = L0Bound::new(bound).unwrap();
+                let calibration = Steered::default().calibrate_beside(privacy, kept, &counts).unwrap();
+                let (_, publish) = scoring(&calibration);
+                let (mu, moved) = (composed_mu(sigmas(&calibration)), calibration.counts.unwrap().mu());
+                // Of the reference user, whose norm is one unit.
+                assert!((moved * moved / (moved * moved + mu * mu) - share).abs() < 1e-9);
+                let threshold = i128::from(publish.threshold.steps());
+                for size in &publish.sizes {
+                    let norm = size.norm as f64 / UNIT as f64;
+                    let novel =
+                        novel(publish, size.items, threshold - i128::from(size.cap), Some(threshold + 30));
+                    let both = (norm * mu * norm * mu + moved * moved).sqrt();
+                    let total = novel + delta_upper(epsilon, both);
+                    assert!(total <= delta && total > 0.5 * delta, "{size:?} {total} {delta}");
                 }
             }
         }

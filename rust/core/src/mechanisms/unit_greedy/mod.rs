@@ -8,11 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
 use crate::weighting::{Greedy, UNIT, Weighting};
@@ -39,9 +41,18 @@ impl Mechanism for UnitGreedy {
                 let curve = l1_curve(epsilon, delta, UNIT)?;
                 // A multiple of the quantum, which is a whole unit.
                 let weighting = Weighting::Greedy(Greedy { cutoff: worthwhile_weight(&curve)? });
-                Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Curve(curve) }]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

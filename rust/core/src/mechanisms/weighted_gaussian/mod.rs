@@ -7,10 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::{apart, one_more_round};
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
@@ -52,7 +54,7 @@ pub(super) fn curve_rounds(
                 _ => l2_curves(weighting, bound, epsilon, delta, shares)?,
             };
             let round = |spec| Round { weighting, rule: Rule::Curve(spec) };
-            Ok(Calibration { rounds: curves.into_iter().map(round).collect() })
+            Ok(Calibration::of(curves.into_iter().map(round).collect()))
         }
     }
 }
@@ -75,7 +77,20 @@ impl Mechanism for WeightedGaussian {
                 Noisy { noise, threshold: smallest_threshold(noise, weighting, bound, delta)? }
             }
         };
-        Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Noisy(rule) }] })
+        Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(rule) }]))
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        let rounds = |left| self.calibrate(left, bound);
+        match self.release {
+            ReleaseStep::Noise => one_more_round(privacy, bound, counts, rounds),
+            ReleaseStep::Curve => apart(privacy, bound, counts, rounds),
+        }
     }
 
     fn guarantee(&self) -> Guarantee {

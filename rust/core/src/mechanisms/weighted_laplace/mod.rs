@@ -7,10 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use crate::counting::CountedUsers;
 use crate::noise::Noise;
 use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
@@ -49,7 +51,7 @@ impl Mechanism for WeightedLaplace {
         if self.release == ReleaseStep::Curve {
             let weighting = Weighting::EqualL1;
             let curve = curve_rule("WeightedLaplace", privacy, weighting.weight(bound.get()), UNIT)?;
-            return Ok(Calibration { rounds: vec![Round { weighting, rule: Rule::Curve(curve) }] });
+            return Ok(Calibration::of(vec![Round { weighting, rule: Rule::Curve(curve) }]));
         }
         match without_decision_slack(privacy.validate()?, bound.get().into())? {
             Privacy::PureDp { .. } => Err(no_pure_dp("WeightedLaplace")),
@@ -58,11 +60,18 @@ impl Mechanism for WeightedLaplace {
                 let noise = Noise::Laplace { scale: div_up(1.0, epsilon) };
                 let weighting = Weighting::EqualL1;
                 let threshold = smallest_threshold(noise, weighting, bound, delta)?;
-                Ok(Calibration {
-                    rounds: vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }],
-                })
+                Ok(Calibration::of(vec![Round { weighting, rule: Rule::Noisy(Noisy { noise, threshold }) }]))
             }
         }
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        counts: &CountedUsers,
+    ) -> Result<Calibration> {
+        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

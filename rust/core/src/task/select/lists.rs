@@ -1,13 +1,13 @@
 //! The public lists of a selection: items that are left out, and items that come out in any case.
 
-use std::collections::HashSet;
-
-use arrow_array::RecordBatch;
+use std::collections::{HashMap, HashSet};
 
 use super::request::SelectRequest;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
+use crate::counting::Counted;
 use crate::ingest::{Columns, PublicList, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
+use crate::release::PublicItems;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
@@ -75,15 +75,33 @@ impl PublicLists {
         Ok(())
     }
 
-    /// The items that come out in any case, sorted by their own values.
+    /// The items that come out in any case, as their users are counted in contributions that still have them.
+    pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+        let Some(list) = &self.public else { return Vec::new() };
+        let digests = list.vocabulary.digests();
+        let public: HashSet<Digest> = held(list).map(|item| digests.get(item)).collect();
+        let vocabulary = &contributions.vocabulary;
+        let named = (0_u32..).zip(vocabulary.digests_from(0..vocabulary.code_bound()));
+        let codes: HashMap<Digest, ItemCode> = named
+            .filter(|(_, item)| public.contains(item))
+            .map(|(code, item)| (item, ItemCode(code)))
+            .collect();
+        let counted = |digest| Counted { digest, code: codes.get(&digest).copied() };
+        held(list).map(|item| counted(digests.get(item))).collect()
+    }
+
+    /// The items that come out in any case, sorted by their own values. `users` are in the order of
+    /// [`PublicLists::counted`].
     ///
     /// # Errors
     /// [`Error::Internal`] if they cannot be decoded.
-    pub(super) fn public(&self, key: &ReleaseKey) -> Result<Option<RecordBatch>> {
+    pub(super) fn public(&self, users: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
         let Some(list) = &self.public else { return Ok(None) };
         let vocabulary: &Vocabulary = &list.vocabulary;
         let keys: Vec<_> = held(list).map(|item| vocabulary.key(item)).collect();
-        Ok(Some(sorted(&vocabulary.schema().decode(keys.into_iter(), key)?)?.0))
+        let (items, order) = sorted(&vocabulary.schema().decode(keys.into_iter(), key)?)?;
+        let users = users.map(|users| order.iter().map(|at| users[*at as usize]).collect());
+        Ok(Some(PublicItems { items, users }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Partition selection: its request, and the stages in order.
 
+mod counts;
 mod lists;
 mod request;
 mod run;

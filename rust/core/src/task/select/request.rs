@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::contributions::ItemOrder;
+use crate::counting::CountedUsers;
 use crate::ingest::{Columns, Prior, PublicList};
 use crate::mechanisms::{ByLength, Lists, MechanismSpec, NoisyWeights};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
-use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
+use crate::release::{PUBLIC_COLUMN, USERS_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered, Round};
 use crate::{Error, Result};
 
@@ -19,7 +20,7 @@ use crate::{Error, Result};
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// The parameters that determine a calibration.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32);
+type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>);
 /// How many calibrations are remembered.
 const REMEMBERED: usize = 16;
 static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque::new());
@@ -48,6 +49,9 @@ pub struct SelectRequest {
     pub mechanism: MechanismSpec,
     /// Whether the noisy weight of each released item is returned.
     pub with_weights: bool,
+    /// The counts of users that are published with the items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<CountedUsers>,
     /// Every released item has at least this many users.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub min_users: u32,
@@ -83,22 +87,10 @@ impl SelectRequest {
             let fix = "leave it out if any number of users will do";
             return Err(Error::parameter("min_users", "at least 1", self.min_users, fix));
         }
-        if self.public_items.is_some() && self.columns.items.iter().any(|name| name == PUBLIC_COLUMN) {
-            return Err(Error::Incompatible {
-                what: format!(
-                    "public_items= adds a column '{PUBLIC_COLUMN}', but item= names a column of that name too"
-                ),
-                fix: "rename the item column, or leave public_items= out",
-            });
+        if let Some(counts) = &self.counts {
+            counts.validate()?;
         }
-        if self.with_weights && self.columns.items.iter().any(|name| name == WEIGHT_COLUMN) {
-            return Err(Error::Incompatible {
-                what: format!(
-                    "with_weights=True adds a column '{WEIGHT_COLUMN}', but item= names a column of that name too"
-                ),
-                fix: "rename the item column, or leave with_weights out",
-            });
-        }
+        self.check_columns()?;
         if self.with_weights && self.mechanism.choice().is_some() {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but one of the two mechanisms that ByLength takes may have none"
@@ -114,6 +106,23 @@ impl SelectRequest {
             });
         }
         Ok(self)
+    }
+
+    /// Refuse an item column of a name that a column of the release has.
+    fn check_columns(&self) -> Result<()> {
+        let added = [
+            (self.public_items.is_some(), "public_items=", PUBLIC_COLUMN),
+            (self.with_weights, "with_weights=True", WEIGHT_COLUMN),
+            (self.counts.is_some(), "counts=", USERS_COLUMN),
+        ];
+        let taken = added
+            .into_iter()
+            .find(|(is_added, _, column)| *is_added && self.columns.items.iter().any(|name| name == column));
+        let Some((_, option, column)) = taken else { return Ok(()) };
+        Err(Error::Incompatible {
+            what: format!("{option} adds a column '{column}', but item= names a column of that name too"),
+            fix: "rename the item column, or leave the option out",
+        })
     }
 
     /// The most items that a user keeps: `max_items_per_user` times the reach of the mechanism.
@@ -183,16 +192,17 @@ impl SelectRequest {
     }
 
     fn rounds(&self) -> Result<Calibration> {
-        let (mechanism, kept) = (self.mechanism.as_mechanism(), self.kept_items()?);
+        let kept = self.kept_items()?;
         match self.noisy_weights() {
             NoisyWeights::OfRound if self.with_weights => {}
             NoisyWeights::OfRound | NoisyWeights::Score | NoisyWeights::Absent => {
-                return mechanism.calibrate(self.privacy, kept);
+                return self.beside_counts(self.privacy, kept);
             }
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
-        let calibration = mechanism.calibrate(left, kept)?;
-        let slack = weights_slack(&calibration, kept);
+        let calibration = self.beside_counts(left, kept)?;
+        let of_counts = calibration.counts.map_or(0.0, |counts| counts.slack());
+        let slack = add_up(weights_slack(&calibration, kept), of_counts);
         if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
             return Err(Error::Calibration {
                 what: format!("publishing noisy weights for {reserve:e} of delta"),
@@ -200,6 +210,15 @@ impl SelectRequest {
             });
         }
         Ok(calibration)
+    }
+
+    /// The rounds for a budget that counts may take a part of.
+    fn beside_counts(&self, privacy: Privacy, kept: L0Bound) -> Result<Calibration> {
+        let mechanism = self.mechanism.as_mechanism();
+        match &self.counts {
+            None => mechanism.calibrate(privacy, kept),
+            Some(counts) => mechanism.calibrate_beside(privacy, kept, counts),
+        }
     }
 
     /// The request of the mechanism that is chosen for the lists that a look found, for what the look leaves of the budget.
@@ -228,6 +247,7 @@ impl SelectRequest {
             self.mechanism.clone(),
             self.with_weights,
             self.min_users,
+            self.counts,
         );
         // A lock that is held (in a forked child perhaps for ever) is not waited for.
         if let Ok(recent) = RECENT.try_lock()

@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use super::counts::BeforeSelection;
 use super::lists::PublicLists;
 use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
@@ -11,7 +12,7 @@ use crate::look::users_by_size;
 use crate::mechanisms::{ByLength, Lists, MechanismSpec};
 use crate::random::ReleaseKey;
 use crate::release::{publish, with_public};
-use crate::rounds::select_rounds;
+use crate::rounds::{Selected, select_rounds};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
 use crate::task::report::{Release, Report};
@@ -32,18 +33,28 @@ pub fn select_partitions(
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
     control.plan(PHASES + most_rounds(request)?);
     let (mut contributions, lists) = PublicLists::read(source, request, key, control)?;
+    let before = match request.counts {
+        Some(_) => Some(BeforeSelection::of(&contributions, &lists, control)?),
+        None => None,
+    };
     lists.remove_from(&mut contributions)?;
     let calibrated = after_a_look(request, &contributions, key)?;
-    let items = selected_items(contributions, &calibrated, key, control)?;
+    let selected = selected(contributions, &calibrated, key, control)?;
+    let users = match &before {
+        Some(before) => before.users(&selected, &calibrated, key, control)?,
+        None => None,
+    };
+    let (released, public) = users.map(|users| (users.released, users.public)).unzip();
+    let items = publish(&selected, request.with_weights, released.as_deref(), key)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
-    let items = match lists.public(key)? {
+    let items = match lists.public(public.as_deref(), key)? {
         Some(public) => with_public(&items, &public)?,
         None => items,
     };
     Ok(Release { items, report })
 }
 
-/// The released items of contributions that are in memory.
+/// The released items of contributions that are in memory, without counts.
 ///
 /// # Errors
 /// See [`crate::Error`].
@@ -53,11 +64,21 @@ pub(crate) fn selected_items(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<RecordBatch> {
+    let selected = selected(contributions, calibrated, key, control)?;
+    publish(&selected, calibrated.request.with_weights, None, key)
+}
+
+/// What the rounds release of contributions that are in memory.
+fn selected(
+    contributions: Contributions,
+    calibrated: &CalibratedSelect,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Selected> {
     let bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
     let request = &calibrated.request;
     let publication = (request.with_weights, request.lowered());
-    let selected = select_rounds(bounded, &calibrated.calibration, publication, key, control)?;
-    publish(&selected, request.with_weights, key)
+    select_rounds(bounded, &calibrated.calibration, publication, key, control)
 }
 
 /// The most rounds that the mechanism may have.

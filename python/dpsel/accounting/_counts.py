@@ -1,0 +1,85 @@
+"""Counts of users beside a selection: their part of the budget, and how much one user counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpsel._arguments import as_flag, as_int_if_given, as_number, type_name
+from dpsel.exceptions import InvalidParameterError
+
+__all__ = ["Counts", "checked_counts"]
+
+_MOST_ITEMS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Noisy numbers of users of the released items, in the budget of the selection.
+
+    ``select_partitions(..., counts=0.2)`` is short for ``counts=Counts(share=0.2)``. See
+    [the guide](../guide/counts.md).
+
+    Args:
+        share: The part of the budget that counts cost, above 0 and below 1. More gives better numbers and
+            fewer items.
+        max_counted_items: A user that holds at most so many released items counts 1 in each of them. A user
+            of ``k`` more counts ``sqrt(max_counted_items / k)`` in each. By default ``max_items_per_user``.
+            The noise grows with its square root.
+        nonnegative: Publish 0 in place of numbers below 0. Then numbers of rare items are too large on
+            average.
+
+    Raises:
+        InvalidParameterError: If a value is out of range.
+
+    Examples:
+        >>> import dpsel
+        >>> release = dpsel.select_partitions(
+        ...     [(user, "tea") for user in range(5000)],
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     max_items_per_user=1,
+        ...     counts=dpsel.Counts(share=0.3),
+        ... )
+        >>> [(item, users)] = release.items
+        >>> item, 4900 < users < 5100
+        ('tea', True)
+    """
+
+    share: float = 0.2
+    max_counted_items: int | None = None
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        share = as_number("share", self.share)
+        if not 0 < share < 1:
+            raise InvalidParameterError(
+                f"share must be above 0 and below 1, got {share}; it is the part of the budget that counts "
+                "cost, and 0.2 is usual"
+            )
+        object.__setattr__(self, "share", share)
+        items = as_int_if_given("max_counted_items", self.max_counted_items)
+        if items is not None and not 1 <= items <= _MOST_ITEMS:
+            raise InvalidParameterError(
+                f"max_counted_items must be between 1 and 10,000,000, got {items}; users of more released "
+                "items count less than 1 in each of them"
+            )
+        object.__setattr__(self, "max_counted_items", items)
+        object.__setattr__(self, "nonnegative", as_flag("nonnegative", self.nonnegative))
+
+    def to_json(self, max_items_per_user: int) -> dict[str, Any]:
+        """Return the counts as they stand in requests and reports."""
+        limit = max_items_per_user if self.max_counted_items is None else self.max_counted_items
+        return {"share": self.share, "max_counted_items": limit, "nonnegative": self.nonnegative}
+
+
+def checked_counts(counts: Any) -> Counts | None:
+    """Return what ``counts=`` asks for: a share alone stands for usual counts."""
+    if counts is None or isinstance(counts, Counts):
+        return counts
+    if isinstance(counts, bool | str | bytes) or not hasattr(counts, "__float__"):
+        raise InvalidParameterError(
+            f"counts must be a share of the budget or Counts(...), got {type_name(counts)}; "
+            "0.2 gives counts a fifth of it"
+        )
+    return Counts(share=counts)
