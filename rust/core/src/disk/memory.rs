@@ -14,6 +14,8 @@ pub const LEAST: u64 = 64 << 20;
 const ROW_BYTES: usize = 128;
 /// Bytes that a sum of weights takes at most until it is in scratch.
 const WEIGHT_BYTES: usize = 128;
+/// Bytes that a byte of waiting states takes at most: it is there twice while it is put into batches.
+const RETURNED_BYTES: usize = 4;
 /// Bytes for each thread of a stage, at least. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
@@ -47,6 +49,7 @@ impl Memory {
         let sizes = Sizes {
             rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
             weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
+            returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
         Self { limit: limit as u64, table: limit as u64 / 2, threads, sizes, partitions, written: each / 16 }

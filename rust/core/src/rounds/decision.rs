@@ -128,7 +128,7 @@ impl Decider {
     }
 
     /// Whether noisy weights are published.
-    pub(super) fn shows_weights(&self) -> bool {
+    pub(crate) fn shows_weights(&self) -> bool {
         self.with_weights
     }
 

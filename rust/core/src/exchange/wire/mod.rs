@@ -20,8 +20,8 @@ mod user_counts;
 mod weights;
 
 pub(crate) use batches::{
-    Contents, PartitionBuffers, PartitionedValues, packed_batch, partitioned_messages, partitioned_states,
-    partitioned_values,
+    Contents, OfMessages, OfStates, PartitionBuffers, PartitionedValues, Route, packed_batch,
+    partitioned_messages, partitioned_states, partitioned_values,
 };
 pub(crate) use by_digest::add_up;
 pub(crate) use bytes::VALUE_BYTES;
