@@ -23,7 +23,7 @@ impl Rounds<'_> {
     /// Those of scratch and of the stages; a memory limit; an interruption.
     pub(super) fn decided(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Packed> {
         if self.job.is_steered() {
-            return self.steered(&contributions);
+            return self.steered(contributions, counts);
         }
         let pruned = self.pruned(contributions, counts)?;
         let mut released = Packed::default();
@@ -40,12 +40,21 @@ impl Rounds<'_> {
         Ok(released)
     }
 
-    /// The decisions of the last one of scored rounds. Each round reads the rows once; what it weighs goes to the items,
-    /// and their states go back to the users.
-    fn steered(&self, contributions: &Stored<i32>) -> Result<Packed> {
+    /// The decisions of the last one of scored rounds.
+    fn steered(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Packed> {
+        let shared = counts.map(|counts| self.frequent(&counts, 1)).transpose()?;
+        self.stages.control.end_phase();
+        if let Some(users) = shared.filter(|users| users.frequent() <= self.stages.memory.shared) {
+            return self.scored(contributions, &users);
+        }
+        self.stages.control.end_phase();
+        self.steered_by_messages(&contributions)
+    }
+
+    /// The same where the states of items do not fit into memory. What a round weighs goes to the items by way of the
+    /// disk, and their states go back to the users.
+    fn steered_by_messages(&self, contributions: &Stored<i32>) -> Result<Packed> {
         let (stages, rounds) = (self.stages, self.job.spec().calibration.rounds.len());
-        // Nothing is counted and pruned.
-        (0..2).for_each(|_| stages.control.end_phase());
         let (mut states, decided) = (None, Collected::default());
         for (round, left) in (0_u32..).zip((0..rounds).rev()) {
             let messages = self.weighed(contributions, states.take(), round)?;
@@ -80,6 +89,16 @@ impl Rounds<'_> {
         Ok(messages.stored())
     }
 
+    /// The numbers of users of items with more than `above`.
+    fn frequent(&self, counts: &Stored<i32>, above: u32) -> Result<UserCounts> {
+        let frequent = Collected::default();
+        self.stages.run(counts, || Ok(self.job.frequent_items(above)), || &frequent)?;
+        let frequent = frequent.packed();
+        let bytes = frequent.bytes().len() as u64 * HELD;
+        self.stages.control.charge_memory(bytes, "holding the user counts of frequent items")?;
+        UserCounts::unpack(above, frequent.bytes())
+    }
+
     /// Decisions, which stay in memory.
     fn held(&self, decided: Collected) -> Result<Packed> {
         let decided = decided.packed();
@@ -91,15 +110,8 @@ impl Rounds<'_> {
     /// The part of the contributions that the rounds need.
     fn pruned(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Stored<i32>> {
         let above = self.job.frequent_above();
-        let frequent = counts.filter(|_| self.job.counts_users()).map(|counts| {
-            let frequent = Collected::default();
-            self.stages.run(&counts, || Ok(self.job.frequent_items(above)), || &frequent)?;
-            let frequent = frequent.packed();
-            let bytes = frequent.bytes().len() as u64 * HELD;
-            self.stages.control.charge_memory(bytes, "holding the user counts of frequent items")?;
-            UserCounts::unpack(above, frequent.bytes())
-        });
-        let frequent = frequent.transpose()?;
+        let frequent =
+            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
         self.stages.control.end_phase();
         let pruned = Spool::<i32>::new(self.scratch)?;
         let prune = || self.job.prune(frequent.clone());

@@ -147,7 +147,7 @@ fn counts_users(request: &SelectRequest, key: &ReleaseKey) -> Result<bool> {
     let helps = |request: SelectRequest| {
         let calibration = request.calibrate_once()?;
         let selection = Selection::of(Calibrated { request, look: None, calibration }, key.clone())?;
-        Ok(selection.job().counts_users())
+        Ok(selection.job().is_steered() || selection.job().frequent_above() >= 1)
     };
     possible(request)?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
 }

@@ -101,6 +101,30 @@ impl Stages<'_> {
         })
     }
 
+    /// Do `work` with every value by itself. Each thread starts with a value of its own, which `end` takes.
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn each_value<L: Route, T>(
+        &self,
+        stored: &Stored<L>,
+        start: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, L, &[u8]) -> Result<()> + Sync,
+        end: impl Fn(T) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let queue = Queue::new((0..stored.values().len()).collect(), self.control, stored.values().len());
+        queue.work(self.memory.threads, || {
+            let (mut own, mut value) = (start(), Vec::new());
+            while let Some(at) = queue.next() {
+                self.control.check()?;
+                let route = stored.read(at, &mut value)?;
+                work(&mut own, route, &value)?;
+                queue.tally.add(1);
+            }
+            end(own)
+        })
+    }
+
     /// The number of users in each class, by their numbers of distinct items: see [`crate::look::users_by_size`].
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use super::memory::Memory;
 use super::select::{Publication, select_within};
 use super::stages::Stages;
 use super::*;
+use crate::exchange::tests::caps::rare_and_common;
 use crate::exchange::{Decisions, Selection, Sizes};
 use crate::ingest::{PublicList, Source, item_schema};
 use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
@@ -117,6 +118,7 @@ fn little(table: u64, threads: usize) -> Memory {
         threads,
         sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,
+        shared: usize::MAX,
         written: 300,
     }
 }
@@ -208,9 +210,31 @@ proptest! {
         bound in 1_u32..4,
         threads in 1_usize..4,
         partitions in 1_u32..9,
+        shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
-        let memory = Memory { partitions, ..little(0, threads) };
+        let memory = Memory { partitions, shared, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
+    }
+}
+
+#[test]
+fn users_with_caps_make_the_release_of_memory() {
+    let rows = rare_and_common(60, 62);
+    for epsilon in [3.0, 8.0] {
+        for shared in [0, usize::MAX] {
+            let memory = Memory { shared, ..little(20_000, 2) };
+            let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
+            assert!(same(&rows, From::Integers, &request, memory) > 0);
+        }
+    }
+}
+
+#[test]
+fn states_of_items_that_exceed_memory_travel_to_their_users() {
+    let rows = some_rows(400);
+    for mechanism in &MECHANISMS[8..] {
+        let memory = Memory { shared: 0, ..little(2000, 2) };
+        assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
     }
 }
 

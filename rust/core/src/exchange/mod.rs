@@ -31,7 +31,7 @@ mod items;
 mod rows;
 mod stage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod wire;
 
 pub(crate) use driver::runs_in_pieces;
@@ -40,5 +40,5 @@ pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Tota
 pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
 pub(crate) use rows::{Lengths, Packing, Sizes, user_counts};
 pub use stage::Stage;
+pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};
-pub(crate) use wire::{OfMessages, OfStates, Partitions, Route};

@@ -104,11 +104,6 @@ impl ExchangeJob {
         rare
     }
 
-    /// Whether user counts help: not where rounds are steered, nor where a single user may have an item released.
-    pub(crate) fn counts_users(&self) -> bool {
-        !self.is_steered() && self.frequent_above() >= 1
-    }
-
     /// The stage that adds up user counts, and keeps the counts of frequent items.
     #[must_use]
     pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
