@@ -189,6 +189,7 @@ ROOMS = [
     "_filter",
     "release",
     "budget",
+    "_scratch",
     "selection",
     "top_k",
     "_namespace",

@@ -30,6 +30,7 @@ __all__ = [
     "MissingFileError",
     "ReportError",
     "SchemaError",
+    "ScratchWarning",
     "UnencryptedSparkWarning",
     "WeakGuaranteeWarning",
 ]
@@ -108,6 +109,13 @@ class WeakGuaranteeWarning(DpselWarning):
         ...     release = dpsel.top_k_from_counts([900, 20], k=1, privacy=dpsel.PureDP(epsilon=1000.0))
         >>> [warning.category.__name__ for warning in seen]
         ['WeakGuaranteeWarning']
+    """
+
+
+class ScratchWarning(DpselWarning):
+    """``scratch=`` names a folder whose files take memory, or go through a network.
+
+    It says nothing of the data: it depends on the folder alone. On systems without ``/proc`` there is none.
     """
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
 from dpsel._request import columns_of, public_lists, request_of_selection
+from dpsel._scratch import warn_of_file_system
 from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 
@@ -202,6 +203,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         scratch_limit=scratch_limit,
         progress=progress,
     )
+    if scratch is not None:
+        warn_of_file_system(scratch)
     # The data is opened only after every parameter was checked.
     opened = open_columns(data, user, item, file_format)
     opened.check(job)

@@ -141,9 +141,25 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users",
         CORE + "task/select/lists.rs",
-        "contributions.retain(|item| !excluded.contains(&item) && !public.contains(&item));",
-        "contributions.retain(|item| !public.contains(&item));",
+        "let (mut removed, of_public) = (digests(&excluded), digests(&public));",
+        """let (mut removed, of_public) = (digests(&None), digests(&public));""",
         (PUBLIC_LISTS,),
+    ),
+    Mutant(
+        "excluded items stay in the sets of users whose rows go to the disk",
+        CORE + "disk/select.rs",
+        """lists.remove_from(&mut contributions);
+        rows.take(&contributions)""",
+        """contributions.retain(|_| true);
+        rows.take(&contributions)""",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "the least number of users does not hold on the disk",
+        CORE + "exchange/items/decide.rs",
+        "let weight = weight.saturating_sub(self.lowered);",
+        "let weight = weight.saturating_sub(self.lowered & 0);",
+        ("cargo:disk",),
     ),
     Mutant(
         "rows of other items pass the filter",
@@ -662,8 +678,8 @@ MUTANTS = [
     Mutant(
         "a cluster keeps the limit and not the reach",
         CORE + "exchange/driver/selection.rs",
-        "bound: Some(request.kept_items()?),",
-        "bound: Some(request.max_items_per_user),",
+        "bound: Some(asked.kept_items()?),",
+        "bound: Some(asked.request.max_items_per_user),",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -1947,8 +1963,22 @@ MUTANTS = [
     Mutant(
         "two threads share a partition on the disk",
         CORE + "disk/stages.rs",
-        "if current.replace(partition) != Some(partition) && bytes >= most {",
-        "if current.replace(partition).is_some() && bytes >= most {",
+        "match found.last_mut().filter(|part| part.partition == partition) {",
+        "match found.last_mut().filter(|part| part.partition == partition && part.values.len() < 2) {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "the states of items come back to other users on the disk",
+        CORE + "disk/stages.rs",
+        "(known.remove(&part.partition), part)",
+        "(known.pop_last().map(|(_, part)| part), part)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a look from the disk counts the users of one thread",
+        CORE + "exchange/rows/lengths.rs",
+        "*total += u64::from_le_bytes(*users);",
+        "*total = u64::from_le_bytes(*users);",
         ("cargo:disk",),
     ),
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
 
-__all__ = ["is_silent", "warn_if_weak", "without_charge"]
+__all__ = ["callers_level", "is_silent", "warn_if_weak", "without_charge"]
 
 #: Above these a call warns. docs/guide/choosing-parameters.md has the reasons.
 LARGEST_EPSILON: Final = 20.0
@@ -47,7 +47,7 @@ def warn_if_weak(total: Privacy) -> None:
     if not (reasons := _reasons(total)):
         return
     message = f"this guarantee protects hardly anybody: {'; '.join(reasons)}"
-    warnings.warn(WeakGuaranteeWarning(message), stacklevel=_callers_level())
+    warnings.warn(WeakGuaranteeWarning(message), stacklevel=callers_level())
 
 
 def _reasons(total: Privacy) -> list[str]:
@@ -71,7 +71,7 @@ def _reasons(total: Privacy) -> list[str]:
     return reasons
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """Return the level of the first frame outside of this package, where the parameters were chosen."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001 - what `warnings` itself does
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

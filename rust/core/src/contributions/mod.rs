@@ -23,7 +23,7 @@ pub use builder::{ContributionsBuilder, Worker};
 pub use grouped::Contributions;
 pub use order::ItemOrder;
 pub use read::read;
-pub(crate) use read::{read_beside, read_with_list};
+pub(crate) use read::{read_opened, read_with_list};
 pub(crate) use refill::Refill;
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;

@@ -20,7 +20,7 @@ pub fn read(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Contributions> {
-    group(OpenSource::open(source, columns, control)?, columns, order, key, control)
+    read_opened(OpenSource::open(source, columns, control)?, columns, order, key, control)
 }
 
 /// As [`read`], with the list of a top-k. The list is checked before any row is read; it is returned as rows to be
@@ -37,29 +37,14 @@ pub(crate) fn read_with_list(
 ) -> Result<(Contributions, Option<(Source, ListedTypes)>)> {
     let source = OpenSource::open(source, columns, control)?;
     let list = list.map(|list| list.in_types_of(source.layout(), columns)).transpose()?;
-    Ok((group(source, columns, None, key, control)?, list))
+    Ok((read_opened(source, columns, None, key, control)?, list))
 }
 
-/// As [`read`], with public lists of items beside the data, each with the name of its argument. They are checked before
-/// any row is read, and returned as rows to be read, in the types of the data.
+/// As [`read`], from a source that is open.
 ///
 /// # Errors
-/// As [`read`], and [`crate::Error::Schema`] if items of a list cannot be items of the data.
-pub(crate) fn read_beside(
-    source: Source,
-    lists: &[(&PublicList, &str)],
-    columns: &Columns,
-    order: Option<ItemOrder<&Prior>>,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<(Contributions, Vec<Source>)> {
-    let source = OpenSource::open(source, columns, control)?;
-    let lists = lists.iter().map(|(list, name)| list.named_in_types_of(source.layout(), columns, name));
-    let lists = lists.collect::<Result<_>>()?;
-    Ok((group(source, columns, order, key, control)?, lists))
-}
-
-fn group(
+/// As [`read`].
+pub(crate) fn read_opened(
     source: OpenSource,
     columns: &Columns,
     order: Option<ItemOrder<&Prior>>,

@@ -14,10 +14,14 @@ pub const LEAST: u64 = 64 << 20;
 const ROW_BYTES: usize = 128;
 /// Bytes that a sum of weights takes at most until it is in scratch.
 const WEIGHT_BYTES: usize = 128;
+/// Bytes that a byte of waiting states takes at most: it is there twice while it is put into batches.
+const RETURNED_BYTES: usize = 4;
 /// Bytes for each thread of a stage, at least. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
 const UNPACKED: u64 = 12;
+/// Bytes that an item of several users takes: count, code, weights, state.
+const SHARED_BYTES: usize = 144;
 /// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
 const LARGE: usize = 512 << 20;
 
@@ -32,6 +36,8 @@ pub(super) struct Memory {
     pub(super) threads: usize,
     pub(super) sizes: Sizes,
     pub(super) partitions: u32,
+    /// The most items of several users whose states fit into memory.
+    pub(super) shared: usize,
     /// Bytes that a thread collects before it writes.
     pub(super) written: usize,
 }
@@ -47,9 +53,11 @@ impl Memory {
         let sizes = Sizes {
             rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
             weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
+            returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
-        Self { limit: limit as u64, table: limit as u64 / 2, threads, sizes, partitions, written: each / 16 }
+        let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
+        Self { limit: limit as u64, table, threads, sizes, partitions, shared, written: each / 16 }
     }
     /// The same, with so few threads that each can hold a partition of this many packed bytes.
     ///

@@ -18,10 +18,12 @@ mod memory;
 mod names;
 mod reading;
 mod rounds;
+mod scored;
 mod select;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod users;
 
 pub use memory::LEAST;
 pub use select::{check, select_partitions};

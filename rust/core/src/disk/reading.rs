@@ -6,13 +6,14 @@ use super::names::spool_names;
 use super::stages::{Output, Stages};
 use crate::Result;
 use crate::contributions::Contributions;
-use crate::exchange::{ExchangeJob, Packing, Partitions, user_counts};
+use crate::exchange::{Packing, Partitions, user_counts};
+use crate::random::ReleaseKey;
 use crate::runtime::parallel;
 use crate::scratch::{Scratch, Spool, Stored};
 
 /// Where rows go, and what is counted and noted of them on the way.
 pub(super) struct Rows<'a> {
-    job: &'a ExchangeJob,
+    key: &'a ReleaseKey,
     stages: Stages<'a>,
     partitions: Partitions,
     contributions: Spool<i32>,
@@ -34,18 +35,18 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`crate::Error::File`] if the folder takes no file.
     pub(super) fn new(
-        job: &'a ExchangeJob,
+        key: &'a ReleaseKey,
         stages: Stages<'a>,
         scratch: &Scratch,
-        with_names: bool,
+        (with_counts, with_names): (bool, bool),
     ) -> Result<Self> {
         let spool = |wanted: bool| wanted.then(|| Spool::new(scratch)).transpose();
         Ok(Self {
-            job,
+            key,
             stages,
             partitions: Partitions::new(stages.memory.partitions)?,
             contributions: Spool::new(scratch)?,
-            counts: spool(job.frequent_above() >= 1)?,
+            counts: spool(with_counts)?,
             names: spool(with_names)?,
         })
     }
@@ -65,7 +66,7 @@ impl<'a> Rows<'a> {
             }
             writer.flush()?;
         }
-        let packing = Packing::new(contributions, self.job.key(), self.partitions);
+        let packing = Packing::new(contributions, self.key, self.partitions);
         let threads = self.stages.memory.threads;
         let done = parallel::map(threads, split(packing.users(), threads), |users| {
             let mut writer = self.stages.writer(&self.contributions);

@@ -8,11 +8,15 @@ use super::stages::Stages;
 use crate::contributions::{Contributions, Refill};
 use crate::exchange::{Decisions, Packed, Selection, runs_in_pieces};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
+use crate::look::users_by_size;
+use crate::mechanisms::Lists;
 use crate::random::{Digest, ReleaseKey};
-use crate::rounds::Calibration;
 use crate::runtime::{Control, PHASES};
 use crate::scratch::{Scratch, ScratchSpace, Stored};
-use crate::task::{self, Calibrated, Enforced, Release, Report, Request, SelectRequest, selected_items};
+use crate::task::{
+    self, Calibrated, Enforced, PublicLists, Release, Report, Request, SelectRequest, after_a_look,
+    most_rounds, selected_items,
+};
 use crate::{Error, Result};
 
 /// Refuse settings with which the disk engine cannot run, before any row is read.
@@ -24,7 +28,7 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
     let Request::Select(request) = request else {
         return Err(Error::Incompatible {
             what: "scratch= works for select_partitions only".into(),
-            fix: LEAVE_OUT,
+            fix: "leave scratch= out",
         });
     };
     check_mechanism(request)?;
@@ -45,26 +49,45 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
     Err(Error::parameter("scratch", rule, space.folder.display(), "make it, or name another one"))
 }
 
-const LEAVE_OUT: &str = "leave scratch= out";
-
-/// Refuse a mechanism that has no stages, and one whose order of items needs a table.
+/// Refuse a mechanism that has no stages, and one whose order of items needs a table. If a look chooses the mechanism,
+/// both have to have stages: no row decides whether there is an error.
 fn check_mechanism(request: &SelectRequest) -> Result<()> {
-    let listed = request.exclude.is_some() || request.public_items.is_some();
-    if listed || request.min_users > 1 || request.counts.is_some() {
+    if request.counts.is_some() {
         return Err(Error::Incompatible {
-            what: "scratch= does not work with exclude=, public_items=, min_users= or counts= yet".into(),
-            fix: LEAVE_OUT,
+            what: "scratch= does not work with counts= yet, which need all rows in memory".into(),
+            fix: "leave one of the two out",
         });
     }
-    let looks = request.mechanism.choice().is_some();
-    if !looks && runs_on_disk(&request.calibrate_once()?) && request.item_order()?.is_none() {
-        return Ok(());
+    let (mut on_disk, mut in_memory) = (None, None);
+    for request in possible(request)? {
+        let name = request.mechanism.type_name();
+        *(if runs_on_disk(&request)? { &mut on_disk } else { &mut in_memory }) = Some(name);
     }
-    Err(Error::Incompatible {
-        what: "scratch= does not work with this mechanism, which needs all rows in memory".into(),
-        fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips or OneItem (\"auto\" mostly \
-              takes Steered), or leave scratch= out",
-    })
+    match (on_disk, in_memory) {
+        (_, None) => Ok(()),
+        (Some(on_disk), Some(in_memory)) => Err(Error::Incompatible {
+            what: format!(
+                "scratch= does not work with a look that may choose {in_memory}, which needs all rows in memory, \
+                 but with {on_disk}, its other choice"
+            ),
+            fix: "name that one with its parameters as mechanism=, or leave scratch= out",
+        }),
+        (None, Some(in_memory)) => Err(Error::Incompatible {
+            what: format!("scratch= does not work with {in_memory}, which needs all rows in memory"),
+            fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered or OneItem, or \
+                  leave scratch= out",
+        }),
+    }
+}
+
+fn runs_on_disk(request: &SelectRequest) -> Result<bool> {
+    Ok(runs_in_pieces(&request.calibrate_once()?) && request.item_order()?.is_none())
+}
+
+/// The request, or those between which a look chooses.
+fn possible(request: &SelectRequest) -> Result<Vec<SelectRequest>> {
+    let Some(choice) = request.mechanism.choice() else { return Ok(vec![request.clone()]) };
+    [Lists::Short, Lists::Long].into_iter().map(|lists| request.chosen(choice, lists)).collect()
 }
 
 /// As [`task::select_partitions`]. Rows that exceed the memory limit go to scratch, and the release is the same.
@@ -84,47 +107,55 @@ pub fn select_partitions(
     let Some(limit) = control.memory_limit() else {
         return task::select_partitions(source, request, key, control);
     };
-    let (memory, calibration) = (Memory::new(limit, control), request.calibrate_once()?);
-    select_within(source, request, &calibration, key, Stages { memory, control }, space)
-}
-
-/// Whether the disk engine has the stages of these rounds.
-fn runs_on_disk(calibration: &Calibration) -> bool {
-    runs_in_pieces(calibration) && calibration.scoring().is_none()
+    select_within(source, request, key, Stages { memory: Memory::new(limit, control), control }, space)
 }
 
 /// Select with a given division of the memory.
 pub(super) fn select_within(
     source: Source,
     request: &SelectRequest,
-    calibration: &Calibration,
     key: &ReleaseKey,
     stages: Stages<'_>,
     space: ScratchSpace,
 ) -> Result<Release> {
     let (control, scratch) = (stages.control, Scratch::new(space)?);
-    control.plan(PHASES + calibration.rounds.len());
-    let selection = Selection::of(request.clone(), calibration.clone(), key.clone())?;
-    let job = selection.job().clone().with_sizes(stages.memory.sizes);
+    control.plan(PHASES + most_rounds(request)?);
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
-    let schema = opened.layout().item_schema()?;
+    let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(&opened, request, key)?);
     let with_names = again.is_none() && schema.integer_kind().is_none();
-    let rows = Rows::new(&job, stages, &scratch, with_names)?;
-    let spill = |contributions: Contributions| rows.take(&contributions);
+    let rows = Rows::new(key, stages, &scratch, (counts_users(request, key)?, with_names))?;
+    let spill = |mut contributions: Contributions| {
+        lists.remove_from(&mut contributions);
+        rows.take(&contributions)
+    };
     let refill = Refill::new(schema.clone(), stages.memory.table, control, &spill);
     opened.deliver(key, control, || refill.worker())?;
-    if let Some(contributions) = refill.finish()? {
-        let calibrated =
-            Calibrated { request: request.clone(), look: None, calibration: calibration.clone() };
-        let items = selected_items(contributions, &calibrated, key, control)?;
-        return Ok(Release { items, report: Report::new(Enforced::Select(calibrated), key)? });
+    if let Some(mut contributions) = refill.finish()? {
+        lists.remove_from(&mut contributions);
+        let asked = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;
+        let items = lists.beside(selected_items(contributions, &asked, key, control)?, None, key)?;
+        return Ok(Release { items, report: Report::new(Enforced::Select(asked), key)? });
     }
     control.end_reading();
-    let rounds = Rounds { job: &job, stages, scratch: &scratch };
     let StoredRows { contributions, counts, names } = rows.stored();
-    let decided = rounds.decided(contributions, counts)?;
-    Publication { selection: &selection, schema: &schema, control }.release(&decided, again, names.as_ref())
+    let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
+    let selection = Selection::of(asked, key.clone())?;
+    let job = selection.job().clone().with_sizes(stages.memory.sizes);
+    let decided = Rounds { job: &job, stages, scratch: &scratch }.decided(contributions, counts)?;
+    let publication = Publication { selection: &selection, schema: &schema, control };
+    let Release { items, report } = publication.release(&decided, again, names.as_ref())?;
+    Ok(Release { items: lists.beside(items, None, key)?, report })
+}
+
+/// Whether user counts help whichever rounds there will be.
+fn counts_users(request: &SelectRequest, key: &ReleaseKey) -> Result<bool> {
+    let helps = |request: SelectRequest| {
+        let calibration = request.calibrate_once()?;
+        let selection = Selection::of(Calibrated { request, look: None, calibration }, key.clone())?;
+        Ok(selection.job().is_steered() || selection.job().frequent_above() >= 1)
+    };
+    possible(request)?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
 }
 
 /// What turns decisions into a release.

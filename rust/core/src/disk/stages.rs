@@ -1,5 +1,6 @@
 //! Runs a stage of the exchange on what is in scratch: each thread takes ranges of partitions, in ascending order.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::RecordBatch;
 
 use super::memory::Memory;
-use crate::exchange::{Packed, PartitionedValues, Stage, partitioned_values};
-use crate::runtime::{Control, parallel};
+use crate::Result;
+use crate::exchange::{Gather, Lengths, OfStates, Packed, Route, Stage};
+use crate::random::ReleaseKey;
+use crate::runtime::{Control, Tally, parallel};
 use crate::scratch::{Spool, Stored, Writer};
-use crate::{Error, Result};
 
 /// Ranges for each thread. With several, a thread that is done early takes more.
 const RANGES: u64 = 8;
+/// Bytes of values that a stage gets at once, at least. A batch for each of many small values would take longer.
+const READ: usize = 1 << 18;
+/// The part of the progress that is shown while a stage runs.
+const WORKING: u64 = 100;
 
 /// What is done with the batches that a stage makes.
 pub(super) trait Output {
@@ -23,10 +29,10 @@ pub(super) trait Output {
     fn end(self) -> Result<()>;
 }
 
-/// Puts batches into scratch, by partition.
-impl Output for Writer<'_, i32> {
+/// Puts batches into scratch, by route.
+impl<L: Route> Output for Writer<'_, L> {
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
-        partitioned_values(batch)?.try_for_each(|(partition, packed)| self.push(partition, packed))
+        L::values(batch)?.into_iter().try_for_each(|(route, packed)| self.push(route, packed))
     }
 
     fn end(mut self) -> Result<()> {
@@ -67,80 +73,217 @@ pub(super) struct Stages<'a> {
 
 impl Stages<'_> {
     /// A writer to scratch for one thread.
-    pub(super) fn writer<'s>(&self, spool: &'s Spool<i32>) -> Writer<'s, i32> {
+    pub(super) fn writer<'s, L: Route>(&self, spool: &'s Spool<L>) -> Writer<'s, L> {
         spool.writer(self.memory.written)
     }
 
-    /// Run a stage on all values, whose partitions are worked on as a whole. All values of a partition come to one thread, one after the other.
+    /// Run a stage on all values, whose partitions are worked on as a whole. All values of a partition come to one
+    /// thread, one after the other. A thread runs one stage on all its partitions.
     ///
     /// # Errors
     /// The first error of any thread; the others stop at their next value.
-    pub(super) fn run<S: Stage, O: Output>(
+    pub(super) fn run<L: Route, S: Stage, O: Output>(
         &self,
-        stored: &Stored<i32>,
+        stored: &Stored<L>,
         stage: impl Fn() -> Result<S> + Sync,
         output: impl Fn() -> O + Sync,
     ) -> Result<()> {
-        let threads = self.memory.for_partitions(largest(stored))?.threads;
-        let ranges = ranges(stored, threads as u64 * RANGES);
-        let (queue, failed) = (Mutex::new(ranges.into_iter()), AtomicBool::new(false));
-        let tally = self.control.tally(100, stored.values().len());
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = |()| {
-            let (mut stage, mut output, mut value) = (stage()?, output(), Vec::new());
-            for at in std::iter::from_fn(next).flatten() {
-                self.control.check()?;
-                if failed.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                let partition = stored.read(at, &mut value)?;
-                for made in stage.push(one_value(partition, std::mem::take(&mut value))?)? {
-                    output.take(&made)?;
-                }
-                tally.add(1);
+        let parts = parts(stored);
+        let threads = self.memory.for_partitions(largest(&parts))?.threads;
+        let ranges = ranges(&parts, threads as u64 * RANGES);
+        let queue = Queue::new(ranges, self.control, stored.values().len());
+        queue.work(threads, || {
+            let mut task = Task { stage: stage()?, output: output(), queue: &queue };
+            while let Some(range) = queue.next() {
+                task.push(stored, range)?;
             }
-            stage.finish()?.iter().try_for_each(|made| output.take(made))?;
-            output.end()
-        };
+            task.end()
+        })
+    }
+
+    /// Do `work` with every value by itself. Each thread starts with a value of its own, which `end` takes.
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn each_value<L: Route, T>(
+        &self,
+        stored: &Stored<L>,
+        start: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, L, &[u8]) -> Result<()> + Sync,
+        end: impl Fn(T) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let queue = Queue::new((0..stored.values().len()).collect(), self.control, stored.values().len());
+        queue.work(self.memory.threads, || {
+            let (mut own, mut value) = (start(), Vec::new());
+            while let Some(at) = queue.next() {
+                self.control.check()?;
+                let route = stored.read(at, &mut value)?;
+                work(&mut own, route, &value)?;
+                queue.tally.add(1);
+            }
+            end(own)
+        })
+    }
+
+    /// The number of users in each class, by their numbers of distinct items: see [`crate::look::users_by_size`].
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn users_by_size(
+        &self,
+        contributions: &Stored<i32>,
+        sizes: &[u32],
+        key: &ReleaseKey,
+    ) -> Result<Vec<u64>> {
+        let (lengths, counted) = (Lengths::new(sizes.to_vec()), Collected::default());
+        self.run(contributions, || Ok(Gather::new(&lengths, key, self.memory.sizes)), || &counted)?;
+        Ok(lengths.total(counted.packed().bytes()))
+    }
+
+    /// Run a stage on each partition of users by itself: first on its states, then on its contributions.
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn run_by_partition<S: Stage, O: Output>(
+        &self,
+        contributions: &Stored<i32>,
+        states: &Stored<OfStates>,
+        stage: impl Fn() -> Result<S> + Sync,
+        output: impl Fn() -> O + Sync,
+    ) -> Result<()> {
+        let (users, known) = (parts(contributions), parts(states));
+        let together = largest(&users).saturating_add(largest(&known));
+        let threads = self.memory.for_partitions(together)?.threads;
+        let mut known: BTreeMap<i32, Part> = known.into_iter().map(|part| (part.partition, part)).collect();
+        let tasks = users.into_iter().map(|part| (known.remove(&part.partition), part)).collect();
+        let queue = Queue::new(tasks, self.control, contributions.values().len() + states.values().len());
+        queue.work(threads, || {
+            while let Some((known, users)) = queue.next() {
+                let mut task = Task { stage: stage()?, output: output(), queue: &queue };
+                // Without states none of the items is left.
+                known.map_or(Ok(()), |known| task.push(states, known.values))?;
+                task.push(contributions, users.values)?;
+                task.end()?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The work that is left of a stage, for all threads.
+struct Queue<'a, T> {
+    tasks: Mutex<std::vec::IntoIter<T>>,
+    failed: AtomicBool,
+    control: &'a Control,
+    tally: Tally<'a>,
+}
+
+impl<'a, T: Send> Queue<'a, T> {
+    fn new(tasks: Vec<T>, control: &'a Control, values: usize) -> Self {
+        let tally = control.tally(WORKING, values);
+        Self { tasks: Mutex::new(tasks.into_iter()), failed: AtomicBool::new(false), control, tally }
+    }
+
+    /// The next task; none after an error.
+    fn next(&self) -> Option<T> {
+        if self.has_failed() {
+            return None;
+        }
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Do `work` on each thread.
+    fn work(&self, threads: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
         let done = parallel::map(threads, vec![(); threads], |()| {
-            work(()).inspect_err(|_| failed.store(true, Ordering::Relaxed))
+            work().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
         });
         done.into_iter().collect()
     }
 }
 
-/// A batch of one packed value.
-fn one_value(partition: i32, packed: Vec<u8>) -> Result<RecordBatch> {
-    let mut values = PartitionedValues::default();
-    values.push(partition, packed);
-    values.into_batches()?.pop().ok_or(Error::Internal("a packed value makes no batch"))
+/// A stage on one thread.
+struct Task<'a, T, S, O> {
+    stage: S,
+    output: O,
+    queue: &'a Queue<'a, T>,
 }
 
-/// The bytes of the largest partition.
-fn largest(stored: &Stored<i32>) -> u64 {
-    let (mut largest, mut bytes, mut current) = (0, 0, None);
-    for (partition, len) in stored.values() {
-        if current.replace(partition) != Some(partition) {
+impl<T: Send, S: Stage, O: Output> Task<'_, T, S, O> {
+    /// Push a range of values, unless another thread has failed: then what this one makes is not used.
+    fn push<L: Route>(&mut self, stored: &Stored<L>, range: Range<usize>) -> Result<()> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        for at in range.clone() {
+            let mut value = Vec::new();
+            let route = stored.read(at, &mut value)?;
+            bytes += value.len();
+            rows.push((route, value));
+            if bytes < READ && at + 1 < range.end {
+                continue;
+            }
+            self.queue.control.check()?;
+            if self.queue.has_failed() {
+                return Ok(());
+            }
+            for made in self.stage.push(L::batch(&rows)?)? {
+                self.output.take(&made)?;
+            }
+            self.queue.tally.add(rows.len());
+            (bytes, rows) = (0, Vec::new());
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<()> {
+        if self.queue.has_failed() {
+            return Ok(());
+        }
+        self.stage.finish()?.iter().try_for_each(|made| self.output.take(made))?;
+        self.output.end()
+    }
+}
+
+/// All values of a partition.
+struct Part {
+    partition: i32,
+    values: Range<usize>,
+    bytes: u64,
+}
+
+/// The partitions, in ascending order.
+fn parts<L: Route>(stored: &Stored<L>) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::new();
+    for (at, (route, len)) in stored.values().enumerate() {
+        let partition = route.partition();
+        match found.last_mut().filter(|part| part.partition == partition) {
+            Some(part) => (part.values.end, part.bytes) = (at + 1, part.bytes + len),
+            None => found.push(Part { partition, values: at..at + 1, bytes: len }),
+        }
+    }
+    found
+}
+
+/// The bytes of the largest partition; 0 if there is none.
+fn largest(parts: &[Part]) -> u64 {
+    parts.iter().map(|part| part.bytes).fold(0, u64::max)
+}
+
+/// Divide partitions among about `number` ranges of similar size.
+fn ranges(parts: &[Part], number: u64) -> Vec<Range<usize>> {
+    let total: u64 = parts.iter().map(|part| part.bytes).sum();
+    let most = total.div_ceil(number).max(1);
+    let (mut made, mut current, mut bytes) = (Vec::new(), 0..0, 0);
+    for part in parts {
+        if bytes >= most {
+            made.push(std::mem::replace(&mut current, part.values.start..part.values.start));
             bytes = 0;
         }
-        bytes += len;
-        largest = largest.max(bytes);
+        current.end = part.values.end;
+        bytes += part.bytes;
     }
-    largest
-}
-
-/// Divide values among about `number` ranges of similar size, which end where partitions end.
-fn ranges(stored: &Stored<i32>, number: u64) -> Vec<Range<usize>> {
-    let total: u64 = stored.values().map(|(_, bytes)| bytes).sum();
-    let most = total.div_ceil(number).max(1);
-    let (mut made, mut start, mut bytes, mut current) = (Vec::new(), 0, 0, None);
-    for (at, (partition, len)) in stored.values().enumerate() {
-        if current.replace(partition) != Some(partition) && bytes >= most {
-            made.push(start..at);
-            (start, bytes) = (at, 0);
-        }
-        bytes += len;
-    }
-    made.push(start..stored.values().len());
+    made.push(current);
     made
 }

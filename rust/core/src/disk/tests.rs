@@ -11,12 +11,13 @@ use super::memory::Memory;
 use super::select::{Publication, select_within};
 use super::stages::Stages;
 use super::*;
+use crate::exchange::tests::caps::rare_and_common;
 use crate::exchange::{Decisions, Selection, Sizes};
-use crate::ingest::{Source, item_schema};
+use crate::ingest::{PublicList, Source, item_schema};
 use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use crate::runtime::Control;
 use crate::scratch::ScratchSpace;
-use crate::task::{self, Release, Request, SelectRequest};
+use crate::task::{self, Calibrated, ListStamp, Release, Request, SelectRequest};
 use crate::{Error, Result};
 
 type Rows = Vec<(i64, i64)>;
@@ -33,7 +34,7 @@ enum From {
 
 const ALL: [From; 5] = [From::Integers, From::Texts, From::Pairs, From::Undeclared, From::File];
 
-const MECHANISMS: [&str; 8] = [
+const MECHANISMS: [&str; 12] = [
     r#"{"name": "count_laplace"}"#,
     r#"{"name": "count_gaussian"}"#,
     r#"{"name": "weighted_laplace"}"#,
@@ -42,6 +43,13 @@ const MECHANISMS: [&str; 8] = [
     r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "noise"}"#,
     r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}"#,
     r#"{"name": "one_item"}"#,
+    r#"{"name": "steered", "rounds": 5}"#,
+    r#"{"name": "steered", "rounds": 1, "reach": 2}"#,
+    // The look takes the one for short lists, and the one for long ones.
+    r#"{"name": "by_length", "short": {"name": "count_gaussian"}, "long": {"name": "steered", "rounds": 3},
+        "size": 30, "percent": 100, "share": 0.2}"#,
+    r#"{"name": "by_length", "short": {"name": "count_gaussian"}, "long": {"name": "steered", "rounds": 3},
+        "size": 30, "percent": 1, "share": 0.2}"#,
 ];
 
 fn key() -> ReleaseKey {
@@ -51,7 +59,8 @@ fn key() -> ReleaseKey {
 fn request(mechanism: &str, from: From, bound: u32, epsilon: f64) -> SelectRequest {
     let bound = if mechanism.contains("one_item") { 1 } else { bound };
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
-    let with_weights = !mechanism.contains("curve") && !mechanism.contains("one_item");
+    let without = ["curve", "one_item", "by_length", "mad"];
+    let with_weights = !without.iter().any(|name| mechanism.contains(name));
     Request::from_json(&format!(
         r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "max_items_per_user": {bound},
              "privacy": {{"kind": "approx_dp", "epsilon": {epsilon:?}, "delta": 1e-2}},
@@ -107,8 +116,9 @@ fn little(table: u64, threads: usize) -> Memory {
         limit: 1 << 40,
         table,
         threads,
-        sizes: Sizes { rows: 50, weights: 40 },
+        sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,
+        shared: usize::MAX,
         written: 300,
     }
 }
@@ -122,8 +132,7 @@ fn on_disk(
 ) -> Result<Release> {
     let folder = tempfile::tempdir().unwrap();
     let space = ScratchSpace { folder: folder.path().into(), limit };
-    let calibration = request.calibrate_once()?;
-    let made = select_within(source, request, &calibration, &key(), Stages { memory, control }, space);
+    let made = select_within(source, request, &key(), Stages { memory, control }, space);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     made
 }
@@ -182,7 +191,10 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
     for from in ALL {
         let request = request(MECHANISMS[5], from, 5, 0.5);
         for (table, threads) in [(1 << 16, 4), (1 << 20, 2)] {
-            let memory = Memory { sizes: Sizes { rows: 3000, weights: 1000 }, ..little(table, threads) };
+            let memory = Memory {
+                sizes: Sizes { rows: 3000, weights: 1000, returned: 5000 },
+                ..little(table, threads)
+            };
             assert!(same(&rows, from, &request, memory) > 20);
         }
     }
@@ -198,9 +210,60 @@ proptest! {
         bound in 1_u32..4,
         threads in 1_usize..4,
         partitions in 1_u32..9,
+        shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
-        let memory = Memory { partitions, ..little(0, threads) };
+        let memory = Memory { partitions, shared, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
+    }
+}
+
+#[test]
+fn users_with_caps_make_the_release_of_memory() {
+    let rows = rare_and_common(60, 62);
+    for epsilon in [3.0, 8.0] {
+        for shared in [0, usize::MAX] {
+            let memory = Memory { shared, ..little(20_000, 2) };
+            let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
+            assert!(same(&rows, From::Integers, &request, memory) > 0);
+        }
+    }
+}
+
+#[test]
+fn states_of_items_that_exceed_memory_travel_to_their_users() {
+    let rows = some_rows(400);
+    for mechanism in &MECHANISMS[8..] {
+        let memory = Memory { shared: 0, ..little(2000, 2) };
+        assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
+    }
+}
+
+/// The same request with a list of items that are left out, one of items that come out, and a least number of users.
+fn with_lists(request: SelectRequest, from: From, min_users: u32) -> SelectRequest {
+    let list = |items: [i64; 3]| {
+        let rows = batch(&items.map(|item| (0, item)), from);
+        Some(Arc::new(PublicList::new(rows.schema(), vec![rows])))
+    };
+    let stamp = Some(ListStamp { items: 3, sha256: "0".repeat(64) });
+    SelectRequest {
+        min_users,
+        exclude: stamp.clone(),
+        excluded: list([0, 1, 2]),
+        public_items: stamp,
+        public: list([3, 4, 100_000]),
+        ..request
+    }
+}
+
+#[test]
+fn public_lists_and_a_least_number_of_users_hold_on_the_disk() {
+    let rows = some_rows(400);
+    for (n, from) in ALL.into_iter().enumerate() {
+        for (mechanism, min_users) in [(MECHANISMS[1], 25), (MECHANISMS[5], 2), (MECHANISMS[8], 1)] {
+            let plain = request(mechanism, from, 9, 3.0);
+            let found = same(&rows, from, &with_lists(plain, from, min_users), little(2000, 1 + n % 3));
+            assert!(found >= 3, "{mechanism}: {found}");
+        }
     }
 }
 
@@ -251,12 +314,18 @@ fn what_cannot_run_is_refused_before_rows_are_read() {
     };
     for mechanism in [
         r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
-        r#"{"name": "steered", "rounds": 5}"#,
+        r#"{"name": "mad", "alpha": 3.0}"#,
     ] {
         let (error, made) = refused(mechanism, Some(LEAST), &here);
         assert!(error.unwrap_err().contains("use CountLaplace"));
         assert!(matches!(made, Err(Error::Incompatible { .. })), "{mechanism}: {made:?}");
     }
+    let look = r#"{"name": "by_length", "short": {"name": "matching", "screening": true},
+        "long": {"name": "steered", "rounds": 5}, "size": 32, "percent": 2, "share": 0.01}"#;
+    let (error, made) = refused(look, Some(LEAST), &here);
+    let error = error.unwrap_err();
+    assert!(error.contains("may choose Matching") && error.contains("with Steered"), "{error}");
+    assert!(matches!(made, Err(Error::Incompatible { .. })), "{made:?}");
     let gone = ScratchSpace { folder: folder.path().join("gone"), limit: None };
     for (limit, space, words) in [
         (None, &here, "memory_limit=, which is not given"),
@@ -277,7 +346,7 @@ fn an_item_that_a_second_read_lacks_is_an_error() {
     let control = Control::default();
     let schema = item_schema(batch(&[], From::File).schema().as_ref(), &request.columns).unwrap();
     let calibration = request.calibrate_once().unwrap();
-    let selection = Selection::of(request, calibration, key()).unwrap();
+    let selection = Selection::of(Calibrated { request, look: None, calibration }, key()).unwrap();
     let publication = Publication { selection: &selection, schema: &schema, control: &control };
     let release = |items: &[Digest]| {
         let decided = Decisions::pack(items.iter().map(|item| (*item, 0)));

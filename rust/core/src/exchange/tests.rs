@@ -16,7 +16,7 @@ use crate::runtime::Control;
 use crate::task::{Request, SelectRequest, select_partitions};
 use crate::weighting::UNIT;
 
-mod caps;
+pub(crate) mod caps;
 mod simulation;
 mod top_k;
 

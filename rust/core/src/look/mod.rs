@@ -7,26 +7,30 @@ use crate::contributions::Contributions;
 use crate::numeric::{Bits, geometric};
 use crate::random::{Coins, Purpose, ReleaseKey};
 
-/// The noisy number of users in each class, by their numbers of distinct items before any limit.
+/// The exact number of users in each class, by their numbers of distinct items before any limit.
 ///
 /// The classes end with these sizes, each included, in ascending order. A last class has all other users.
 ///
 /// # Contract
-/// One user more or less changes one exact count by 1. The noises are independent two-sided geometric numbers, whose
-/// probability falls by e^-`rate` for each step away from 0, exactly. They depend on the key and the class alone.
+/// One user more or less changes one number by 1. Nothing but [`noisy_users`] may show them.
 #[must_use]
-pub(crate) fn users_by_size(
-    contributions: &Contributions,
-    sizes: &[u32],
-    rate: f64,
-    key: &ReleaseKey,
-) -> Vec<i64> {
-    let mut users = vec![0_u64; sizes.len() + 1];
+pub(crate) fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec<u64> {
+    let mut users = vec![0; sizes.len() + 1];
     for items in contributions.items_of_users().filter(|items| *items > 0) {
         users[sizes.partition_point(|size| *size < items)] += 1;
     }
+    users
+}
+
+/// The numbers of users of all classes with noise.
+///
+/// # Contract
+/// The noises are independent two-sided geometric numbers, whose probability falls by e^-`rate` for each step away from
+/// 0, exactly. They depend on the key and the class alone.
+#[must_use]
+pub(crate) fn noisy_users(users: &[u64], rate: f64, key: &ReleaseKey) -> Vec<i64> {
     let numbered = (0_u32..).zip(users);
-    numbered.map(|(class, users)| noisy(users, rate, &mut Coins::new(key, Purpose::Look, class))).collect()
+    numbered.map(|(class, users)| noisy(*users, rate, &mut Coins::new(key, Purpose::Look, class))).collect()
 }
 
 /// A number of users with noise.
@@ -52,7 +56,7 @@ mod tests {
     fn looked(lens: &[u64], rate: f64, key: &ReleaseKey) -> Vec<i64> {
         let rows: Vec<(u64, u64)> =
             (0..).zip(lens).flat_map(|(user, len)| (0..*len).map(move |item| (user, 7 * item))).collect();
-        users_by_size(&contributions(&rows, key), &SIZES, rate, key)
+        noisy_users(&users_by_size(&contributions(&rows, key), &SIZES), rate, key)
     }
 
     #[test]
@@ -77,7 +81,7 @@ mod tests {
     #[test]
     fn order_and_repeated_rows_do_not_matter() {
         let rows: Vec<(u64, u64)> = (0..90).map(|n| (n % 7, n % 4)).collect();
-        let of = |rows: &[(u64, u64)]| users_by_size(&contributions(rows, &key(3)), &SIZES, 0.2, &key(3));
+        let of = |rows: &[(u64, u64)]| users_by_size(&contributions(rows, &key(3)), &SIZES);
         let (mut turned, mut doubled) = (rows.clone(), rows.clone());
         turned.reverse();
         doubled.extend(&rows);

@@ -20,6 +20,14 @@ macro_rules! mechanisms_by_name {
         }
 
         impl $spec {
+            /// The name of the mechanism's type, here and in Python.
+            #[must_use]
+            pub fn type_name(&self) -> &'static str {
+                match self {
+                    $(Self::$mechanism(_) => stringify!($mechanism),)+
+                }
+            }
+
             /// The mechanism behind the name.
             #[must_use]
             pub fn as_mechanism(&self) -> &(dyn $mechanism_trait + 'static) {

@@ -35,7 +35,7 @@ impl Default for ItemState {
 
 impl ItemState {
     /// Of an item that takes no part in later rounds.
-    pub(super) const ABANDONED: Self = Self { noise: 0, exposure: 0, importance: 0 };
+    pub(crate) const ABANDONED: Self = Self { noise: 0, exposure: 0, importance: 0 };
 }
 
 /// The outcome of a round for one item.
@@ -128,7 +128,7 @@ impl Decider {
     }
 
     /// Whether noisy weights are published.
-    pub(super) fn shows_weights(&self) -> bool {
+    pub(crate) fn shows_weights(&self) -> bool {
         self.with_weights
     }
 

@@ -61,7 +61,7 @@ impl CalibratedSelect {
     ///
     /// # Errors
     /// As [`SelectRequest::kept_items`].
-    pub(super) fn kept_items(&self) -> Result<L0Bound> {
+    pub(crate) fn kept_items(&self) -> Result<L0Bound> {
         match (self.request.mechanism.choice(), &self.look) {
             (Some(choice), Some(look)) => self.request.chosen(choice, look.lists)?.kept_items(),
             (None | Some(_), _) => self.request.kept_items(),

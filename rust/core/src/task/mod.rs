@@ -16,7 +16,7 @@ pub use count::{CountRequest, users_per_item};
 pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
 pub use run::{Outcome, run};
-pub(crate) use select::selected_items;
 pub use select::{ListStamp, SelectRequest, select_partitions};
+pub(crate) use select::{PublicLists, after_a_look, most_rounds, selected_items};
 pub(crate) use top_k::{Counted, answer, check_size, draw, held_items};
 pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};

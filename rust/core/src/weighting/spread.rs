@@ -64,6 +64,11 @@ impl Budgets {
         self.0.partition_point(|(most, _)| (*most as usize) < items)
     }
 
+    /// Whether there is a budget at a place.
+    pub(crate) fn has(&self, place: usize) -> bool {
+        place < self.0.len()
+    }
+
     /// Whether the cap of the budget at a place can limit a weight.
     pub(crate) fn binds(&self, place: usize) -> bool {
         self.0.get(place).is_some_and(|(_, budget)| budget.binds())

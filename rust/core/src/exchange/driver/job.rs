@@ -12,7 +12,7 @@ use crate::exchange::rows::{
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Round};
+use crate::rounds::{Calibration, Decider, Lowered, Round};
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -30,6 +30,8 @@ pub struct JobSpec {
     pub calibration: Calibration,
     /// Whether decisions hold noisy weights.
     pub with_weights: bool,
+    /// How weights are lowered before they are decided: the least number of users of a released item.
+    pub min_users: u32,
 }
 
 /// One release, ready to be computed in pieces. A clone shares the parameters.
@@ -146,7 +148,8 @@ impl ExchangeJob {
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn decide(&self, round: u32) -> Result<Sum<Decide>> {
         let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        Ok(Sum::new(Decide::new(decider, words)))
+        let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
+        Ok(Sum::new(Decide::new(decider, words, lowered)))
     }
 
     /// The stage that weighs a scored round, counted from 0.
@@ -179,7 +182,7 @@ impl ExchangeJob {
             return Err(UNSCORED);
         }
         let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        Ok(Steer::new(decider, words))
+        Ok(Steer::new(decider, words, self.sizes.returned))
     }
 
     /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the

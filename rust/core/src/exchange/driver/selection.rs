@@ -29,21 +29,22 @@ impl Selection {
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns)?;
-        Self::of(request, calibration, key)
+        Self::of(Calibrated { request, look: None, calibration }, key)
     }
 
-    /// A selection whose columns were checked, and whose mechanism can run in pieces.
+    /// A selection whose columns were checked, and whose rounds can run in pieces.
     ///
     /// # Errors
     /// As the local engine for parameters.
-    pub(crate) fn of(request: SelectRequest, calibration: Calibration, key: ReleaseKey) -> Result<Self> {
+    pub(crate) fn of(asked: CalibratedSelect, key: ReleaseKey) -> Result<Self> {
         let spec = JobSpec {
-            columns: request.columns.clone(),
-            bound: Some(request.kept_items()?),
-            calibration: calibration.clone(),
-            with_weights: request.with_weights,
+            columns: asked.request.columns.clone(),
+            bound: Some(asked.kept_items()?),
+            calibration: asked.calibration.clone(),
+            with_weights: asked.request.with_weights,
+            min_users: asked.request.min_users,
         };
-        Ok(Self { asked: Calibrated { request, look: None, calibration }, job: ExchangeJob::new(spec, key) })
+        Ok(Self { asked, job: ExchangeJob::new(spec, key) })
     }
 
     /// Check the parameters alone, and calibrate.

@@ -73,6 +73,7 @@ impl TopK {
             // Otherwise: the items are listed, and no rounds look for them.
             calibration: rounds.unwrap_or(Calibration::of(vec![])),
             with_weights: false,
+            min_users: 1,
         };
         Ok(Self { job: ExchangeJob::new(spec, key.clone()), asked, columns, key, listed })
     }

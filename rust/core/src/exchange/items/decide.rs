@@ -11,11 +11,13 @@ use crate::rounds::{Decider, ItemState, Outcome};
 pub struct Decide {
     decider: Decider,
     words: Words,
+    /// Taken off every weight before the decision, and added to a noisy weight that is published.
+    lowered: u64,
 }
 
 impl Decide {
-    pub(crate) fn new(decider: Decider, words: Words) -> Self {
-        Self { decider, words }
+    pub(crate) fn new(decider: Decider, words: Words, lowered: u64) -> Self {
+        Self { decider, words, lowered }
     }
 }
 
@@ -25,8 +27,10 @@ impl OnItems for Decide {
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (&(item, weight), &word) in items.iter().zip(&words) {
+            let weight = weight.saturating_sub(self.lowered);
             if let Outcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
-                Decisions::push(item, noisy, packed);
+                let added = if self.decider.shows_weights() { self.lowered } else { 0 };
+                Decisions::push(item, noisy.saturating_add_unsigned(added), packed);
             }
         }
         Ok(())

@@ -14,9 +14,6 @@ use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Outcome};
 use crate::{Error, Result};
 
-/// States that wait to be returned together.
-const RETURNED_BYTES: usize = 1 << 24;
-
 /// The stage that steers a round. In the last round it makes decisions.
 ///
 /// # Contract
@@ -25,6 +22,8 @@ const RETURNED_BYTES: usize = 1 << 24;
 pub struct Steer {
     decider: Decider,
     words: Words,
+    /// Bytes of states that wait to be returned together.
+    most: usize,
     /// The messages of the partition, each with the partition of users that it comes from.
     messages: Vec<(Message, i32)>,
     order: PartitionOrder,
@@ -34,10 +33,11 @@ pub struct Steer {
 }
 
 impl Steer {
-    pub(crate) fn new(decider: Decider, words: Words) -> Self {
+    pub(crate) fn new(decider: Decider, words: Words, most: usize) -> Self {
         Self {
             decider,
             words,
+            most,
             messages: Vec::new(),
             order: PartitionOrder::default(),
             returned: PartitionBuffers::default(),
@@ -75,7 +75,7 @@ impl Steer {
         }
         messages.clear();
         self.messages = messages;
-        self.returned(RETURNED_BYTES)
+        self.returned(self.most)
     }
 
     /// The states and drifts that wait to be returned, if there are more than `limit` bytes of them.

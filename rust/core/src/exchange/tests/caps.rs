@@ -5,7 +5,7 @@ use super::*;
 /// Users who all hold the item 0 and about `items` of 1,200 others, none of which can reach the threshold.
 ///
 /// The others are abandoned while the item 0 is still short of its target. Then it gets all the weight, up to the cap.
-fn rare_and_common(users: i64, items: i64) -> Rows {
+pub(crate) fn rare_and_common(users: i64, items: i64) -> Vec<(i64, i64)> {
     let mut state = 11_u64;
     let mut draw = move |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -20,10 +20,10 @@ mod user_counts;
 mod weights;
 
 pub(crate) use batches::{
-    Contents, PartitionBuffers, PartitionedValues, packed_batch, partitioned_messages, partitioned_states,
-    partitioned_values,
+    Contents, OfMessages, OfStates, PartitionBuffers, PartitionedValues, Route, packed_batch,
+    partitioned_messages, partitioned_states, partitioned_values,
 };
-pub(crate) use by_digest::add_up;
+pub(crate) use by_digest::{ByDigest, add_up};
 pub(crate) use bytes::VALUE_BYTES;
 pub(crate) use contributions::{Packer, take_items, unpack};
 pub use decisions::Decisions;

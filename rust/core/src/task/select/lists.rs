@@ -2,77 +2,82 @@
 
 use std::collections::{HashMap, HashSet};
 
+use arrow_array::RecordBatch;
+
 use super::request::SelectRequest;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::counting::Counted;
-use crate::ingest::{Columns, PublicList, Source, sorted};
+use crate::ingest::{Columns, OpenSource, PublicList, sorted};
 use crate::random::{Digest, ReleaseKey};
-use crate::release::PublicItems;
+use crate::release::{PublicItems, with_public};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// The public lists of a selection, in the types of its data.
 #[derive(Debug, Default)]
-pub(super) struct PublicLists {
-    excluded: Option<Contributions>,
+pub(crate) struct PublicLists {
+    /// The items of both lists.
+    removed: HashSet<Digest>,
     public: Option<Contributions>,
 }
 
 impl PublicLists {
-    /// Read the rows of the data, and the lists.
+    /// Read the lists, before any row of the data is read.
     ///
     /// # Errors
-    /// As [`contributions::read_beside`].
-    pub(super) fn read(
-        source: Source,
-        request: &SelectRequest,
-        key: &ReleaseKey,
-        control: &Control,
-    ) -> Result<(Contributions, Self)> {
-        let given = [
-            (request.excluded.as_deref(), request.exclude.is_some(), "exclude="),
-            (request.public.as_deref(), request.public_items.is_some(), "public_items="),
-        ];
-        if given.iter().any(|(list, stamped, _)| list.is_some() != *stamped) {
-            return Err(Error::Internal("a public list does not fit the request"));
-        }
-        let named: Vec<(&PublicList, &str)> =
-            given.iter().filter_map(|(list, _, name)| Some(((*list)?, *name))).collect();
-        let order = request.item_order()?;
-        let (rows, sources) =
-            contributions::read_beside(source, &named, &request.columns, order, key, control)?;
-        let columns = Columns { ngrams: None, ..request.columns.clone() };
-        let mut lists = Self::default();
-        for (source, (_, name)) in sources.into_iter().zip(named) {
+    /// [`Error::Schema`] if items of a list cannot be items of the data; [`Error::Incompatible`] for an item in both
+    /// lists.
+    pub(crate) fn read(data: &OpenSource, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
+        let list = |list: Option<&PublicList>, stamp: bool, name: &str| {
+            if list.is_some() != stamp {
+                return Err(Error::Internal("a public list does not fit the request"));
+            }
+            let Some(list) = list else { return Ok(None) };
+            let source = list.named_in_types_of(data.layout(), &request.columns, name)?;
+            let columns = Columns { ngrams: None, ..request.columns.clone() };
             // A list is short, and no part of the progress.
-            let quiet = Control::new(None, None);
-            let list = contributions::read(source, &columns, None, key, &quiet)?;
-            if name == "exclude=" { lists.excluded = Some(list) } else { lists.public = Some(list) }
-        }
-        Ok((rows, lists))
-    }
-
-    /// Take the rows of the items of both lists out of the data, as if they had never been there.
-    ///
-    /// # Errors
-    /// [`Error::Incompatible`] for an item in both lists.
-    pub(super) fn remove_from(&self, contributions: &mut Contributions) -> Result<()> {
+            contributions::read(source, &columns, None, key, &Control::new(None, None)).map(Some)
+        };
+        let excluded = list(request.excluded.as_deref(), request.exclude.is_some(), "exclude=")?;
+        let public = list(request.public.as_deref(), request.public_items.is_some(), "public_items=")?;
         let digests = |list: &Option<Contributions>| -> HashSet<Digest> {
             let found =
                 list.iter().flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)));
             found.collect()
         };
-        let (excluded, public) = (digests(&self.excluded), digests(&self.public));
-        if !excluded.is_disjoint(&public) {
+        let (mut removed, of_public) = (digests(&excluded), digests(&public));
+        if !removed.is_disjoint(&of_public) {
             return Err(Error::Incompatible {
                 what: "exclude= and public_items= have an item in common".into(),
                 fix: "leave it out of one of the two",
             });
         }
-        if !excluded.is_empty() || !public.is_empty() {
-            contributions.retain(|item| !excluded.contains(&item) && !public.contains(&item));
+        removed.extend(of_public);
+        Ok(Self { removed, public })
+    }
+
+    /// Take the rows of the items of both lists out of the data, as if they had never been there.
+    pub(crate) fn remove_from(&self, contributions: &mut Contributions) {
+        if !self.removed.is_empty() {
+            contributions.retain(|item| !self.removed.contains(&item));
         }
-        Ok(())
+    }
+
+    /// The released items and the public ones. `users` are the numbers of users of the public items, if they are
+    /// counted, in the order of [`PublicLists::counted`].
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if public items cannot be decoded; as [`with_public`].
+    pub(crate) fn beside(
+        &self,
+        released: RecordBatch,
+        users: Option<&[i64]>,
+        key: &ReleaseKey,
+    ) -> Result<RecordBatch> {
+        match self.public(users, key)? {
+            Some(public) => with_public(&released, &public),
+            None => Ok(released),
+        }
     }
 
     /// The items that come out in any case, as their users are counted in contributions that still have them.
@@ -95,7 +100,7 @@ impl PublicLists {
     ///
     /// # Errors
     /// [`Error::Internal`] if they cannot be decoded.
-    pub(super) fn public(&self, users: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
+    fn public(&self, users: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
         let Some(list) = &self.public else { return Ok(None) };
         let vocabulary: &Vocabulary = &list.vocabulary;
         let keys: Vec<_> = held(list).map(|item| vocabulary.key(item)).collect();

@@ -5,6 +5,7 @@ mod lists;
 mod request;
 mod run;
 
+pub(crate) use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;
-pub(crate) use run::selected_items;
+pub(crate) use run::{after_a_look, most_rounds, selected_items};

@@ -6,12 +6,12 @@ use super::counts::BeforeSelection;
 use super::lists::PublicLists;
 use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
-use crate::contributions::Contributions;
-use crate::ingest::Source;
-use crate::look::users_by_size;
+use crate::contributions::{self, Contributions};
+use crate::ingest::{OpenSource, Source};
+use crate::look::{noisy_users, users_by_size};
 use crate::mechanisms::{ByLength, Lists, MechanismSpec};
 use crate::random::ReleaseKey;
-use crate::release::{publish, with_public};
+use crate::release::publish;
 use crate::rounds::{Selected, select_rounds};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
@@ -32,13 +32,16 @@ pub fn select_partitions(
 ) -> Result<Release> {
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
     control.plan(PHASES + most_rounds(request)?);
-    let (mut contributions, lists) = PublicLists::read(source, request, key, control)?;
+    let opened = OpenSource::open(source, &request.columns, control)?;
+    let lists = PublicLists::read(&opened, request, key)?;
+    let mut contributions =
+        contributions::read_opened(opened, &request.columns, request.item_order()?, key, control)?;
     let before = match request.counts {
         Some(_) => Some(BeforeSelection::of(&contributions, &lists, control)?),
         None => None,
     };
-    lists.remove_from(&mut contributions)?;
-    let calibrated = after_a_look(request, &contributions, key)?;
+    lists.remove_from(&mut contributions);
+    let calibrated = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;
     let selected = selected(contributions, &calibrated, key, control)?;
     let users = match &before {
         Some(before) => before.users(&selected, &calibrated, key, control)?,
@@ -47,10 +50,7 @@ pub fn select_partitions(
     let (released, public) = users.map(|users| (users.released, users.public)).unzip();
     let items = publish(&selected, request.with_weights, released.as_deref(), key)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
-    let items = match lists.public(public.as_deref(), key)? {
-        Some(public) => with_public(&items, &public)?,
-        None => items,
-    };
+    let items = lists.beside(items, public.as_deref(), key)?;
     Ok(Release { items, report })
 }
 
@@ -85,7 +85,7 @@ fn selected(
 ///
 /// # Errors
 /// As [`SelectRequest::calibrate`].
-fn most_rounds(request: &SelectRequest) -> Result<usize> {
+pub(crate) fn most_rounds(request: &SelectRequest) -> Result<usize> {
     let usual = request.calibrate_once()?.rounds.len();
     let Some(choice) = request.mechanism.choice() else { return Ok(usual) };
     Ok(usual.max(request.chosen(choice, Lists::Short)?.calibrate_once()?.rounds.len()))
@@ -93,19 +93,21 @@ fn most_rounds(request: &SelectRequest) -> Result<usize> {
 
 /// The request with its rounds: those of the mechanism that a look at the data chooses, if it asks for one.
 ///
+/// `count` counts the users of each class, see [`users_by_size`].
+///
 /// # Contract
-/// No number of the data but those that [`users_by_size`] returns goes into the choice.
+/// No number of the data but those that [`noisy_users`] returns goes into the choice.
 ///
 /// # Errors
-/// As [`SelectRequest::calibrate`].
-fn after_a_look(
+/// As [`SelectRequest::calibrate`]; those of `count`.
+pub(crate) fn after_a_look(
     request: &SelectRequest,
-    contributions: &Contributions,
     key: &ReleaseKey,
+    count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,
 ) -> Result<CalibratedSelect> {
     let look = |choice: &ByLength<MechanismSpec>| {
         let (epsilon, _) = choice.parts(request.privacy)?;
-        let users = users_by_size(contributions, &[choice.size], epsilon, key);
+        let users = noisy_users(&count(&[choice.size])?, epsilon, key);
         <[i64; 2]>::try_from(users).map_err(|_| Error::Internal("a look has two numbers"))
     };
     let users = request.mechanism.choice().map(look).transpose()?;
