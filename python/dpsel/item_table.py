@@ -43,7 +43,7 @@ class ItemTable:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the item columns, and ``weight`` last if weights were asked for."""
+        """Names of the item columns, then of weights, numbers of users and marks that were asked for."""
         return self._core.column_names
 
     def to_pylist(self) -> list[Any]:

@@ -417,3 +417,21 @@ def test_numbers_come_with_every_kind_of_table(kind) -> None:
     if kind != "pairs":
         assert list(items.column_names if kind == "pyarrow" else items.columns) == ["item", "users"]
     assert release.filter(data) == data
+
+
+def test_mechanisms_are_compared_with_counts() -> None:
+    """Beside numbers fewer items come out; curves have no numbers under zCDP and are left out in any case."""
+    data = [(user, item) for user in range(300) for item in range(40) if (user * 7 + item * 11) % 40 >= item]
+    arguments = {
+        "privacy": dpsel.ZCDP(rho=0.05, delta=1e-6),
+        "max_items_per_user": 5,
+        "public_data": True,
+        "seed": 1,
+    }
+    plain, beside = (
+        {row["mechanism"]: row["items"] for row in dpsel.compare(data, counts=counts_, **arguments).rows}
+        for counts_ in (None, 0.9)
+    )
+    assert plain.keys() == beside.keys()
+    assert all(beside[name] <= plain[name] for name in plain)
+    assert sum(beside.values()) < sum(plain.values())

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import privacy_from
+from dpsel.cli._budgets import counted_from, counted_options, privacy_from
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     check_plot,
@@ -64,6 +64,7 @@ Examples:
 @mechanism_option("selection", several=True, usual="all of them")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each.")
 @click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
+@counted_options
 @ngrams_option
 @format_option
 @threads_option
@@ -111,6 +112,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "max_items_per_user": list(options["max_items_per_user"]),
         "mechanisms": [each.made() for each in options["mechanisms"]] or None,
         "public_data": options["public_data"],
+        "counts": counted_from(options),
         "ngrams": ngrams_from(options["ngrams"]),
         **{name: options[name] for name in ("repeats", "seed", "file_format", "threads")},
     }

@@ -15,7 +15,7 @@ from dpsel._request import (
     request_of_selection,
     selection_request,
 )
-from dpsel.accounting import ApproxDP, checked_privacy
+from dpsel.accounting import ApproxDP, checked_counts, checked_privacy
 from dpsel.budget._strength import without_charge
 from dpsel.comparison._bound import upper_bound
 from dpsel.comparison._result import Comparison
@@ -26,7 +26,7 @@ from dpsel.selection import select_partitions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import FileFormat, IntoContributions
 
@@ -49,6 +49,7 @@ def compare(
     public_data: bool = False,
     repeats: int = 1,
     seed: int | None = None,
+    counts: float | Counts | None = None,
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
     file_format: FileFormat | None = None,
@@ -69,6 +70,8 @@ def compare(
         public_data: Must be true: you say that the data is public or synthetic.
         repeats: Runs of each combination, each with a fresh key.
         seed: Makes the runs reproducible. Without it keys are fresh.
+        counts: As for [`select_partitions`][dpsel.select_partitions]: how many items come out beside
+            numbers of users. Mechanisms without such a guarantee are left out.
         ngrams: As for [`select_partitions`][dpsel.select_partitions].
         threads: As for [`select_partitions`][dpsel.select_partitions].
         file_format: As for [`select_partitions`][dpsel.select_partitions].
@@ -97,30 +100,34 @@ def compare(
     budgets = [checked_privacy(each) for each in several(privacy)]
     limits = [checked_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]
-    runs = [(*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell)]
+    asked = checked_counts(counts)
+    runs = [(*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked)]
     reading: dict[str, Any] = {"user": user, "item": item, "ngrams": ngrams, "file_format": file_format}
     available = _users_per_item(data, threads=threads, **reading)
+    keys = [_key(seed, repeat) for repeat in range(at_least_one("repeats", repeats))]
     rows = [
-        _row(run, repeat, _released(data, run, _key(seed, repeat), threads=threads, **reading), available)
-        for repeat in range(at_least_one("repeats", repeats))
+        _row(run, repeat, _released(data, run, key, counts=asked, threads=threads, **reading), available)
+        for repeat, key in enumerate(keys)
         for run in runs
     ]
     return Comparison(_rows=tuple(rows))
 
 
-def _mechanisms(named: Any, privacy: Privacy, limit: int) -> list[SelectionMechanism]:
+def _mechanisms(named: Any, privacy: Privacy, limit: int, counts: Counts | None) -> list[SelectionMechanism]:
     if named is not None:
         return [request_of_selection(privacy, limit, each).mechanism for each in several(named)]
     return [
         each
         for each in (cls() for cls in selection_mechanisms().values())
-        if _has_guarantee(each, privacy, limit)
+        if _has_guarantee(each, privacy, limit, counts)
     ]
 
 
-def _has_guarantee(mechanism: SelectionMechanism, privacy: Privacy, limit: int) -> bool:
+def _has_guarantee(
+    mechanism: SelectionMechanism, privacy: Privacy, limit: int, counts: Counts | None
+) -> bool:
     try:
-        selection_request(privacy, limit, mechanism).calibrate()
+        selection_request(privacy, limit, mechanism, counts=counts).calibrate()
     except (CalibrationError, InvalidParameterError):
         return False
     return True

@@ -136,7 +136,7 @@ fn nothing_left() -> Error {
     }
 }
 
-pub(super) fn no_pure_counts() -> Error {
+fn no_pure_counts() -> Error {
     Error::Incompatible {
         what: "counts= adds Gaussian noise, which has no guarantee under PureDP".into(),
         fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
