@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import children
 import dpsel
-from children import start
 from dpsel.exceptions import FileError, ScratchWarning
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
@@ -173,7 +173,7 @@ def test_a_file_that_changes_between_two_reads_is_an_error(scratch, tmp_path):
 
 JOB = """
     import sys
-    sys.path.insert(0, {tests!r})
+    sys.path += {tests!r}
     from test_scratch_faults import OPTIONS, SCHEMA, batches
     kept = list(batches())
     def job():
@@ -195,8 +195,12 @@ JOB = """
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_ctrl_c_ends_a_job_on_the_disk_within_five_seconds(mechanism, scratch, tmp_path):
     times = 4
-    job = JOB.format(tests=str(Path(__file__).parent), mechanism=mechanism, times=times)
-    with start(job, tmp_path) as child:
+    job = JOB.format(
+        tests=[str(Path(file).parent) for file in (__file__, children.__file__)],
+        mechanism=mechanism,
+        times=times,
+    )
+    with children.start(job, tmp_path) as child:
         try:
             whole = float(child.stdout.readline())
             for n in range(times):
