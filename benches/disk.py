@@ -1,10 +1,14 @@
-"""Time, memory and disk of one job with less and less memory: beyond the limit it goes on from the disk.
+"""Time, memory and disk of one job with less memory than it takes: beyond the limit it goes on from the disk.
 
-    python -m benches.disk --users 500000 --limits 0 512 128 64
+    python -m benches.disk --users 2000000 --kinds int --jobs sips steered duckdb polars --repeats 3
 
-A limit of 0 MiB means none. Each run is a process of its own, and the runs of a repeat are interleaved. Peak
-memory is the largest resident set less that of the process before the job. Scratch is what its files took at
-most, looked at twenty times a second (Linux only). All releases of a file have to be the same.
+Each mechanism runs without a limit, and with `--part` of the memory that it took then, or with the limits in
+MiB that `--limits` names. duckdb and polars count distinct users, not privately, under the smallest of these
+limits: duckdb by its own setting, polars by the limit of data that the system sets for the process, as it has
+none. A job that fails there is shown as such. Each run is a process of its own, and the runs of a repeat are
+interleaved. Peak memory is the largest resident set less that of the process before the job. Scratch is what
+open files in the scratch folder took at most, looked at twenty times a second (Linux only). All releases of a
+mechanism have to be the same. The table is Markdown.
 """
 
 from __future__ import annotations
@@ -18,31 +22,40 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from benches import data, parameters
 
 MIB = 1 << 20
+#: The least limit with which dpsel works from a disk.
+LEAST = 64
+MECHANISMS = ("sips", "steered")
+PEERS = ("duckdb", "polars")
+
+
+class Run(NamedTuple):
+    """A job and its limit in MiB; 0 is none."""
+
+    job: str
+    limit: int
 
 
 def main() -> None:
     args = arguments()
+    print("| rows | job | limit, MiB | seconds | of processor | peak, MiB | scratch, MiB | times as long |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for kind in args.kinds:
         path = data.ensure(data.Dataset(args.users, kind, args.order), args.data)
-        runs: dict[int, list[dict[str, float]]] = {limit: [] for limit in args.limits}
+        found: dict[Run, list[dict[str, float]]] = {run: [] for run in planned(path, args)}
         for _ in range(args.repeats):
-            for limit in args.limits:
-                runs[limit].append(one(path, limit, args))
-        if len({run["digest"] for found in runs.values() for run in found}) != 1:
-            raise SystemExit(f"the releases of {path.name} differ")
-        for limit, found in runs.items():
-            names = found[0].keys() - {"digest"}
-            middle = {name: statistics.median(run[name] for run in found) for name in names}
-            print(
-                f"{path.stem:16} limit {limit:6} MiB: {middle['seconds']:8.2f} s, of processor"
-                f" {middle['cpu']:8.2f} s, peak {middle['peak']:7.0f} MiB,"
-                f" scratch {middle['scratch']:8.0f} MiB, {middle['items']:.0f} items",
-                flush=True,
-            )
+            for run, made in found.items():
+                made.append(one(path, run, args))
+        for job in args.jobs:
+            digests = {run["digest"] for key, made in found.items() if key.job == job for run in made if run}
+            if job in MECHANISMS and len(digests) != 1:
+                raise SystemExit(f"the releases of {path.name} by {job} differ")
+        for run, made in found.items():
+            print(line(path, run, made, found[Run(run.job, 0)]), flush=True)
 
 
 def arguments() -> argparse.Namespace:
@@ -52,7 +65,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--users", type=int, default=500_000)
     parser.add_argument("--kinds", nargs="+", choices=data.KINDS, default=list(data.KINDS))
     parser.add_argument("--order", choices=data.ORDERS, default="grouped")
-    parser.add_argument("--limits", type=int, nargs="+", default=[0, 512, 128, 64], metavar="MIB")
+    parser.add_argument("--jobs", nargs="+", choices=(*MECHANISMS, *PEERS), default=[*MECHANISMS, *PEERS])
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--part", type=float, default=0.1)
+    limits.add_argument("--limits", type=int, nargs="+", metavar="MIB")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--scratch", default=tempfile.gettempdir())
@@ -60,23 +76,45 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def one(path: Path, limit: int, args: argparse.Namespace) -> dict[str, float]:
-    """Run the job in a process of its own."""
-    command = [
-        sys.executable,
-        "-c",
-        "from benches import disk; disk.child()",
-        path,
-        limit,
-        args.threads,
-        args.scratch,
-    ]
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
+def planned(path: Path, args: argparse.Namespace) -> list[Run]:
+    """Every job without a limit and with each of its limits."""
+    limits: dict[str, list[int]] = {}
+    for job in args.jobs:
+        if job in MECHANISMS:
+            peak = 0.0 if args.limits else one(path, Run(job, 0), args)["peak"]
+            limits[job] = args.limits or [max(LEAST, round(peak * args.part))]
+    least = min((limit for several in limits.values() for limit in several), default=LEAST)
+    return [Run(job, limit) for job in args.jobs for limit in (0, *limits.get(job, [least]))]
+
+
+def line(path: Path, run: Run, made: list[dict[str, float]], unlimited: list[dict[str, float]]) -> str:
+    """A row of the table: medians of all runs."""
+    start = f"| {path.stem} | {run.job} | {run.limit or 'none'} |"
+    if not all(made):
+        return f"{start} fails | | | | |"
+    middle = {name: statistics.median(run[name] for run in made) for name in made[0].keys() - {"digest"}}
+    usual = statistics.median(run["seconds"] for run in unlimited) if all(unlimited) else float("nan")
+    middle["times"] = middle["seconds"] / usual
+    numbers = "{seconds:.1f} | {cpu:.1f} | {peak:.0f} | {scratch:.0f} | {times:.2f}".format(**middle)
+    return f"{start} {numbers} |"
+
+
+def one(path: Path, run: Run, args: argparse.Namespace) -> dict[str, float]:
+    """Run a job in a process of its own; nothing if it fails, which only peers may do."""
+    call = "from benches import disk; disk.child()"
+    command = [sys.executable, "-c", call, path, run.job, run.limit, args.threads, args.scratch]
+    quiet = subprocess.DEVNULL if run.job in PEERS else None
+    with subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.PIPE, stderr=quiet, text=True
+    ) as process:
         most = 0
         while process.poll() is None:
             most = max(most, scratch_bytes(process.pid, args.scratch))
             time.sleep(0.05)
-        made: dict[str, float] = json.loads(process.stdout.read() if process.stdout else "")
+        out = process.stdout.read() if process.stdout else ""
+    if process.returncode and run.job in PEERS:
+        return {}
+    made: dict[str, float] = json.loads(out)
     return made | {"scratch": most / MIB}
 
 
@@ -94,33 +132,75 @@ def scratch_bytes(process: int, folder: str) -> int:
 
 def child() -> None:
     """Do the job; print one line of JSON."""
-    import hashlib
     import resource
+
+    path, job, limit, threads, scratch = (
+        *sys.argv[1:3],
+        int(sys.argv[3]) * MIB,
+        int(sys.argv[4]),
+        sys.argv[5],
+    )
+    run = {"duckdb": duckdb_count, "polars": polars_count}.get(job, release)
+    started_with = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    own = run(path, job, limit, threads, scratch)
+    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started_with) / 1024
+    print(json.dumps(own | {"peak": peak}))
+
+
+def timed(work) -> tuple[object, dict[str, float]]:
+    """What a function returns, and the time that it took."""
+    started, cpu = time.monotonic(), time.process_time()
+    made = work()
+    return made, {"seconds": time.monotonic() - started, "cpu": time.process_time() - cpu}
+
+
+def release(path: str, job: str, limit: int, threads: int, scratch: str) -> dict[str, float]:
+    """What dpsel takes, and a digest of the release."""
+    import hashlib
 
     import pyarrow as pa
 
     import dpsel
 
-    path, limit, threads, scratch = sys.argv[1], int(sys.argv[2]) * MIB, int(sys.argv[3]), sys.argv[4]
     settings = {"memory_limit": limit, "scratch": scratch} if limit else {}
-    before, started, cpu = (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-        time.monotonic(),
-        time.process_time(),
+    made, own = timed(
+        lambda: dpsel.select_partitions(
+            path,
+            user="user",
+            item="item",
+            privacy=dpsel.ZCDP(rho=parameters.RHO, delta=parameters.DELTA),
+            max_items_per_user=parameters.MAX_ITEMS_PER_USER,
+            mechanism=dpsel.Sips() if job == "sips" else dpsel.Steered(),
+            threads=threads,
+            insecure_test_key=bytes(32),
+            **settings,
+        )
     )
-    release = dpsel.select_partitions(
-        path,
-        user="user",
-        item="item",
-        privacy=dpsel.ZCDP(rho=parameters.RHO, delta=parameters.DELTA),
-        max_items_per_user=parameters.MAX_ITEMS_PER_USER,
-        mechanism=dpsel.Sips(),
-        threads=threads,
-        insecure_test_key=bytes(32),
-        **settings,
-    )
-    seconds, cpu = time.monotonic() - started, time.process_time() - cpu
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    columns = [str(column.to_pylist()) for column in pa.table(release).columns]
-    digest = hashlib.sha256("".join(columns).encode()).hexdigest()
-    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "items": len(release), "digest": digest}))
+    columns = [str(column.to_pylist()) for column in pa.table(made).columns]
+    return own | {"items": len(made), "digest": hashlib.sha256("".join(columns).encode()).hexdigest()}
+
+
+def duckdb_count(path: str, _job: str, limit: int, threads: int, scratch: str) -> dict[str, float]:
+    """Distinct users of each item in duckdb, which spills by itself."""
+    from benches.peers import duckdb_count as peer
+
+    connection = peer.prepare(argparse.Namespace(threads=threads))
+    if limit:
+        connection.execute(f"SET memory_limit = '{limit}B'")
+        connection.execute("SET temp_directory = ?", [f"{scratch}/duckdb"])
+    items, own = timed(lambda: peer.job(path, connection))
+    return own | {"items": items, "digest": ""}
+
+
+def polars_count(path: str, _job: str, limit: int, threads: int, _scratch: str) -> dict[str, float]:
+    """Distinct users of each item in polars, streaming."""
+    import resource
+
+    from benches.peers import polars_count as peer
+
+    engine = peer.prepare(argparse.Namespace(threads=threads, engine="streaming"))
+    if limit:
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        resource.setrlimit(resource.RLIMIT_DATA, (held + limit, held + limit))
+    items, own = timed(lambda: peer.job(path, engine))
+    return own | {"items": items, "digest": ""}

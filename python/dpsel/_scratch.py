@@ -1,4 +1,4 @@
-"""Warnings of scratch folders that are no place for what does not fit into memory."""
+"""Where rows go that do not fit into memory, and how much memory they may take before."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import warnings
 from typing import Final
 
 from dpsel.budget._strength import callers_level
-from dpsel.exceptions import ScratchWarning
+from dpsel.exceptions import InvalidParameterError, ScratchWarning
 
-__all__ = ["warn_of_file_system"]
+__all__ = ["place_of_rows"]
 
 #: What is written there stays in memory, or in swap.
 _MEMORY: Final = {"tmpfs", "ramfs", "devtmpfs", "zram"}
@@ -18,12 +18,95 @@ _NETWORK: Final = {
     *("9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "fuse.s3fs", "gpfs"),
     *("lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"),
 }
-_MOUNTS: Final = "/proc/self/mountinfo"
+_PROCESS: Final = "/proc/self"
+_MACHINE: Final = "/proc/meminfo"
+_GROUPS: Final = "/sys/fs/cgroup"
+#: The least limit with which the core works from a disk.
+_LEAST: Final = 64 << 20
+_AUTO: Final = "auto"
+#: What ``"auto"`` tries after the system's folder for temporary files.
+_MORE_FOLDERS: Final = ("/var/tmp",)  # noqa: S108 - files there have no name
 
 
-def warn_of_file_system(folder: str | os.PathLike[str]) -> None:
-    """Warn if files of a folder are in memory or on another machine; unknown systems pass."""
-    kind = _file_system(folder)
+def place_of_rows(
+    scratch: str | os.PathLike[str] | None, memory_limit: int | None
+) -> tuple[str | os.PathLike[str] | None, int | None]:
+    """Return the scratch folder and the memory limit of a call.
+
+    ``"auto"`` becomes a folder on a disk. Without a memory limit, rows take half of the memory that the
+    machine or its container has free. No release depends on either.
+    """
+    if not isinstance(scratch, str | os.PathLike):
+        return scratch, memory_limit
+    folder = _some_disk() if scratch == _AUTO else scratch
+    _warn_of(_file_system(folder))
+    if memory_limit is None and (free := free_memory()) is not None:
+        memory_limit = max(free // 2, _LEAST)
+    return folder, memory_limit
+
+
+def _some_disk() -> str:
+    import tempfile
+
+    folders = [tempfile.gettempdir(), *_MORE_FOLDERS]
+    for folder in folders:
+        if os.path.isdir(folder) and _file_system(folder) not in _MEMORY | _NETWORK:  # noqa: PTH112
+            return folder
+    raise InvalidParameterError(
+        "scratch='auto' found no folder for temporary files that is on a disk; name one with scratch="
+    )
+
+
+def free_memory() -> int | None:
+    """Return how many bytes the machine has free, or its container if that is less; ``None`` if unknown."""
+    machine = _number(_read(_MACHINE), "MemAvailable:")
+    limits = [] if machine is None else [machine * 1024]
+    for line in _read(f"{_PROCESS}/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        kinds, _, group = rest.partition(":")
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        root, files = (_GROUPS, _SECOND) if not kinds else (f"{_GROUPS}/memory", _FIRST)
+        limits += _left_in_groups(root, group, *files)
+    return max(min(limits), 0) if limits else None
+
+
+#: Files of a control group, of its second and first version: limit, use, and what of that can be dropped.
+_SECOND: Final = ("memory.max", "memory.current", "inactive_file")
+_FIRST: Final = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def _left_in_groups(root: str, group: str, limit: str, used: str, droppable: str) -> list[int]:
+    """Return what is left in a group and in those around it, each if it has a limit."""
+    names, left = [name for name in group.split("/") if name], []
+    for depth in range(len(names) + 1):
+        folder = "/".join([root, *names[:depth]])
+        most, taken = _number(_read(f"{folder}/{limit}")), _number(_read(f"{folder}/{used}"))
+        if most is not None and taken is not None:
+            left.append(most - taken + (_number(_read(f"{folder}/memory.stat"), droppable) or 0))
+    return left
+
+
+def _number(text: str, name: str = "") -> int | None:
+    """Return the number behind a name at the start of a line, or the only one."""
+    for line in text.splitlines():
+        words = line.split() if name else ["", *line.split()]
+        if len(words) > 1 and words[0] == name:
+            return int(words[1]) if words[1].isdecimal() else None
+    return None
+
+
+def _read(path: str) -> str:
+    """Return a file of the system; nothing if it is not there."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - takes longer to import
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _warn_of(kind: str | None) -> None:
+    """Warn if files of a file system are in memory or on another machine; unknown ones pass."""
     if kind in _MEMORY:
         message = (
             f"scratch= names a folder of the file system {kind}, whose files take the memory that they are "
@@ -43,9 +126,8 @@ def _file_system(folder: str | os.PathLike[str]) -> str | None:
     """Return the type of the file system of a folder, as Linux lists it; ``None`` if it is not known."""
     try:
         device = os.stat(folder).st_dev  # noqa: PTH116 - pathlib takes longer to import
-        with open(_MOUNTS, encoding="utf-8", errors="replace") as mounts:  # noqa: PTH123
-            return _listed(f"{os.major(device)}:{os.minor(device)}", mounts.read())
-    except (OSError, AttributeError):
+        return _listed(f"{os.major(device)}:{os.minor(device)}", _read(f"{_PROCESS}/mountinfo"))
+    except (OSError, AttributeError, ValueError):
         # The core says what is wrong with a folder, and Windows has no numbers of devices.
         return None
 

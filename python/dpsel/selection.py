@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
 from dpsel._request import columns_of, public_lists, request_of_selection
-from dpsel._scratch import warn_of_file_system
+from dpsel._scratch import place_of_rows
 from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 
@@ -122,10 +122,11 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``. Beyond it the job fails instead of the
             machine, or goes on from ``scratch``.
-        scratch: A folder on a disk for the rows beyond ``memory_limit``, which is then at least 64 MiB. The
-            release is the same. Files there have no name, are encrypted under a key that only this
-            process has, and are gone when it ends. Not every mechanism can do that: see the
-            [guide](../learn/larger-than-memory.md).
+        scratch: A folder on a disk for the rows beyond ``memory_limit``, which is then at least 64 MiB, and
+            half of the free memory if it is left out (on Linux). ``"auto"`` takes the system's folder for
+            temporary files, or ``/var/tmp``, whichever is on a disk. The release is the same. Files there
+            have no name, are encrypted under a key that only this process has, and are gone when it ends.
+            Not every mechanism can do that: see the [guide](../learn/larger-than-memory.md).
         scratch_limit: The most bytes to use there.
         progress: ``True`` draws a bar, also in notebooks. A function is called with ``(done, total)`` several
             times a second; a total of 0 means unknown. ``done`` never falls, and reaches the total with the
@@ -195,6 +196,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         counts=counts,
         lists=public_lists(exclude, public_items),
     )
+    scratch, memory_limit = place_of_rows(scratch, memory_limit)
     job = request.job(
         test_key=insecure_test_key,
         threads=threads,
@@ -203,8 +205,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         scratch_limit=scratch_limit,
         progress=progress,
     )
-    if scratch is not None:
-        warn_of_file_system(scratch)
     # The data is opened only after every parameter was checked.
     opened = open_columns(data, user, item, file_format)
     opened.check(job)

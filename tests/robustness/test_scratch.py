@@ -58,17 +58,29 @@ def texts(tmp_path) -> Path:
     return path
 
 
-def test_a_file_makes_the_release_of_memory(texts, tmp_path):
-    here = dpsel.select_partitions(texts, **OPTIONS)
+ONE_ITEM = {"max_items_per_user": 1, "mechanism": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("threads", "more"),
+    [
+        (1, {}),
+        (3, {}),
+        # The default, and one that looks at the data first.
+        (2, {"mechanism": "auto", "with_weights": True}),
+        (2, ONE_ITEM),
+        (2, {"min_users": 90, "exclude": ["shared item 3"], "public_items": ["shared item 6", "a new item"]}),
+    ],
+)
+def test_a_file_makes_the_release_of_memory(threads, more, texts, tmp_path):
+    options = OPTIONS | more
+    here = dpsel.select_partitions(texts, **options)
     assert len(here) > 50
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    for threads in (1, 3):
-        there = dpsel.select_partitions(
-            texts, **OPTIONS, memory_limit=LIMIT, scratch=scratch, threads=threads
-        )
-        assert pa.table(there.items).equals(pa.table(here.items))
-        assert there.report == here.report
+    there = dpsel.select_partitions(texts, **options, memory_limit=LIMIT, scratch=scratch, threads=threads)
+    assert pa.table(there.items).equals(pa.table(here.items))
+    assert there.report == here.report
     assert list(scratch.iterdir()) == []
 
 
@@ -134,7 +146,6 @@ def test_nothing_can_be_read_and_nothing_is_left_after_a_kill(tmp_path):
 def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
     plain = OPTIONS | {"mechanism": dpsel.Sips()}
     for changed, words in [
-        ({"scratch": tmp_path}, "memory_limit=, which is not given"),
         ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 67108864"),
         ({"scratch": tmp_path / "gone", "memory_limit": LIMIT}, "scratch must be a folder that exists"),
         ({"scratch": 5, "memory_limit": LIMIT}, "scratch must be a path, got int"),
@@ -145,12 +156,17 @@ def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
             "scratch_limit must be a whole number",
         ),
         (
-            {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": "auto"},
-            "does not work with this mechanism",
+            {
+                "scratch": tmp_path,
+                "memory_limit": LIMIT,
+                "mechanism": "auto",
+                "privacy": dpsel.ApproxDP(epsilon=4.0, delta=1e-6),
+            },
+            "may choose Matching, which needs all rows in memory, but with Steered",
         ),
         (
             {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": dpsel.PolicyGaussian()},
-            "scratch= does not work with this mechanism",
+            "scratch= does not work with PolicyGaussian",
         ),
     ]:
         with pytest.raises(dpsel.exceptions.InvalidParameterError, match=words):
