@@ -1,8 +1,9 @@
-"""Where a function starts to release an item: numbers of users with small, even and large odds."""
+"""Where a function starts to release an item, and at which larger numbers of users its answers jump."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._families import Levels
@@ -12,13 +13,18 @@ if TYPE_CHECKING:
     from dpsel.auditing._calls import Subject
     from dpsel.auditing._tables import Kind
 
-__all__ = ["copies_for_search", "levels_of"]
+__all__ = ["copies_for_search", "jumps_of", "levels_of"]
 
 _SAMPLES: Final = 24
 _FINE: Final = 150
 _COPIES: Final = 16
 _ODDS: Final = (0.1, 0.5, 0.9)
 _MOST_ROWS: Final = 20_000
+#: Numbers of users are doubled up to this one to look for jumps, with so many samples of each.
+_MOST_USERS: Final = 1 << 16
+_FEW: Final = 12
+#: Answers jump where so much of their law moves.
+_JUMP: Final = 0.6
 #: The part of everything that one search for a boundary may spend.
 _PART: Final = 0.04
 
@@ -51,6 +57,40 @@ def copies_for_search(subject: Subject, levels: Levels) -> int:
     first, second = (sum(hits) / len(hits) for hits in (alone, together))
     is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
     return copies if is_alike and 2 * each[1] < each[0] else subject.copies
+
+
+def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
+    """Return tables at numbers of users, above those with large odds, where the answers change suddenly.
+
+    An item stands between two others that are certain. At such a number it moves in the order, or is not
+    released any more: there is a threshold on its true count, or the count is cut off or starts again.
+    """
+    until, certain = subject.clock.spent + _PART, 2 * levels.alone[2] + 6
+    seen: dict[int, Counter[tuple[int, ...]]] = {}
+
+    def tables(users: int) -> Pair:
+        groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
+        return Pair(f"an item of {users} others between two of {certain}", groups, (1,), padding=padding)
+
+    def apart(low: int, high: int) -> float:
+        for users in (low, high):
+            if users not in seen:
+                answers = subject.side(tables(users), _FEW, added=False)
+                seen[users] = Counter(answer.items for answer in answers)
+        common = sum((seen[low] & seen[high]).values())
+        return 1 - common / min(seen[low].total(), seen[high].total())
+
+    found, users = [], max(1, levels.alone[2])
+    while 2 * users <= _MOST_USERS and subject.clock.spent < until:
+        low, high = users, 2 * users
+        users = high
+        if apart(low, high) < _JUMP:
+            continue
+        while high - low > 1 and subject.clock.spent < until:
+            middle = (low + high) // 2
+            low, high = (low, middle) if apart(low, middle) >= apart(middle, high) else (middle, high)
+        found.append(tables(low))
+    return found
 
 
 class _Search:
