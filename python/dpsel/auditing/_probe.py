@@ -81,8 +81,9 @@ def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
         return 1 - common / min(seen[low].total(), seen[high].total())
 
     found, users = [], max(1, levels.alone[2])
-    while 2 * users <= _MOST_USERS and subject.clock.spent < until:
-        low, high = users, 2 * users
+    while users < _MOST_USERS and subject.clock.spent < until:
+        # Powers of two: counts of few bits start again there.
+        low, high = users, 1 << users.bit_length()
         users = high
         if apart(low, high) < _JUMP:
             continue
