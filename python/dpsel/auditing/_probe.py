@@ -65,33 +65,54 @@ def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
     An item stands between two others that are certain. At such a number it moves in the order, or is not
     released any more: there is a threshold on its true count, or the count is cut off or starts again.
     """
-    until, certain = subject.clock.spent + _PART, 2 * levels.alone[2] + 6
-    seen: dict[int, Counter[tuple[int, ...]]] = {}
+    certain = 2 * levels.alone[2] + 6
 
     def tables(users: int) -> Pair:
         groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
         return Pair(f"an item of {users} others between two of {certain}", groups, (1,), padding=padding)
 
-    def apart(low: int, high: int) -> float:
-        for users in (low, high):
-            if users not in seen:
-                answers = subject.side(tables(users), _FEW, added=False)
-                seen[users] = Counter(answer.items for answer in answers)
-        common = sum((seen[low] & seen[high]).values())
-        return 1 - common / min(seen[low].total(), seen[high].total())
-
+    drawn = _Drawn(subject, subject.clock.spent + _PART)
     found, users = [], max(1, levels.alone[2])
-    while users < _MOST_USERS and subject.clock.spent < until:
+    while users < _MOST_USERS:
         # Powers of two: counts of few bits start again there.
         low, high = users, 1 << users.bit_length()
         users = high
-        if apart(low, high) < _JUMP:
+        if not drawn.affords(tables(high)):
+            break
+        if drawn.apart(tables(low), tables(high)) < _JUMP:
             continue
-        while high - low > 1 and subject.clock.spent < until:
+        while high - low > 1 and drawn.affords(tables(high)):
             middle = (low + high) // 2
-            low, high = (low, middle) if apart(low, middle) >= apart(middle, high) else (middle, high)
+            lower, upper = ((tables(low), tables(middle)), (tables(middle), tables(high)))
+            low, high = (low, middle) if drawn.apart(*lower) >= drawn.apart(*upper) else (middle, high)
         found.append(tables(low))
     return found
+
+
+class _Drawn:
+    """A few answers on some tables, without the user, until a part of everything is spent."""
+
+    def __init__(self, subject: Subject, until: float) -> None:
+        self.subject, self.until = subject, until
+        self.seen: dict[Pair, Counter[tuple[int, ...]]] = {}
+        #: What the last answers took, for each row.
+        self.cost = 0.0
+
+    def affords(self, pair: Pair) -> bool:
+        return self.subject.clock.spent + self.cost * pair.size < self.until
+
+    def apart(self, one: Pair, other: Pair) -> float:
+        """Return how far the laws of both answers are apart, in total variation."""
+        first, second = (self._answers(pair) for pair in (one, other))
+        return 1 - sum((first & second).values()) / min(first.total(), second.total())
+
+    def _answers(self, pair: Pair) -> Counter[tuple[int, ...]]:
+        if pair not in self.seen:
+            before = self.subject.clock.spent
+            answers = self.subject.side(pair, _FEW, added=False)
+            self.seen[pair] = Counter(answer.items for answer in answers)
+            self.cost = (self.subject.clock.spent - before) / pair.size
+        return self.seen[pair]
 
 
 class _Search:
