@@ -20,9 +20,9 @@ _FINE: Final = 150
 _COPIES: Final = 16
 _ODDS: Final = (0.1, 0.5, 0.9)
 _MOST_ROWS: Final = 20_000
-#: Numbers of users are doubled up to this one to look for jumps, with so many samples of each.
+#: Numbers of users are doubled up to this one to look for jumps; samples of each, and of large tables.
 _MOST_USERS: Final = 1 << 16
-_FEW: Final = 12
+_FEW, _FEWEST = 12, 3
 #: Answers jump where so much of their law moves.
 _JUMP: Final = 0.6
 #: The part of everything that one search for a boundary may spend.
@@ -109,7 +109,7 @@ class _Drawn:
     def _answers(self, pair: Pair) -> Counter[tuple[int, ...]]:
         if pair not in self.seen:
             before = self.subject.clock.spent
-            answers = self.subject.side(pair, _FEW, added=False)
+            answers = self.subject.side(pair, max(_FEWEST, min(_FEW, _MOST_ROWS // pair.size)), added=False)
             self.seen[pair] = Counter(answer.items for answer in answers)
             self.cost = (self.subject.clock.spent - before) / pair.size
         return self.seen[pair]
