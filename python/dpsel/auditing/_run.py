@@ -124,7 +124,7 @@ def _law(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed
     number of double precision above 0. What the look itself shows is left out.
     """
     if isinstance(mechanism, ByLength):
-        rest = ApproxDP(epsilon=privacy.epsilon * (1 - mechanism.share), delta=privacy.delta)
+        rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
         found = _law(mechanism.long, rest, bound)
         return found and replace(found, tables=f"{found.tables}, few users")
     law = worst_of_scored if is_scored(mechanism) else worst_of_selection
