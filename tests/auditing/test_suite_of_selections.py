@@ -113,6 +113,15 @@ def test_an_order_that_changes_at_a_true_count_is_found() -> None:
     assert [pair.holders(1) for pair in found] == [29]
 
 
+def test_a_function_need_not_take_thousands_of_users() -> None:
+    def small_only(rows):
+        assert len(rows) < 1000
+        return sorted({item for _, item in rows})
+
+    subject = Subject(small_only, "small only", Clock(600.0))
+    assert jumps_of(subject, Levels((1, 1, 1), (1, 1, 1), 1), 0) == []
+
+
 def test_answers_that_do_not_jump_have_no_such_tables() -> None:
     suite.seed(6)
     subject = Subject(lambda rows: suite.select(rows, 1, 1.0, 4.2), "sound", Clock(60.0))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._families import Levels
 from dpsel.auditing._tables import Pair
+from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from dpsel.auditing._calls import Subject
     from dpsel.auditing._tables import Kind
 
@@ -71,8 +75,14 @@ def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
         groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
         return Pair(f"an item of {users} others between two of {certain}", groups, (1,), padding=padding)
 
-    drawn = _Drawn(subject, subject.clock.spent + _PART)
-    found, users = [], max(1, levels.alone[2])
+    drawn, found = _Drawn(subject, subject.clock.spent + _PART), list[Pair]()
+    # A function need not take thousands of users: what it refuses here is left out.
+    with suppress(InvalidParameterError):
+        found += _searched(drawn, tables, max(1, levels.alone[2]))
+    return found
+
+
+def _searched(drawn: _Drawn, tables: Callable[[int], Pair], users: int) -> Iterator[Pair]:
     while users < _MOST_USERS:
         # Powers of two: counts of few bits start again there.
         low, high = users, 1 << users.bit_length()
@@ -85,8 +95,7 @@ def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
             middle = (low + high) // 2
             lower, upper = ((tables(low), tables(middle)), (tables(middle), tables(high)))
             low, high = (low, middle) if drawn.apart(*lower) >= drawn.apart(*upper) else (middle, high)
-        found.append(tables(low))
-    return found
+        yield tables(low)
 
 
 class _Drawn:
