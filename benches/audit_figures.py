@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -58,3 +59,20 @@ def _divergence(items: int, before: float, after: float, hidden: float, epsilon:
     factor = math.exp(epsilon)
     there = 1 - hidden + sum(max(0.0, q - factor * p) for p, q in zip(without, added, strict=True))
     return max(there, sum(max(0.0, p - factor * q) for p, q in zip(without, added, strict=True)))
+
+
+def gaussian_delta(epsilon: float, distance: float) -> float:
+    """The delta that a normal number of deviation 1 needs if a user moves it by ``distance``."""
+    far, near = epsilon / distance + distance / 2, epsilon / distance - distance / 2
+    return normal_tail(near) - math.exp(epsilon) * normal_tail(far)
+
+
+def of_coins(before: list[float], after: list[float], epsilon: float) -> float:
+    """The delta that independent coins need whose chances go from one list to the other, the larger way."""
+    there = back = 0.0
+    for faces in itertools.product((0, 1), repeat=len(before)):
+        p = math.prod(c if up else 1 - c for c, up in zip(before, faces, strict=True))
+        q = math.prod(c if up else 1 - c for c, up in zip(after, faces, strict=True))
+        there += max(0.0, q - math.exp(epsilon) * p)
+        back += max(0.0, p - math.exp(epsilon) * q)
+    return max(there, back)

@@ -6,8 +6,9 @@
     python -m benches.audit_power --only noise
     python -m benches.audit_power --others --seconds 5   # a plain falsifier with fixed tables instead
 
-The selections stand in `audit_selections.py` and `audit_more_selections.py`, with what they claim and what
-they need at least. A *factor* is the larger one of e^epsilon and delta that are needed, over what is claimed.
+The selections stand in `audit_selections.py`, `audit_more_selections.py`, `audit_heldout.py` and
+`audit_heldout_users.py`, with what they claim and what they need at least. A *factor* is the larger one of
+e^epsilon and delta that are needed, over what is claimed.
 Time is processor time of this one process, so that other programs do not count.
 """
 
@@ -21,6 +22,7 @@ from types import SimpleNamespace
 import dpsel
 from benches import (
     audit_baseline,
+    audit_heldout_users,  # noqa: F401 - they are in the lists then
     audit_more_selections,  # noqa: F401 - they are in the lists then
     tables,
 )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import pytest
 from scipy import stats
 
 import dpsel
-from dpsel._request import top_k_request
-from dpsel.auditing import _cases
+from dpsel._request import selection_request, top_k_request
+from dpsel.auditing import _cases, _run
 from dpsel.auditing._discovered import law_of_discovery, worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, worst_of_selection
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._sampling import DiscoverSampler
+from dpsel.auditing._shown import claim_of
 from dpsel.auditing._top_k import worst_of_top_k
 from false_alarm import ALPHA
 
@@ -56,6 +58,33 @@ def test_a_top_k_needs_no_more_than_it_claims(case, epsilon) -> None:
     assert needed.epsilon <= epsilon + 1e-9
     assert needed.delta <= (TOLERANCE if pure else 0.02)
     assert needed.epsilon > 0.3 * epsilon or not pure
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if not each.is_top_k], ids=lambda case: case.name)
+def test_computed_laws_show_most_of_every_claim(case) -> None:
+    """The guide promises it; `test_top_k_attacks.py` has the same for every top-k."""
+    claim, _ = _cases.budgets(case, None)
+    bound = 1 if case.mechanism.name == "one_item" else _cases.USUAL_BOUND
+    law = _run._law(case.mechanism, claim, bound)
+    assert law is not None
+    assert _run._is_sharp(claim_of(claim), law) or list(_run._at_anotherclaim_of(case))
+
+
+def test_a_choice_needs_most_of_its_claim() -> None:
+    """The law is that of the mechanism for few users, with what the look leaves."""
+    mechanism, privacy = dpsel.ByLength(), dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+    needed = _run._law(mechanism, privacy, 10)
+    assert 0.8 < needed.epsilon <= 1.0
+    assert needed.delta <= privacy.delta
+    rest = dpsel.ApproxDP(epsilon=1 - mechanism.share, delta=privacy.delta)
+    chosen, alone = (
+        selection_request(budget, 10, each).calibrate()["rounds"]
+        for budget, each in ((privacy, mechanism), (rest, mechanism.long))
+    )
+    scales = [[each["noise"]["sigma"] for each in rounds] for rounds in (chosen, alone)]
+    assert scales[0] == pytest.approx(scales[1], rel=1e-12)
+    # Noise of the scale 1 / (share * epsilon) would have to bring 0 users to 15,000.
+    assert math.exp(-mechanism.share * 15_000) < 1e-64
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

@@ -6,12 +6,14 @@ import itertools
 import math
 from random import Random
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import dpsel
 from dpsel._request import top_k_request
 from dpsel.auditing import _cases, _discovered, _top_k, _top_k_run
-from dpsel.auditing._discovered import worst_of_picks
+from dpsel.auditing._discovered import worst_of_both, worst_of_picks
 from dpsel.auditing._laws import gamma, laplace_top_k
 from dpsel.auditing._noisy_laws import laplace_top_k_by_sums
 from dpsel.auditing._sampling import CountSampler
@@ -90,6 +92,68 @@ def test_a_selection_that_gets_too_much_is_refuted() -> None:
     more = dpsel.ApproxDP(epsilon=FAULT * claim.epsilon, delta=claim.delta)
     needed = _discovered.worst_of_discovery(dpsel.Discover(share=_top_k_run._FINDS), more, 2, 1)
     assert needed.epsilon > claim.epsilon
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_both_parts_of_discover_need_most_of_the_claim_together(ordered) -> None:
+    """At its usual share. The page says this number; more than the claim is refuted."""
+    claim, bound = _top_k_run._ENDS, _top_k_run._ENDS_BOUND
+    mechanism = dpsel.Discover(ordered=ordered)
+    assert mechanism.share == 0.5
+    needed = worst_of_both(mechanism, claim, bound)
+    assert needed.epsilon == pytest.approx(0.834 * claim.epsilon, abs=0.0005)
+    more = dpsel.ApproxDP(epsilon=FAULT * claim.epsilon, delta=claim.delta)
+    assert worst_of_both(mechanism, more, bound).epsilon > claim.epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.5, 1e-10), (4.0, 1e-8), (2.0, 0.02)])
+@pytest.mark.parametrize("bound", [1, 25, 1000])
+def test_both_parts_of_discover_need_no_more_than_the_claim(epsilon, delta, bound) -> None:
+    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    needed = worst_of_both(dpsel.Discover(), privacy, bound)
+    assert needed.epsilon <= epsilon
+    assert needed.delta <= delta
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "proved", "shown"), [(2.0, 0.02, 0.53, 0.44), (1.0, 1e-6, 0.45, 0.43)]
+)
+def test_discover_needs_less_at_a_large_delta(epsilon, delta, proved, shown) -> None:
+    """The proposition of the page and its figures, as parts of delta."""
+    privacy, own = dpsel.ApproxDP(epsilon=epsilon, delta=delta), epsilon / 2
+    rounds = _discovered._rounds(dpsel.Discover(), privacy, 1, 1)["discovery"]["rounds"]
+    mu = math.sqrt(sum(1 / each["noise"]["sigma"] ** 2 for each in rounds))
+    alone = _discovered._found(rounds, 1)
+    z, t = np.linspace(-12, 12 + mu, 8001), np.linspace(0, own, 201)[:, np.newaxis]
+    x, y = stats.norm.pdf(z - mu), stats.norm.pdf(z)
+    q = (1 - np.exp(t - own)) / (1 - math.exp(-own))
+    first = q * np.maximum(0, x - np.exp(epsilon - t) * y)
+    second = (1 - q) * np.maximum(0, x - np.exp(epsilon - t + own) * y)
+    rest = np.trapezoid((first + second).max(axis=0), z)
+    assert (alone + (1 - alone) * rest) / delta == pytest.approx(proved, abs=0.006)
+    assert alone / delta == pytest.approx(shown, abs=0.006)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("added", [False, True])
+def test_an_item_that_both_parts_seldom_give_is_as_likely_as_computed(added) -> None:
+    privacy, draws = dpsel.ApproxDP(epsilon=4.0, delta=1e-3), 600
+    table = _discovered.SeldomItem(holders=30, bound=16, beside=8, users=30)
+    names = [f"holder {number}" for number in range(table.holders)]
+    rows = [(name, "seldom") for name in [*names, *["added"] * added]]
+    rows += [(name, f"{name} {own}") for name in names for own in range(1, table.bound)]
+    rows += [(f"{item} {n}", f"item {item}") for item in range(table.beside) for n in range(table.users)]
+    calibration = _discovered._rounds(dpsel.Discover(), privacy, 1, table.bound)
+    chance = table.chances(calibration["discovery"]["rounds"], calibration["rate"])[added]
+    assert 0.05 < chance < 0.95
+    seen = 0
+    for _ in range(draws):
+        found = dpsel.select_top_k(
+            rows, k=1, privacy=privacy, max_items_per_user=table.bound, mechanism=dpsel.Discover()
+        )
+        seen += "seldom" in set(found.items)
+    # The chance without the user is from above, and the other one from below, by little.
+    assert stats.binomtest(seen, draws, chance).pvalue > ALPHA
 
 
 @pytest.mark.statistical

@@ -1547,6 +1547,22 @@ MUTANTS = [
         ("tests/auditing/test_suite_of_selections.py::test_an_item_that_shares_noise_is_found_among_many",),
     ),
     Mutant(
+        "an audit that looks for jumps below the largest counts only",
+        "python/dpsel/auditing/_probe.py",
+        "while users < _MOST_USERS:",
+        "while 2 * users < _MOST_USERS:",
+        ("tests/auditing/test_suite_of_selections.py::test_counts_that_start_again_are_found",),
+    ),
+    Mutant(
+        "an audit of Discover in which the picks do not see the user",
+        "python/dpsel/auditing/_discovered.py",
+        "(self.users - self.holders - more)",
+        "(self.users - self.holders)",
+        (
+            "tests/auditing/test_top_k_attacks.py::test_both_parts_of_discover_need_most_of_the_claim_together",
+        ),
+    ),
+    Mutant(
         "a budget that may be overspent once",
         "python/dpsel/budget/_budget.py",
         "if amount > left[name]:",

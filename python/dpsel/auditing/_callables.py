@@ -11,10 +11,10 @@ from dpsel._arguments import as_count, as_number, at_least_one, type_name
 from dpsel.accounting import ZCDP, ApproxDP, PureDP, checked_privacy
 from dpsel.auditing._calls import Clock, Subject, name_of
 from dpsel.auditing._claims import Bounds, bounds_of, with_epsilon
-from dpsel.auditing._families import Levels, family, swapped
+from dpsel.auditing._families import USUAL, Levels, family, swapped
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
 from dpsel.auditing._hunt import Hunt
-from dpsel.auditing._probe import copies_for_search, levels_of
+from dpsel.auditing._probe import copies_for_search, jumps_of, levels_of
 from dpsel.auditing._sequential import Evidence, Side, largest_refuted
 from dpsel.auditing._tables import KINDS, converter
 from dpsel.auditing._witness import witness_of
@@ -141,6 +141,8 @@ def _candidates(subject: Subject, plan: Plan) -> tuple[list[Pair], Levels, list[
             continue
         main = levels if main is None else main
         pairs = family(plan.bound, levels, kind)
+        if kind == "int":
+            pairs[USUAL:USUAL] = jumps_of(subject, levels, plan.padding)
         found += swapped(pairs, levels) if plan.neighbours == "swap" else pairs
     assert main is not None  # noqa: S101 - the first kind is there, or its error was raised
     width = plan.domain or math.inf

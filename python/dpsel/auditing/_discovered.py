@@ -1,8 +1,9 @@
-"""The law of a top-k that first finds its items, for users of one item each."""
+"""The law of a top-k that first finds its items: for users of one item, and where both parts show most."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import compress, product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from dpsel.auditing._laws import Law
     from dpsel.mechanisms import TopKMechanism
 
-__all__ = ["law_of_discovery", "worst_of_discovery", "worst_of_picks"]
+__all__ = ["SeldomItem", "law_of_discovery", "worst_of_both", "worst_of_discovery", "worst_of_picks"]
 
 _UNIT: Final = 1 << 30
 _CHANCES: Final = (1e-5, 1e-4, 0.001, 0.02, 0.2, 0.5, 0.8, 0.98)
 #: Items that are found for certain, and how far above the last one the others are, in steps of 1 / epsilon.
 _CERTAIN: Final = 16
 _FAR: Final = 9.0
+#: Items that are likelier than this are not seldom.
+_LIKELY: Final = 0.5
+#: How likely an item that both parts seldom give is to be found, in multiples of delta; the items beside it.
+_SELDOM: Final = (10, 30, 100, 300, 500, 1000, 2000, 4000, 10_000)
+_BESIDE: Final = (5, 10, 15, 20, 25, 30, 40, 60)
+#: A holder who lost so many items or fewer to a release counts as one who has that many less.
+_LOST: Final = 10
 
 
 def worst_of_discovery(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> Needed:
@@ -67,6 +75,68 @@ def worst_of_picks(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: i
     return Needed(tables, epsilon_for(needed, privacy.delta), needed(privacy.epsilon))
 
 
+@dataclass(frozen=True, slots=True)
+class SeldomItem:
+    """Tables on which one item is seldom found, and seldom picked if it is found.
+
+    Its ``holders`` have ``bound`` items each, the others of which nobody else has. So its weight is small and
+    its count is not: the picks count all rows. Each of ``beside`` items has ``users`` users, who have nothing
+    else, and is found for certain. The added user has the item alone. One item is picked.
+    """
+
+    holders: int
+    bound: int
+    beside: int
+    users: int
+
+    def chances(self, rounds: list[dict[str, Any]], rate: float) -> tuple[float, float]:
+        """Return how likely the item is at most without the user, and at least with it.
+
+        If other items of its holders come out in a round, they give it more weight in the next one. So that
+        they may is in the bounds.
+        """
+        fewer = max(1, self.bound - _LOST)
+        alone = (self.bound - 1) * _found(rounds, 1 / math.sqrt(fewer))
+        # Some holder loses an item; some holder loses more than the constant.
+        some, many = self.holders * alone, self.holders * alone ** (_LOST + 1)
+        missing = self.beside * (1 - _found(rounds, self.users))
+        found = _found(rounds, self.holders / math.sqrt(self.bound))
+        freer = _found(rounds, self.holders / math.sqrt(fewer))
+        before = found * self._picked(rate, 0) + some * freer + many + missing
+        after = _found(rounds, self.holders / math.sqrt(self.bound) + 1) * self._picked(rate, 1)
+        return before, (1 - some) * after
+
+    def _picked(self, rate: float, more: int) -> float:
+        return 1 / (1 + self.beside * math.exp(rate * (self.users - self.holders - more)))
+
+
+def worst_of_both(mechanism: TopKMechanism, privacy: ApproxDP, bound: int) -> Needed:
+    """Return what is needed on the worst tables with an item that both parts seldom give."""
+    calibration = _rounds(mechanism, privacy, 1, bound)
+    rounds, rate = calibration["discovery"]["rounds"], calibration["rate"]
+    certain = _users_for(rounds, 1.0)
+    levels = sorted(
+        {
+            _users_for(rounds, times * privacy.delta, 1 / math.sqrt(bound))
+            for times in _SELDOM
+            if times * privacy.delta < _LIKELY
+        }
+    )
+    family = [
+        SeldomItem(holders, bound, beside, max(certain, holders)) for holders in levels for beside in _BESIDE
+    ]
+    chances = {each: each.chances(rounds, rate) for each in family}
+
+    def needed(table: SeldomItem, epsilon: float) -> float:
+        before, after = chances[table]
+        return max(0.0, after - math.exp(epsilon) * before)
+
+    least = {each: epsilon_for(lambda eps, each=each: needed(each, eps), privacy.delta) for each in family}  # type: ignore[misc]
+    worst = max(family, key=lambda each: least[each])
+    tables = f"{worst.holders} users of {bound} items, {worst.beside} of {worst.users} users beside"
+    return Needed(tables, least[worst], max(needed(each, privacy.epsilon) for each in family))
+
+
 def law_of_discovery(
     mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int
 ) -> Callable[[list[int]], Law]:
@@ -102,23 +172,24 @@ def _rounds(mechanism: TopKMechanism, privacy: ApproxDP, k: int, bound: int) -> 
     return top_k_request(k, privacy, mechanism, bound=bound).calibrate()
 
 
-def _found(rounds: list[dict[str, Any]], users: int) -> float:
-    """Return the probability that the selection finds an item of so many users of one item."""
-    if users == 0:
+def _found(rounds: list[dict[str, Any]], weight: float) -> float:
+    """Return the probability that the selection finds an item of this weight; a user of one item gives 1."""
+    if weight == 0:
         return 0.0
     missed = (
-        math.erfc((users - each["threshold"] / _UNIT) / each["noise"]["sigma"] / math.sqrt(2)) / 2
+        math.erfc((weight - each["threshold"] / _UNIT) / each["noise"]["sigma"] / math.sqrt(2)) / 2
         for each in rounds
     )
     return 1 - math.prod(missed)
 
 
-def _users_for(rounds: list[dict[str, Any]], chance: float) -> int:
+def _users_for(rounds: list[dict[str, Any]], chance: float, each: float = 1.0) -> int:
+    """Return how many users, who give so much each, an item needs to be found with this probability."""
     users = 1
-    while _found(rounds, users) < chance:
+    while _found(rounds, users * each) < chance:
         users *= 2
     low = users // 2
     while users - low > 1:
         middle = (low + users) // 2
-        low, users = (middle, users) if _found(rounds, middle) < chance else (low, middle)
+        low, users = (middle, users) if _found(rounds, middle * each) < chance else (low, middle)
     return users

@@ -25,6 +25,8 @@ USUAL: Final = 4
 _MOST_OF_A_KIND: Final = 16
 #: Numbers of items in equal demand, of which some may share noise with one that the user has.
 _MANY_EQUAL: Final = (64, 256)
+#: Rows of a user who leaves no place for others in a table that is cut off.
+_LONG: Final = 1000
 #: Fractions of a user by which a cutoff of greedy filling may miss a whole number.
 _LEFT: Final = (0.05, 0.15, 0.3, 0.5)
 
@@ -45,6 +47,8 @@ class Levels:
         """Return numbers of others around the boundary, the nearest ones first."""
         low, middle, high = self.full if full else self.alone
         near = [middle - 1, middle, middle - 2, middle + 1, low - 1, high, low, (middle + high) // 2]
+        # Beyond large odds an item that is missing tells something.
+        near += [high + 1, high + 2]
         return list(dict.fromkeys(max(1, level) for level in near))
 
 
@@ -113,6 +117,10 @@ def _several(bound: int, levels: Levels) -> Iterator[Pair]:
         level, own = near[0], min(bound, _MOST_OWN)
         groups = tuple((level, (item,)) for item in range(own + 1))
         yield Pair(f"{own} of {own + 1} items of {level} others each", groups, tuple(range(own)))
+        # The others show a noise that all items share, so that those of the user tell what is left.
+        groups = tuple((level, (item,)) for item in range(own + _MANY_EQUAL[0]))
+        name = f"{own} items of {level} others each beside {_MANY_EQUAL[0]} equal ones"
+        yield Pair(name, groups, tuple(range(own)))
     low, middle = near[0], near[0] + 1
     yield Pair(f"items of {low} and {middle} others", ((low, (0,)), (middle, (1,))), (0,))
 
@@ -147,11 +155,20 @@ def _bounded(bound: int, levels: Levels) -> Iterator[Pair]:
         Pair(f"an item of {level} others in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)), place="mixed"
     )
     yield Pair(f"an item of {level} others that have repeated rows", ((level, (0, 0, 1)),), (0,))
+    groups = tuple((2 * levels.alone[2] + 6, (item,)) for item in range(6))
+    long = Pair(
+        f"6 items of {groups[0][0]} others; the user has another in {_LONG} rows", groups, (6,) * _LONG
+    )
+    yield replace(long, place="first")
     yield from _tipped(bound, levels)
 
 
 def _tipped(bound: int, levels: Levels) -> Iterator[Pair]:
-    """Users of one item more than the limit: the user makes one of the items the most frequent one."""
+    """The user tips what depends on all users: which item is the most frequent, how many items are usual."""
+    crowd, many = 2 * levels.alone[2] + 6, tuple(range(1, 1 + max(3, min(bound, _MOST_OWN))))
+    for more in (0, 1):
+        name = f"{crowd + more} users of an item and {crowd} of {len(many)} others, which the user has"
+        yield Pair(name, ((crowd + more, (0,)), (crowd, many)), many)
     for level in dict.fromkeys((2 * levels.alone[2] + 6, levels.alone[1])):
         mine = tuple(range(min(bound, 4 * _MOST_OWN) + 1))
         for own in (mine[-1], 0):

@@ -1,24 +1,34 @@
-"""Where a function starts to release an item: numbers of users with small, even and large odds."""
+"""Where a function starts to release an item, and at which larger numbers of users its answers jump."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._families import Levels
 from dpsel.auditing._tables import Pair
+from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from dpsel.auditing._calls import Subject
     from dpsel.auditing._tables import Kind
 
-__all__ = ["copies_for_search", "levels_of"]
+__all__ = ["copies_for_search", "jumps_of", "levels_of"]
 
 _SAMPLES: Final = 24
 _FINE: Final = 150
 _COPIES: Final = 16
 _ODDS: Final = (0.1, 0.5, 0.9)
 _MOST_ROWS: Final = 20_000
+#: Numbers of users are doubled up to this one to look for jumps; samples of each, and of large tables.
+_MOST_USERS: Final = 1 << 16
+_FEW, _FEWEST = 12, 3
+#: Answers jump where so much of their law moves.
+_JUMP: Final = 0.6
 #: The part of everything that one search for a boundary may spend.
 _PART: Final = 0.04
 
@@ -51,6 +61,67 @@ def copies_for_search(subject: Subject, levels: Levels) -> int:
     first, second = (sum(hits) / len(hits) for hits in (alone, together))
     is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
     return copies if is_alike and 2 * each[1] < each[0] else subject.copies
+
+
+def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
+    """Return tables at numbers of users, above those with large odds, where the answers change suddenly.
+
+    An item stands between two others that are certain. At such a number it moves in the order, or is not
+    released any more: there is a threshold on its true count, or the count is cut off or starts again.
+    """
+    certain = 2 * levels.alone[2] + 6
+
+    def tables(users: int) -> Pair:
+        groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
+        return Pair(f"an item of {users} others between two of {certain}", groups, (1,), padding=padding)
+
+    drawn, found = _Drawn(subject, subject.clock.spent + _PART), list[Pair]()
+    # A function need not take thousands of users: what it refuses here is left out.
+    with suppress(InvalidParameterError):
+        found += _searched(drawn, tables, max(1, levels.alone[2]))
+    return found
+
+
+def _searched(drawn: _Drawn, tables: Callable[[int], Pair], users: int) -> Iterator[Pair]:
+    while users < _MOST_USERS:
+        # Powers of two: counts of few bits start again there.
+        low, high = users, 1 << users.bit_length()
+        users = high
+        if not drawn.affords(tables(high)):
+            break
+        if drawn.apart(tables(low), tables(high)) < _JUMP:
+            continue
+        while high - low > 1 and drawn.affords(tables(high)):
+            middle = (low + high) // 2
+            lower, upper = ((tables(low), tables(middle)), (tables(middle), tables(high)))
+            low, high = (low, middle) if drawn.apart(*lower) >= drawn.apart(*upper) else (middle, high)
+        yield tables(low)
+
+
+class _Drawn:
+    """A few answers on some tables, without the user, until a part of everything is spent."""
+
+    def __init__(self, subject: Subject, until: float) -> None:
+        self.subject, self.until = subject, until
+        self.seen: dict[Pair, Counter[tuple[int, ...]]] = {}
+        #: What the last answers took, for each row.
+        self.cost = 0.0
+
+    def affords(self, pair: Pair) -> bool:
+        return self.subject.clock.spent + self.cost * pair.size < self.until
+
+    def apart(self, one: Pair, other: Pair) -> float:
+        """Return how far the laws of both answers are apart, in total variation."""
+        first, second = (self._answers(pair) for pair in (one, other))
+        return 1 - sum((first & second).values()) / min(first.total(), second.total())
+
+    def _answers(self, pair: Pair) -> Counter[tuple[int, ...]]:
+        if pair not in self.seen:
+            before = self.subject.clock.spent
+            answers = self.subject.side(pair, max(_FEWEST, min(_FEW, _MOST_ROWS // pair.size)), added=False)
+            self.seen[pair] = Counter(answer.items for answer in answers)
+            self.cost = (self.subject.clock.spent - before) / pair.size
+        return self.seen[pair]
 
 
 class _Search:

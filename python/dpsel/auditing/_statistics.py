@@ -78,7 +78,10 @@ def _counts(pair: Pair, touched: Sequence[int], others: list[int]) -> Iterator[S
         left = dict.fromkeys(sorted(set(pair.instead) - set(pair.added)), -1.0)
         yield _weighted({**dict.fromkeys(sorted(set(pair.added) - set(pair.instead)), 1.0), **left})
     if others:
-        yield _weighted({**dict.fromkeys(touched, 1.0), **dict.fromkeys(others, -1.0)})
+        # The difference of both shares, in whole numbers: noise that all items have in common drops out.
+        shared_by = math.gcd(len(touched), len(others))
+        up, down = len(others) // shared_by, len(touched) // shared_by
+        yield _weighted({**dict.fromkeys(touched, float(up)), **dict.fromkeys(others, float(-down))})
     yield Statistic("the number of released items", "len(items)", lambda answer: len(answer.items))
 
 

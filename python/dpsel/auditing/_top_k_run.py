@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP, PureDP
 from dpsel.auditing import _cases
-from dpsel.auditing._discovered import worst_of_discovery, worst_of_picks
+from dpsel.auditing._discovered import worst_of_both, worst_of_discovery, worst_of_picks
 from dpsel.auditing._neighbours import crafted
 from dpsel.auditing._sampling import CountSampler, DiscoverSampler, TopKSampler
 from dpsel.auditing._search import falsify
@@ -35,6 +35,9 @@ _PICKS: Final = 0.1
 _FINDS: Final = 0.99
 #: A claim of which the selection needs most, and all if it got a budget that is too large by 1.3.
 _FOUND: Final = ApproxDP(epsilon=8.0, delta=1e-4)
+#: At a small delta, the ends of both laws show most of what they need; and a limit far above one item.
+_ENDS: Final = ApproxDP(epsilon=1.0, delta=1e-8)
+_ENDS_BOUND: Final = 100
 #: A count that no noise of an audit reaches.
 _BEYOND: Final = 200
 
@@ -80,10 +83,12 @@ def _computed(case: Case, privacy: Any, bound: int | None) -> Iterator[Finding]:
 def _of_discovery(
     case: Case, privacy: Any, bound: int | None, effort: Effort, alpha: float
 ) -> Iterator[Finding]:
-    """Return findings at the share itself, and at shares that leave nearly everything to one part."""
+    """Return findings at the share itself, of both parts together, and at shares that leave most to one."""
     usual, loose = _cases.budgets(case, privacy)
     limit, claim = bound or _cases.LOOSE_BOUND, claim_of(loose)
     yield exact(case.name, claim, worst_of_discovery(case.mechanism, loose, K, limit))
+    small = privacy or _ENDS
+    yield exact(case.name, claim_of(small), worst_of_both(case.mechanism, small, bound or _ENDS_BOUND))
     for share, budget, worst in (
         (_PICKS, usual, worst_of_picks),
         (_FINDS, privacy or _FOUND, worst_of_discovery),
