@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel import _core
-from dpsel._core import Job, Members, Release, RowMask, Source, __commit__, __version__
+from dpsel._core import Job, Members, Release, ReportText, RowMask, Source, __commit__, __version__
 from dpsel.exceptions import InternalError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "Job",
     "Members",
     "Release",
+    "ReportText",
     "RowMask",
     "Source",
     "Task",

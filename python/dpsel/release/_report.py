@@ -17,7 +17,7 @@ from dpsel.release._wording import describe, has_guarantee, readable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpsel._core_calls import Task
+    from dpsel._core_calls import ReportText, Task
     from dpsel.accounting import ApproxDP, Privacy, PureDP
 
 __all__ = ["Report"]
@@ -55,7 +55,7 @@ class Report(Mapping[str, Any]):
         True
     """
 
-    __slots__ = ("_parsed", "_text")
+    __slots__ = ("_parsed", "_source")
 
     def __init__(self, text: str) -> None:
         """Parse the JSON."""
@@ -65,19 +65,26 @@ class Report(Mapping[str, Any]):
             data = json.loads(text)
         except UnicodeEncodeError:
             raise ReportError("not a dpsel report: it is no Unicode text") from None
-        self._text = text
+        self._source: str | ReportText = text
         self._parsed: dict[str, Any] | None = data
 
     @classmethod
-    def of_core(cls, text: str) -> Report:
-        """Wrap a text that the core has just written: it needs no check."""
+    def of_core(cls, source: str | ReportText) -> Report:
+        """Wrap a report of the core, or its text: it needs no check."""
         report = cls.__new__(cls)
-        report._text, report._parsed = text, None  # noqa: SLF001 - its own
+        report._source, report._parsed = source, None  # noqa: SLF001 - its own
         return report
 
     @property
+    def _text(self) -> str:
+        """The JSON. The core writes it when it is first asked for: many calls want only the items."""
+        if not isinstance(self._source, str):
+            self._source = self._source.text
+        return self._source
+
+    @property
     def _data(self) -> dict[str, Any]:
-        """The fields. They are parsed when first asked for: many calls want only the items."""
+        """The fields, parsed when they are first asked for."""
         if self._parsed is None:
             data: dict[str, Any] = json.loads(self._text)
             self._parsed = data

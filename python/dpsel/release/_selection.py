@@ -79,7 +79,7 @@ class Release(Contents, Generic[ItemsT]):
         self._table = ItemTable(core)
         self._returns, self._restored = returns, restored
         self._items: Any = None
-        self.report = Report.of_core(core.report_json)
+        self.report = Report.of_core(core.report)
 
     @classmethod
     def load(

@@ -14,6 +14,7 @@ from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
     from dpsel._core_calls import Release as CoreRelease
+    from dpsel._core_calls import ReportText
     from dpsel._restored import Restored
 
 __all__ = ["TopKRelease"]
@@ -51,7 +52,7 @@ class TopKRelease(Contents, Generic[ItemsT]):
         counts: list[Any] | None,
         table: ItemTable | None,
         returns: str,
-        report: str,
+        report: str | ReportText,
         restored: Restored | None = None,
     ) -> None:
         """Wrap the answer: a table of rows, or lists of counts."""
@@ -62,7 +63,7 @@ class TopKRelease(Contents, Generic[ItemsT]):
     @classmethod
     def from_core(cls, core: CoreRelease, returns: str, restored: Restored | None = None) -> TopKRelease:
         """Wrap the answer of rows."""
-        return cls(None, None, ItemTable(core), returns, core.report_json, restored)
+        return cls(None, None, ItemTable(core), returns, core.report, restored)
 
     @classmethod
     def from_counts(cls, items: list[Any], counts: list[Any] | None, report: str) -> TopKRelease:

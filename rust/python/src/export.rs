@@ -17,19 +17,19 @@ use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::error::{guarded, internal, to_python};
+use crate::report_text::ReportText;
 use crate::values::to_values;
 
 /// The released items and the report. Holds nothing else of the data.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct Release {
     items: RecordBatch,
-    report_json: String,
+    report: Py<ReportText>,
 }
 
 impl Release {
-    pub(crate) fn new(release: task::Release) -> PyResult<Self> {
-        let report_json = release.report.to_json().map_err(to_python)?;
-        Ok(Self { items: release.items, report_json })
+    pub(crate) fn new(py: Python<'_>, release: task::Release) -> PyResult<Self> {
+        Ok(Self { items: release.items, report: Py::new(py, ReportText::of(release.report))? })
     }
 
     /// The table of the release.
@@ -46,15 +46,16 @@ impl Release {
 impl Release {
     /// The items from `to_ipc` bytes, with their report.
     #[staticmethod]
-    fn from_ipc(ipc: &[u8], report_json: String) -> PyResult<Self> {
+    fn from_ipc(py: Python<'_>, ipc: &[u8], report_json: String) -> PyResult<Self> {
         let items = read_ipc(ipc)
             .map_err(|error| to_python(Error::Report(format!("the pickled items are damaged: {error}"))))?;
-        Ok(Self { items, report_json })
+        Ok(Self { items, report: Py::new(py, ReportText::given(report_json))? })
     }
 
     /// The items from columns of values, with their report. Each has the Arrow array method; a weight is a list.
     #[staticmethod]
     fn of_columns(
+        py: Python<'_>,
         columns: Vec<(String, Bound<'_, PyAny>)>,
         weights: Option<Vec<f64>>,
         report_json: String,
@@ -73,13 +74,13 @@ impl Release {
         }
         let items = RecordBatch::try_from_iter_with_nullable(named)
             .map_err(|_| to_python(Error::Report("the columns of its items differ in length".into())))?;
-        Ok(Self { items, report_json })
+        Ok(Self { items, report: Py::new(py, ReportText::given(report_json))? })
     }
 
-    /// The report as JSON.
+    /// The report.
     #[getter]
-    fn report_json(&self) -> &str {
-        &self.report_json
+    fn report(&self, py: Python<'_>) -> Py<ReportText> {
+        self.report.clone_ref(py)
     }
 
     /// Number of released items.
@@ -134,7 +135,7 @@ impl Release {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, '_>> {
         let rebuild = py.get_type::<Self>().getattr("from_ipc")?;
-        Ok((rebuild, (self.to_ipc(py)?, &self.report_json)))
+        Ok((rebuild, (self.to_ipc(py)?, self.report.get().text()?)))
     }
 }
 

@@ -21,6 +21,7 @@ mod pair_columns;
 mod pairs;
 mod producer;
 mod public;
+mod report_text;
 mod request;
 mod run;
 mod scalar;
@@ -66,6 +67,7 @@ mod _core {
     use super::members::{Members, RowMask};
     #[pymodule_export]
     use super::objects::{ObjectColumn, object_column};
+    use super::report_text::ReportText;
     #[pymodule_export]
     use super::run::{check_source, run};
     #[pymodule_export]

@@ -22,7 +22,7 @@ pub(crate) fn run(py: Python<'_>, source: &Source, job: &Job) -> PyResult<Done> 
     match source.run(py, job)? {
         Outcome::Release(mut release) => {
             release.report.chosen = job.chosen();
-            Release::new(*release).map(Done::Release)
+            Release::new(py, *release).map(Done::Release)
         }
         Outcome::UsersPerItem(counts) => Ok(Done::UsersPerItem(counts)),
     }

@@ -52,6 +52,7 @@ impl ExchangeSelection {
     #[pyo3(signature = (named, released, schema, chosen=None))]
     fn publish(
         &self,
+        py: Python<'_>,
         named: Vec<PyRecordBatch>,
         released: &ExchangePacked,
         schema: &Bound<'_, PyAny>,
@@ -61,6 +62,6 @@ impl ExchangeSelection {
         let decided = || Decisions::unpack(released.packed.bytes());
         let mut release = guarded(|| self.selection.publish(&named, decided()?, &schema))?;
         release.report.chosen = chosen;
-        Release::new(release)
+        Release::new(py, release)
     }
 }

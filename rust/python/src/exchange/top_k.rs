@@ -76,6 +76,7 @@ impl ExchangeTopK {
     #[pyo3(signature = (named, draw, schema, chosen=None))]
     fn publish(
         &self,
+        py: Python<'_>,
         named: Vec<PyRecordBatch>,
         draw: &ExchangeDraw,
         schema: &Bound<'_, PyAny>,
@@ -84,7 +85,7 @@ impl ExchangeTopK {
         let (named, schema) = (from_python(named), arrow_schema(schema)?);
         let mut release = guarded(|| self.top_k.publish(&named, &draw.drawn, &schema))?;
         release.report.chosen = chosen;
-        Release::new(release)
+        Release::new(py, release)
     }
 }
 
