@@ -132,7 +132,7 @@ def scratch_options(command: F) -> F:
         "--scratch",
         type=click.Path(file_okay=False),
         metavar="FOLDER",
-        help="Put rows beyond --memory-limit there, encrypted, instead of stopping.",
+        help="Put rows beyond --memory-limit there, encrypted, instead of stopping; auto finds a disk.",
     )
     most = click.option(
         "--scratch-limit", type=ByteSize(), metavar="SIZE", help="Take at most SIZE there, such as 100GiB."

@@ -55,16 +55,16 @@ impl Rounds<'_> {
     /// disk, and their states go back to the users.
     fn steered_by_messages(&self, contributions: &Stored<i32>) -> Result<Packed> {
         let (stages, rounds) = (self.stages, self.job.spec().calibration.rounds.len());
-        let (mut states, decided) = (None, Collected::default());
+        let (mut known, decided) = (None, Collected::default());
         for (round, left) in (0_u32..).zip((0..rounds).rev()) {
-            let messages = self.weighed(contributions, states.take(), round)?;
+            let messages = self.weighed(contributions, known.take(), round)?;
             let steer = || self.job.steer(round);
             if left == 0 {
                 stages.run(&messages, steer, || &decided)?;
             } else {
                 let steered = Spool::new(self.scratch)?;
                 stages.run(&messages, steer, || stages.writer(&steered))?;
-                states = Some(steered.stored());
+                known = Some(steered.stored());
             }
             stages.control.end_phase();
         }
@@ -75,15 +75,15 @@ impl Rounds<'_> {
     fn weighed(
         &self,
         contributions: &Stored<i32>,
-        states: Option<Stored<OfStates>>,
+        known: Option<Stored<OfStates>>,
         round: u32,
     ) -> Result<Stored<OfMessages>> {
         let (stages, messages) = (self.stages, Spool::new(self.scratch)?);
         let reweight = || self.job.reweight(stages.memory.partitions, round);
-        match states {
+        match known {
             None => stages.run(contributions, reweight, || stages.writer(&messages))?,
-            Some(states) => {
-                stages.run_by_partition(contributions, &states, reweight, || stages.writer(&messages))?
+            Some(known) => {
+                stages.run_by_partition(contributions, &known, reweight, || stages.writer(&messages))?;
             }
         }
         Ok(messages.stored())

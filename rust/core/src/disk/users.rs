@@ -90,7 +90,7 @@ impl SharedItems {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Users {
     /// The number of rows of each user, and the place of its budget.
-    users: Vec<(u32, u8)>,
+    lens: Vec<(u32, u8)>,
     /// The item of each row, and what the user gave to it so far.
     rows: Vec<(u32, Drift)>,
     own: Vec<Item>,
@@ -109,7 +109,7 @@ impl Users {
             });
             self.rows.push((item, 0));
         }
-        self.users.push((codes(self.rows.len() - before), budget));
+        self.lens.push((codes(self.rows.len() - before), budget));
     }
 
     /// One round: users give to their items, and the items that one alone holds are decided.
@@ -125,7 +125,7 @@ impl Users {
     ) -> Result<()> {
         self.forget_abandoned(shared)?;
         let (mut rest, mut importances) = (self.rows.as_mut_slice(), Vec::new());
-        for (len, budget) in &self.users {
+        for (len, budget) in &self.lens {
             let (rows, others) = rest.split_at_mut_checked(index((*len).into())).ok_or(DAMAGED)?;
             rest = others;
             importances.clear();
@@ -147,9 +147,9 @@ impl Users {
 
     /// Leave out the rows of items that the rounds before abandoned, and users without rows.
     fn forget_abandoned(&mut self, shared: &SharedItems) -> Result<()> {
-        let (mut users, mut rows, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lens, mut rows, mut own) = (Vec::new(), Vec::new(), Vec::new());
         let mut rest = self.rows.as_slice();
-        for &(len, budget) in &self.users {
+        for &(len, budget) in &self.lens {
             let (mine, others) = rest.split_at_checked(index(len.into())).ok_or(DAMAGED)?;
             rest = others;
             let before = rows.len();
@@ -172,21 +172,21 @@ impl Users {
                 }
             }
             if rows.len() > before {
-                users.push((codes(rows.len() - before), budget));
+                lens.push((codes(rows.len() - before), budget));
             }
         }
-        *self = Self { users, rows, own };
+        *self = Self { lens, rows, own };
         Ok(())
     }
 
     /// The users as bytes, little-endian: the numbers of users, rows and own items; then these, field by field.
     pub(super) fn pack(&self) -> Vec<u8> {
         let mut packed =
-            Vec::with_capacity(12 + self.users.len() * 5 + self.rows.len() * 6 + self.own.len() * ITEM);
-        for len in [self.users.len(), self.rows.len(), self.own.len()] {
+            Vec::with_capacity(12 + self.lens.len() * 5 + self.rows.len() * 6 + self.own.len() * ITEM);
+        for len in [self.lens.len(), self.rows.len(), self.own.len()] {
             packed.extend(codes(len).to_le_bytes());
         }
-        for (len, budget) in &self.users {
+        for (len, budget) in &self.lens {
             packed.extend(len.to_le_bytes());
             packed.push(*budget);
         }
@@ -208,12 +208,13 @@ impl Users {
     /// [`Error::Internal`] if the bytes are damaged.
     pub(super) fn unpack(packed: &[u8]) -> Result<Self> {
         let mut rest = packed;
-        let lens = [u32_of(&mut rest)?, u32_of(&mut rest)?, u32_of(&mut rest)?].map(|len| index(len.into()));
+        let numbers =
+            [u32_of(&mut rest)?, u32_of(&mut rest)?, u32_of(&mut rest)?].map(|len| index(len.into()));
         let user = |rest: &mut &[u8]| Ok((u32_of(rest)?, u8::from_le_bytes(take(rest)?)));
         let row = |rest: &mut &[u8]| Ok((u32_of(rest)?, Drift::from_le_bytes(take(rest)?)));
-        let users = several(lens[0], &mut rest, user)?;
-        let rows = several(lens[1], &mut rest, row)?;
-        let own = several(lens[2], &mut rest, |rest| {
+        let lens = several(numbers[0], &mut rest, user)?;
+        let rows = several(numbers[1], &mut rest, row)?;
+        let own = several(numbers[2], &mut rest, |rest| {
             let (digest, weight) =
                 (Digest(u128::from_le_bytes(take(rest)?)), u64::from_le_bytes(take(rest)?));
             let state = ItemState {
@@ -223,7 +224,7 @@ impl Users {
             };
             Ok(Item { digest, weight, state })
         })?;
-        if rest.is_empty() { Ok(Self { users, rows, own }) } else { Err(DAMAGED) }
+        if rest.is_empty() { Ok(Self { lens, rows, own }) } else { Err(DAMAGED) }
     }
 }
 
@@ -279,7 +280,7 @@ mod tests {
         users.add(2, [Err(Digest(7))].into_iter());
         users.own[0].state = ItemState::ABANDONED;
         users.forget_abandoned(&shared).unwrap();
-        assert_eq!(users.users, [(2, 0), (1, 2)]);
+        assert_eq!(users.lens, [(2, 0), (1, 2)]);
         assert_eq!(users.rows.iter().map(|row| row.0).collect::<Vec<_>>(), [0, OWN, OWN | 1]);
         assert_eq!(users.own.iter().map(|item| item.digest.0).collect::<Vec<_>>(), [6, 7]);
     }
