@@ -54,3 +54,35 @@ impl OfCounts {
 pub(super) fn mu_of_counts(mu: f64, share: f64) -> f64 {
     mul_down(mu, sqrt_down(div_down(share, sub_up(1.0, share))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_certified_is_the_distance_of_rounds_and_counts_together() {
+        for (mu, counts) in [(0.3, 0.4), (1e-3, 2.0), (2.0, 1e-3), (0.5, 0.5)] {
+            let both = libm::hypot(mu, counts);
+            let up = OfCounts::Mu(counts).beside_up(Interval::point(mu));
+            assert!(up >= both * (1.0 - 1e-15) && up <= both * (1.0 + 1e-14), "{mu} {counts}: {up}");
+            assert!((OfCounts::Mu(counts).beside(mu) / both - 1.0).abs() < 1e-14);
+            assert!((OfCounts::Mu(counts).left(both) / mu - 1.0).abs() < 1e-9);
+        }
+        assert!(
+            OfCounts::Share(0.2).beside_up(Interval::point(0.1)).is_infinite(),
+            "nothing is certified yet"
+        );
+        let alone = Interval::point(0.7);
+        assert!(OfCounts::Mu(0.0).beside_up(alone).to_bits() == alone.hi().to_bits());
+    }
+
+    #[test]
+    fn counts_have_their_share_of_the_squares() {
+        for (mu, share) in [(0.3, 0.2), (1.0, 0.01), (0.01, 0.9)] {
+            let counts = mu_of_counts(mu, share);
+            let part = counts * counts / (counts * counts + mu * mu);
+            assert!(part <= share && part > share * (1.0 - 1e-12), "{mu} {share}: {part}");
+            assert!((OfCounts::Share(share).beside(mu) / libm::hypot(mu, counts) - 1.0).abs() < 1e-12);
+        }
+    }
+}
