@@ -67,7 +67,7 @@ class Source:
     @staticmethod
     def files(
         paths: list[str] | list[PathLike[str]],
-        file_format: Literal["parquet", "csv", "ndjson", "ipc"] | None,
+        file_format: Literal["parquet", "csv", "tsv", "ndjson", "ipc"] | None,
         *,
         quoted: bool,
     ) -> Source: ...

@@ -29,8 +29,8 @@ _MORE_FOLDERS: Final = ("/var/tmp",)  # noqa: S108 - files there have no name
 
 
 def place_of_rows(
-    scratch: str | os.PathLike[str] | None, memory_limit: int | None
-) -> tuple[str | os.PathLike[str] | None, int | None]:
+    scratch: str | os.PathLike[str] | None, memory_limit: int | str | None
+) -> tuple[str | os.PathLike[str] | None, int | str | None]:
     """Return the scratch folder and the memory limit of a call.
 
     ``"auto"`` becomes a folder on a disk. Without a memory limit, rows take half of the memory that the

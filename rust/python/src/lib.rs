@@ -67,6 +67,7 @@ mod _core {
     use super::members::{Members, RowMask};
     #[pymodule_export]
     use super::objects::{ObjectColumn, object_column};
+    #[pymodule_export]
     use super::report_text::ReportText;
     #[pymodule_export]
     use super::run::{check_source, run};
