@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dpsel._arguments import type_name
 from dpsel._request._fixed import selection_request
-from dpsel.accounting import ApproxDP
+from dpsel.accounting import ApproxDP, counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms import (
@@ -26,7 +26,7 @@ from dpsel.mechanisms import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
 
 __all__ = ["given", "reasons", "resolve"]
 
@@ -41,6 +41,7 @@ def resolve(
     with_weights: bool = False,
     on_cluster: bool = False,
     min_users: int = 1,
+    counts: Counts | None = None,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
@@ -49,9 +50,9 @@ def resolve(
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
     if min_users > 1:
-        return _best_counts(privacy, max_items_per_user, _COUNTS_FOR_MIN_USERS)
+        return _best_counts(privacy, max_items_per_user, counts, _COUNTS_FOR_MIN_USERS)
     choose = _choose if on_cluster else _choose_or_look
-    return choose(privacy, max_items_per_user, with_weights=with_weights)
+    return choose(privacy, max_items_per_user, with_weights=with_weights, counts=counts)
 
 
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -67,6 +68,7 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
             with_weights=request["with_weights"],
             on_cluster=on_cluster,
             min_users=request.get("min_users", 1),
+            counts=counts_of_json(request),
         )
         for on_cluster in (False, True)
     ]
@@ -124,12 +126,14 @@ _SHARE_FOR_ONE: Final = 0.005
 
 
 def _choose_or_look(
-    privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:
     """Return a mechanism that looks at the lengths of lists first, where that pays, or one that does not."""
-    usual, reason = _choose(privacy, max_items_per_user, with_weights=with_weights)
+    usual, reason = _choose(privacy, max_items_per_user, with_weights=with_weights, counts=counts)
     looking = None if with_weights else _with_a_look(usual, privacy, max_items_per_user)
-    if looking is None or not _is_possible(looking, privacy, max_items_per_user, with_weights=False):
+    if looking is None or not _is_possible(
+        looking, privacy, max_items_per_user, with_weights=False, counts=counts
+    ):
         return usual, reason
     few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
     look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
@@ -148,16 +152,16 @@ def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByL
 
 
 def _choose(
-    privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
-        return _best_counts(privacy, 1, _COUNTS_FOR_ONE_ITEM)
+        return _best_counts(privacy, 1, counts, _COUNTS_FOR_ONE_ITEM)
     if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
         return Sips(release="curve"), f"auto: {why}"
     steered = "auto: weights that are steered to where they are needed typically release the most"
     has_reach = max_items_per_user <= _MOST_WITH_REACH
     mechanism = Steered(reach=_REACH) if has_reach else Steered()
-    if not _is_possible(mechanism, privacy, max_items_per_user, with_weights=with_weights):
+    if not _is_possible(mechanism, privacy, max_items_per_user, with_weights=with_weights, counts=counts):
         return Sips(), (
             "auto: at this epsilon and delta steered rounds need noise finer than 128 bits; rounds in "
             "which a user's next items move up do not"
@@ -170,11 +174,19 @@ def _choose(
 
 @lru_cache(maxsize=64)
 def _is_possible(
-    mechanism: SelectionMechanism, privacy: Privacy, max_items_per_user: int, *, with_weights: bool
+    mechanism: SelectionMechanism,
+    privacy: Privacy,
+    max_items_per_user: int,
+    *,
+    with_weights: bool,
+    counts: Counts | None,
 ) -> bool:
     """Return whether there is a calibration; a very large epsilon or a very small delta may have none."""
     try:
-        selection_request(privacy, max_items_per_user, mechanism, with_weights=with_weights).calibrate()
+        request = selection_request(
+            privacy, max_items_per_user, mechanism, with_weights=with_weights, counts=counts
+        )
+        request.calibrate()
     except CalibrationError:
         return False
     return True
@@ -206,12 +218,14 @@ _COUNTS_FOR_MIN_USERS: Final = (
 )
 
 
-def _best_counts(privacy: Privacy, limit: int, reason: str) -> tuple[SelectionMechanism, str]:
+def _best_counts(
+    privacy: Privacy, limit: int, counts: Counts | None, reason: str
+) -> tuple[SelectionMechanism, str]:
     """Where all weights are 1 the lowest threshold is best."""
     # Laplace noise has no zCDP guarantee here.
     both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
     candidates = both[1:] if privacy.kind == "zcdp" else both
-    calibrations = [selection_request(privacy, limit, each).calibrate() for each in candidates]
+    calibrations = [selection_request(privacy, limit, each, counts=counts).calibrate() for each in candidates]
     thresholds = [calibration["rounds"][0]["threshold"] for calibration in calibrations]
     best = candidates[thresholds.index(min(thresholds))]
     return best, reason

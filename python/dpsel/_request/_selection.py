@@ -46,8 +46,15 @@ def request_of_selection(
     privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
     weights = as_flag("with_weights", with_weights)
     least = as_count("min_users", at_least_one("min_users", min_users))
+    asked = checked_counts(counts)
     chosen, reason = resolve(
-        mechanism, privacy, limit, with_weights=weights, on_cluster=on_cluster, min_users=least
+        mechanism,
+        privacy,
+        limit,
+        with_weights=weights,
+        on_cluster=on_cluster,
+        min_users=least,
+        counts=asked,
     )
     return selection_request(
         privacy,
@@ -57,7 +64,7 @@ def request_of_selection(
         ngrams=ngrams_of(ngrams),
         with_weights=weights,
         min_users=least,
-        counts=checked_counts(counts),
+        counts=asked,
         lists=lists,
         chosen=reason,
     )

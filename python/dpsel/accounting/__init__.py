@@ -13,7 +13,7 @@ Examples:
 from typing import TYPE_CHECKING
 
 from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, PublishedCounts
-from dpsel.accounting._counts import Counts, checked_counts
+from dpsel.accounting._counts import Counts, checked_counts, counts_of_json
 from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
 
 if TYPE_CHECKING:
@@ -36,5 +36,6 @@ __all__ = [
     "PureDP",
     "checked_counts",
     "checked_privacy",
+    "counts_of_json",
     "for_group",
 ]

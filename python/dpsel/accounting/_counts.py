@@ -8,9 +8,11 @@ from typing import Any
 from dpsel._arguments import as_flag, as_int_if_given, as_number, type_name
 from dpsel.exceptions import InvalidParameterError
 
-__all__ = ["Counts", "checked_counts"]
+__all__ = ["Counts", "checked_counts", "counts_of_json"]
 
 _MOST_ITEMS = 10_000_000
+#: With more, the noise of numbers grows for hardly any user's sake; the guide has the comparison.
+_USUAL_ITEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,8 @@ class Counts:
         share: The part of the budget that counts cost, above 0 and below 1. More gives better numbers and
             fewer items.
         max_counted_items: A user that holds at most so many released items counts 1 in each of them. A user
-            of ``k`` more counts ``sqrt(max_counted_items / k)`` in each. By default ``max_items_per_user``.
-            The noise grows with its square root.
+            of ``k`` more counts ``sqrt(max_counted_items / k)`` in each. The noise grows with its root. By
+            default ``max_items_per_user``, and at most 100.
         nonnegative: Publish 0 in place of numbers below 0. Then numbers of rare items are too large on
             average.
 
@@ -69,8 +71,15 @@ class Counts:
 
     def to_json(self, max_items_per_user: int) -> dict[str, Any]:
         """Return the counts as they stand in requests and reports."""
-        limit = max_items_per_user if self.max_counted_items is None else self.max_counted_items
+        usual = min(max_items_per_user, _USUAL_ITEMS)
+        limit = usual if self.max_counted_items is None else self.max_counted_items
         return {"share": self.share, "max_counted_items": limit, "nonnegative": self.nonnegative}
+
+
+def counts_of_json(request: dict[str, Any]) -> Counts | None:
+    """Return the counts that the request of a report asks for."""
+    asked = request.get("counts")
+    return None if asked is None else Counts(**asked)
 
 
 def checked_counts(counts: Any) -> Counts | None:

@@ -197,7 +197,10 @@ class Card:
                 lines.append((text, f"{counted(listed['items'], 'item')} of a public list"))
         if (counts := report.counts) is not None:
             told = f"noise of standard deviation {counts['scale']:.4g}, within {counts['half_width']:.4g}"
-            lines.append(("Numbers of users", f"{told} with 95 %; in the same guarantee"))
+            told += (
+                f" with 95 %; people with more than {counts['max_counted_items']:,} of these items count less"
+            )
+            lines.append(("Numbers of users", f"{told} than 1 in each; in the same guarantee"))
             lines.append(("Theorem of the numbers", report["guarantee"]["counts"]))
         lines += [
             ("Theorem", report["guarantee"]["statement"]),

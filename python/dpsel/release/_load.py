@@ -52,12 +52,22 @@ def loaded(
     )
     made = {name: columns[name] for name in names}
     if counted:
-        made[_USERS] = [int(users) for users in _listed(columns[_USERS])]
+        made[_USERS] = _whole(_listed(columns[_USERS]), path)
     if listed and isinstance(marks := columns.get(_PUBLIC, []), list):
         made[_PUBLIC] = [mark if isinstance(mark, bool) else mark == "true" for mark in marks]
     elif listed:
         made[_PUBLIC] = marks
     return _core_calls.release_of(made, weights, found.to_json())
+
+
+def _whole(values: list[Any], path: Path) -> list[int]:
+    try:
+        return [int(value) for value in values]
+    except (TypeError, ValueError):
+        raise ReportError(
+            f"the column '{_USERS}' of {path} does not have a whole number in each row; pass the file as it "
+            "was written"
+        ) from None
 
 
 def _listed(column: Any) -> list[Any]:

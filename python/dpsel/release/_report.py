@@ -137,15 +137,21 @@ class Report(Mapping[str, Any]):
         95 %, both in users. ``max_counted_items`` and ``nonnegative`` are as asked for. ``paid`` says
         whether the numbers are one more round of the mechanism (``"together"``), or have a budget of their
         own (``"apart"``). [`Release.count_interval`][dpsel.Release.count_interval] has other intervals.
+
+        Raises:
+            ReportError: If parts of the report do not agree; [`check`][dpsel.check] tells more.
         """
         counts = self._data["calibration"].get("counts") if self.task == "select" else None
-        if counts is None:
+        asked = self._data["request"].get("counts") if self.task == "select" else None
+        if counts is None and asked is None:
             return None
+        if not counts or not asked or "sigma" not in counts["noise"]:
+            raise ReportError("its request and its calibration do not agree about numbers of users")
         return {
             "scale": counts["noise"]["sigma"],
             "half_width": counts["half_width"],
             "max_counted_items": counts["max_counted_items"],
-            "nonnegative": self._data["request"]["counts"]["nonnegative"],
+            "nonnegative": asked["nonnegative"],
             "paid": counts["paid"],
         }
 

@@ -258,7 +258,8 @@ class Release(Contents, Generic[ItemsT]):
             )
         if (counts := self.report.counts) is not None:
             rule += f"\nusers: noise of standard deviation {counts['scale']:.4g}, "
-            rule += f"within {counts['half_width']:.4g} with 95 %"
+            rule += f"within {counts['half_width']:.4g} with 95 %; those with more than "
+            rule += f"{counts['max_counted_items']:,} of these items count less than 1 in each"
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::L0Bound;
+use crate::accounting::{Guarantee, L0Bound};
 use crate::noise::Noise;
 use crate::numeric::{UNIT, add_up, div_up, mul_up, sqrt_up};
 use crate::{Error, Result};
@@ -56,6 +56,16 @@ pub enum Paid {
 }
 
 impl Paid {
+    /// The guarantee of items and counts together, where counts are one more round.
+    pub(crate) const GUARANTEE: Guarantee = Guarantee {
+        statement: "(epsilon, delta)-DP of items and numbers of users together, by the exact composition of Gaussian rounds, of \
+                    which the numbers are the last, plus the probability of what a threshold lets through; or \
+                    delta-approximate rho-zCDP, where rho adds up",
+        neighbours: "add or remove one user with all its rows",
+        source: "this library; composition by Dong, Roth and Su 2022, Gaussian noise by Balle and Wang 2018",
+        proof: "docs/algorithms/counts.md",
+    };
+
     /// The theorem in one sentence.
     #[must_use]
     pub fn statement(self) -> &'static str {

@@ -6,6 +6,7 @@ use super::select::SelectRequest;
 use super::top_k::TopKRequest;
 use crate::Result;
 use crate::accounting::{Cost, Guarantee, L0Bound};
+use crate::counting::Paid;
 use crate::mechanisms::Looked;
 use crate::rounds::Calibration;
 use crate::top_k::TopKCalibration;
@@ -74,7 +75,13 @@ impl Enforced {
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         match self {
-            Self::Select(select) => select.request.mechanism.as_mechanism().guarantee(),
+            Self::Select(select) => {
+                let of_items = select.request.mechanism.as_mechanism().guarantee();
+                match select.calibration.counts.map(|counts| counts.paid) {
+                    Some(Paid::Together) => Guarantee { neighbours: of_items.neighbours, ..Paid::GUARANTEE },
+                    Some(Paid::Apart) | None => of_items,
+                }
+            }
             Self::TopK(top_k) => {
                 let request = &top_k.request;
                 request.mechanism.as_mechanism().guarantee(request.neighbours)
