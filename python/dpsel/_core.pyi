@@ -18,6 +18,7 @@ __all__ = [
     "Members",
     "ObjectColumn",
     "Release",
+    "ReportText",
     "RowMask",
     "Source",
     "__commit__",

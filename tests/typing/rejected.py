@@ -8,7 +8,7 @@ dpsel.select_partitions([("ada", "tea")], max_items_per_user=3)
 dpsel.select_partitions([("ada", "tea")], privacy=1.0, max_items_per_user=3)
 dpsel.select_partitions([("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user="3")
 dpsel.select_partitions(
-    [("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3, mechanism="sips"
+    [("ada", "tea")], privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3, mechanism=3
 )
 dpsel.select_partitions(7, privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3)
 dpsel.plan(privacy=dpsel.PureDP(epsilon=1.0))

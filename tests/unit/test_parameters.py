@@ -89,8 +89,8 @@ def test_privacy_decisions_have_no_defaults():
     [
         ({"privacy": 1.0}, r"^privacy must be ApproxDP, ZCDP or PureDP, got float; write privacy="),
         (
-            {"mechanism": "sips"},
-            r"^mechanism must be 'auto' or a mechanism, got str; use one of CountLaplace\(\)",
+            {"mechanism": 3},
+            r"^mechanism must be 'auto' or a mechanism, got int; use one of CountLaplace\(\)",
         ),
         ({"mechanism": dpsel.Sips}, r"^mechanism must be 'auto' or a mechanism, got type"),
         ({"threads": 0}, "^threads must be a whole number above 0, got 0; leave it out"),

@@ -106,7 +106,7 @@ def test_plot(tmp_path):
         ({"users": [1.5]}, "users must be a whole number, got float"),
         ({"max_items_per_user": []}, "need at least one entry"),
         ({"max_items_per_user": [0]}, "max_items_per_user must be between 1"),
-        ({"mechanisms": "sips"}, "mechanism must be 'auto' or a mechanism"),
+        ({"mechanisms": 3}, "mechanism must be 'auto' or a mechanism"),
         ({"privacy": 1.0}, "privacy must be ApproxDP"),
         ({"privacy": dpsel.ZCDP(rho=1, delta=1e-6), "mechanisms": dpsel.CountLaplace()}, "(?i)zcdp"),
     ],

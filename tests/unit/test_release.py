@@ -117,11 +117,11 @@ def test_nothing_unselected_in_any_text_or_pickle(release):
 def test_a_damaged_pickle_is_refused(release):
     core = release.to_table().__getstate__()
     with pytest.raises(ReportError, match="pickled items are damaged"):
-        type(core).from_ipc(b"nonsense", core.report_json)
+        type(core).from_ipc(b"nonsense", core.report.text)
     whole = core.to_ipc()
     for length in (len(whole) - 1, len(whole) - 8, len(whole) // 2):
         with pytest.raises(ReportError, match="pickled items are damaged: .* cut off"):
-            type(core).from_ipc(whole[:length], core.report_json)
+            type(core).from_ipc(whole[:length], core.report.text)
 
 
 def test_the_report_is_a_read_only_mapping(release):
