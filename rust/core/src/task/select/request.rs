@@ -111,17 +111,29 @@ impl SelectRequest {
     /// Refuse an item column of a name that a column of the release has.
     fn check_columns(&self) -> Result<()> {
         let added = [
-            (self.public_items.is_some(), "public_items=", PUBLIC_COLUMN),
-            (self.with_weights, "with_weights=True", WEIGHT_COLUMN),
-            (self.counts.is_some(), "counts=", USERS_COLUMN),
+            (
+                self.public_items.is_some(),
+                ("public_items=", "rename the item column, or leave public_items= out"),
+                PUBLIC_COLUMN,
+            ),
+            (
+                self.with_weights,
+                ("with_weights=True", "rename the item column, or leave with_weights out"),
+                WEIGHT_COLUMN,
+            ),
+            (
+                self.counts.is_some(),
+                ("counts=", "rename the item column, or leave counts= out"),
+                USERS_COLUMN,
+            ),
         ];
         let taken = added
             .into_iter()
             .find(|(is_added, _, column)| *is_added && self.columns.items.iter().any(|name| name == column));
-        let Some((_, option, column)) = taken else { return Ok(()) };
+        let Some((_, (option, fix), column)) = taken else { return Ok(()) };
         Err(Error::Incompatible {
             what: format!("{option} adds a column '{column}', but item= names a column of that name too"),
-            fix: "rename the item column, or leave the option out",
+            fix,
         })
     }
 
