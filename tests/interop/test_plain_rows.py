@@ -192,6 +192,11 @@ def test_an_address_needs_polars_and_a_format(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(SchemaError, match=r"dpsel\[remote\]"):
         select("s3://bucket/rows.parquet", user="u", item="i")
-    for address in ("https://example.com/rows", "s3://bucket/rows.ndjson"):
-        with pytest.raises(InvalidParameterError, match="file_format must be"):
-            select(address, user="u", item="i")
+
+
+@pytest.mark.parametrize("name", ["rows", "rows.ndjson", "rows.csv", "rows.arrow"])
+def test_formats_that_would_be_copied_to_the_disk_are_refused(name):
+    with pytest.raises(InvalidParameterError, match="file_format must be 'parquet'"):
+        select(f"s3://bucket/{name}", user="u", item="i")
+    with pytest.raises(InvalidParameterError, match="fetch such files first"):
+        select("s3://bucket/rows.parquet", user="u", item="i", file_format="csv")

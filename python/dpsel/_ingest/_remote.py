@@ -1,4 +1,4 @@
-"""Files of object stores and web servers, which polars reads: ``s3://``, ``gs://``, ``az://``, ``https://``."""
+"""Parquet files of object stores and web servers, which polars reads: ``s3://``, ``gs://``, ``az://``, ``https://``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from dpsel.exceptions import InvalidParameterError, SchemaError
 __all__ = ["is_remote", "scan"]
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
-_EXTENSIONS: Final = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-}
 
 
 def is_remote(path: str) -> bool:
@@ -28,7 +20,9 @@ def is_remote(path: str) -> bool:
 
 
 def scan(paths: list[str], file_format: str | None, *, may_be_fetched: bool) -> Any:
-    """Return a lazy polars frame of remote files; polars finds credentials in the environment.
+    """Return a lazy polars frame of remote Parquet files; polars finds credentials in the environment.
+
+    Of other formats polars keeps copies of the files in a temporary folder, in clear. So they are refused.
 
     Args:
         paths: The addresses.
@@ -38,7 +32,7 @@ def scan(paths: list[str], file_format: str | None, *, may_be_fetched: bool) -> 
 
     Raises:
         SchemaError: If polars is missing, if local paths are among them, or if it may be data.
-        InvalidParameterError: If the format is not one of those that are read from far.
+        InvalidParameterError: If the format is not Parquet.
     """
     if not may_be_fetched:
         raise SchemaError(
@@ -47,11 +41,11 @@ def scan(paths: list[str], file_format: str | None, *, may_be_fetched: bool) -> 
         )
     if not all(map(is_remote, paths)):
         raise SchemaError("local paths and addresses cannot be read in one call; make it one kind")
-    formats = {file_format or _format_of(path) for path in paths}
-    if len(formats) > 1 or not formats <= {"parquet", "csv", "ipc"}:
+    named = all(path.partition("?")[0].lower().endswith((".parquet", ".pq")) for path in paths)
+    if file_format != "parquet" and (file_format is not None or not named):
         raise InvalidParameterError(
-            "file_format must be 'parquet', 'csv' or 'ipc' for addresses, got another or several; give one, "
-            "or fetch the files first"
+            "file_format must be 'parquet' for an address without that extension, got none or another; "
+            "other formats would be copied to this disk in clear, so fetch such files first"
         )
     try:
         pl = importlib.import_module("polars")
@@ -59,20 +53,4 @@ def scan(paths: list[str], file_format: str | None, *, may_be_fetched: bool) -> 
         raise SchemaError(
             'addresses are read by polars, which is not installed; pip install "dpsel[remote]"'
         ) from None
-    (only,) = formats
-    if only == "csv":
-        # As a local file: every column is text, and an empty field is null.
-        return pl.scan_csv(paths, infer_schema=False)
-    return pl.scan_parquet(paths) if only == "parquet" else pl.scan_ipc(paths)
-
-
-def _format_of(path: str) -> str:
-    name = path.partition("?")[0].lower() if path.lower().startswith("http") else path.lower()
-    name = name.removesuffix(".gz").removesuffix(".zst") if name.endswith((".csv.gz", ".csv.zst")) else name
-    found = next((each for extension, each in _EXTENSIONS.items() if name.endswith(extension)), None)
-    if found is None:
-        raise InvalidParameterError(
-            "file_format must be given for an address whose name does not end in .parquet, .csv or .arrow, "
-            "got none; give 'parquet', 'csv' or 'ipc'"
-        )
-    return found
+    return pl.scan_parquet(paths)
