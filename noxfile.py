@@ -132,39 +132,34 @@ def pytest(session: nox.Session) -> None:
         session.run("pytest", "--doctest-modules", "python/dpsel")
 
 
-@nox.session(venv_backend="venv")
-def dp_accounting(session: nox.Session) -> None:
-    """Hand budgets to dp_accounting, which wants an older attrs than nox: hence its own environment."""
+def in_own_environment(session: nox.Session, group: str) -> dict[str, str]:
+    """Install a group of dependencies, build, and return the variables with which the build is found."""
     groups = nox.project.load_toml("pyproject.toml")
-    session.install("--quiet", *nox.project.dependency_groups(groups, "dp-accounting"))
+    session.install("--quiet", *nox.project.dependency_groups(groups, group))
     # The module that the other sessions built; its Python files are beside it.
     shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
     session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
-    here = {"PYTHONPATH": "python"}
+    return {"PYTHONPATH": str(Path("python").resolve())}
+
+
+@nox.session(venv_backend="venv")
+def dp_accounting(session: nox.Session) -> None:
+    """Hand budgets to dp_accounting, which wants an older attrs than nox: hence its own environment."""
+    here = in_own_environment(session, "dp-accounting")
     session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
 
 
 @nox.session(venv_backend="venv")
 def libraries(session: nox.Session) -> None:
     """Read data of libraries that are too large for those who do not test them."""
-    groups = nox.project.load_toml("pyproject.toml")
-    session.install("--quiet", *nox.project.dependency_groups(groups, "libraries"))
-    # The module that the other sessions built; its Python files are beside it.
-    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
-    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
-    here = {"PYTHONPATH": "python"}
+    here = in_own_environment(session, "libraries")
     session.run("pytest", "-m", "libraries", *(session.posargs or ["tests/libraries"]), env=here)
 
 
 @nox.session(venv_backend="venv")
 def audited(session: nox.Session) -> None:
     """Audit other libraries as the guide does; they want other versions than our tests do."""
-    groups = nox.project.load_toml("pyproject.toml")
-    session.install("--quiet", *nox.project.dependency_groups(groups, "audited"))
-    # The module that the other sessions built; its Python files are beside it.
-    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
-    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
-    here = {"PYTHONPATH": str(Path("python").resolve())}
+    here = in_own_environment(session, "audited")
     session.run("python", "tests/audited/run.py", *session.posargs, env=here)
 
 

@@ -3,6 +3,7 @@
 //! Theorems and proofs: `docs/algorithms/counts.md`. Counts are Gaussian noise on a vector that one user moves by at
 //! most the root of `max_counted_items`, whatever was released.
 
+use super::ReleaseStep;
 use super::shared::requirements::{value_slack, with_reserve};
 use crate::accounting::gaussian::largest_mu;
 use crate::accounting::{DECISION_SLACK, L0Bound, Privacy, minimise};
@@ -94,6 +95,23 @@ pub(super) fn one_more_round(
     })
 }
 
+/// Rounds of Gaussian noise and thresholds, or of release curves, and counts.
+///
+/// # Errors
+/// As [`apart`].
+pub(super) fn of_step(
+    step: ReleaseStep,
+    privacy: Privacy,
+    bound: L0Bound,
+    counts: &CountedUsers,
+    calibrate: impl Fn(Privacy) -> Result<Calibration>,
+) -> Result<Calibration> {
+    match step {
+        ReleaseStep::Noise => one_more_round(privacy, bound, counts, calibrate),
+        ReleaseStep::Curve => apart(privacy, bound, counts, calibrate),
+    }
+}
+
 /// The threshold of the last round, if it has one.
 fn last_threshold((rounds, _): (Calibration, f64)) -> Option<f64> {
     rounds.rounds.last()?.rule.noisy().map(|rule| rule.threshold.value())
@@ -148,8 +166,7 @@ mod tests {
     use super::*;
     use crate::accounting::gaussian::delta_upper;
     use crate::mechanisms::{
-        CountGaussian, CountLaplace, Mechanism, OneItem, PolicyGaussian, ReleaseStep, Sips, UnitGreedy,
-        WeightedGaussian,
+        CountGaussian, CountLaplace, Mechanism, OneItem, PolicyGaussian, Sips, UnitGreedy, WeightedGaussian,
     };
 
     const SHARES: [f64; 3] = [0.01, 0.2, 0.9];

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::{apart, one_more_round};
+use super::beside::of_step;
 use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
@@ -86,11 +86,7 @@ impl Mechanism for WeightedGaussian {
         bound: L0Bound,
         counts: &CountedUsers,
     ) -> Result<Calibration> {
-        let rounds = |left| self.calibrate(left, bound);
-        match self.release {
-            ReleaseStep::Noise => one_more_round(privacy, bound, counts, rounds),
-            ReleaseStep::Curve => apart(privacy, bound, counts, rounds),
-        }
+        of_step(self.release, privacy, bound, counts, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {
