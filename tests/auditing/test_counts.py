@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_a_quarter_of_the_noise_is_refuted() -> None:
 
     def numbered(rows: list) -> list[tuple[int, int]]:
         released = list(counted(rows, dpsel.CountGaussian()))
-        users = {item: sum(held == item for _, held in set(rows)) for item in released}
-        return [(item, round(number + draws.normal() * noise)) for item, number in users.items()]
+        users = Counter(item for _, item in set(rows))
+        return [(item, round(users[item] + draws.normal() * noise)) for item in released]
 
     assert not dpsel.audit_callable(numbered, calls=8_000, **AUDIT).ok

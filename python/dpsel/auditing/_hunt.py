@@ -18,7 +18,7 @@ from dpsel.auditing._sequential import Evidence, Side
 from dpsel.auditing._tables import varied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dpsel.auditing._answers import Answer
     from dpsel.auditing._calls import Subject
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Hunt", "Looked", "Tested"]
 
 #: Until which part of everything a stage searches, until which it tests, and its share of the false alarms.
-_STAGES: Final = ((0.0, 0.15, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.5))
+_STAGES: Final = ((0.0, 0.15, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.25))
+#: If the last tests end early, so many more stages follow, each with half of the false alarms that are left.
+_MORE_STAGES: Final = 8
+#: A test ends if its frequencies are below the claim by so many standard errors, after so many samples.
+_HOPELESS, _FEWEST_TESTED = 3.0, 200
 _TESTS: Final = 4
 #: The part of everything that the first look at all tables may take.
 _FIRST_LOOK: Final = 0.08
@@ -84,6 +88,11 @@ class Tested:
         """Whether the claim cannot hold."""
         return self.evidence.against(bounds) >= -math.log(self.alpha)
 
+    def is_hopeless(self, bounds: Bounds) -> bool:
+        """Whether the frequencies are so far below the claim that more samples would hardly refute it."""
+        trials = self.evidence.likely.trials
+        return trials >= _FEWEST_TESTED and _excess(self.evidence, bounds) < -_HOPELESS / math.sqrt(trials)
+
 
 @dataclass(slots=True)
 class Hunt:
@@ -106,7 +115,7 @@ class Hunt:
         """Return the test that refutes the claim, if there is one."""
         first = self._first_look(candidates)
         self._look_at_usual(first)
-        for search, test, share in _STAGES:
+        for search, test, share in self._stages():
             while self.subject.clock.spent < search:
                 looked = self._next(first)
                 self._look(looked, min(_MOST_AT_ONCE, max(first, looked.gathered.trials)))
@@ -114,6 +123,16 @@ class Hunt:
             if found := self._test(test, share * self.alpha, first):
                 return found
         return None
+
+    def _stages(self) -> Iterator[tuple[float, float, float]]:
+        yield from _STAGES
+        left = 1 - sum(share for _, _, share in _STAGES)
+        for _ in range(_MORE_STAGES):
+            spent = self.subject.clock.spent
+            if spent >= 1:
+                return
+            left /= 2
+            yield (1 + spent) / 2, 1.0, left
 
     def _first_look(self, candidates: Sequence[Pair]) -> int:
         """Look at all candidates a little, and return how many samples each may get at first."""
@@ -158,10 +177,10 @@ class Hunt:
 
     def _test(self, until: float, alpha: float, chunk: int) -> Tested | None:
         """Test the best events; return the first one that refutes the claim."""
-        tests, turn = self._chosen(alpha), 0
-        while tests and self.subject.clock.spent < until:
-            test = self._in_turn(tests, turn)
-            turn += 1
+        tests = self._chosen(alpha)
+        open_ones, waiting = tests, tests[::-1]
+        while open_ones and self.subject.clock.spent < until:
+            test = waiting.pop() if waiting else self._most_promising(open_ones)
             answers = self._sample(test, chunk)
             if test.refutes(self.bounds):
                 return test
@@ -169,6 +188,7 @@ class Hunt:
             if not test.looked.gathered.is_full:
                 test.looked.gathered.add(*answers)
             self._say("testing", test)
+            open_ones = [test for test in open_ones if not test.is_hopeless(self.bounds)]
         for test in tests:
             test.looked.choice = best_cut(test.pair, test.looked.gathered, self.bounds)
         return None
@@ -214,11 +234,7 @@ class Hunt:
             tests.append(known[0])
         return tests
 
-    def _in_turn(self, tests: list[Tested], turn: int) -> Tested:
-        """All get a few samples, then mostly those that may look worst."""
-        if turn < len(tests):
-            return tests[turn]
-
+    def _most_promising(self, tests: list[Tested]) -> Tested:
         def promise(test: Tested) -> float:
             return _excess(test.evidence, self.bounds) + _OPTIMISM / math.sqrt(test.evidence.likely.trials)
 
