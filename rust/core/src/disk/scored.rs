@@ -1,7 +1,7 @@
 //! Scored rounds on the disk: each reads its users once. The state of items that several users hold is in memory, that of
 //! others is beside their user.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
@@ -79,7 +79,7 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored(&self, contributions: Stored<i32>, users: &UserCounts) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored<i32>>, users: &UserCounts) -> Result<Packed> {
         let (stages, spec) = (self.stages, self.job.spec());
         let Some((rounds, publish)) = spec.calibration.scoring() else {
             return Err(Error::Internal("the rounds do not score"));

@@ -34,8 +34,8 @@ mod stage;
 pub(crate) mod tests;
 mod wire;
 
-pub(crate) use driver::runs_in_pieces;
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
+pub(crate) use driver::{items_of, runs_in_pieces};
 pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Total, partition_decisions};
 pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
 pub(crate) use rows::{Lengths, Packing, Sizes, user_counts};

@@ -1,10 +1,12 @@
 //! Packed contributions become contributions again, whose items have digests and no names.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::batcher::one_thread;
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder};
+use crate::contributions::{Contributions, ContributionsBuilder, RowOrder};
 use crate::exchange::wire::{Dictionaries, unpack};
 use crate::ingest::ItemSchema;
 use crate::random::ReleaseKey;
@@ -14,11 +16,17 @@ use crate::random::ReleaseKey;
 pub(super) struct Unpacker {
     dictionaries: Dictionaries,
     builder: Option<ContributionsBuilder>,
+    order: Arc<RowOrder>,
 }
 
 impl Unpacker {
     pub(super) fn new(key: &ReleaseKey) -> Self {
-        Self { dictionaries: Dictionaries::new(key), builder: None }
+        Self { dictionaries: Dictionaries::new(key), builder: None, order: Arc::default() }
+    }
+
+    /// The items of each user stand in this order.
+    pub(super) fn in_order(self, order: Arc<RowOrder>) -> Self {
+        Self { order, ..self }
     }
 
     /// Add packed contributions, and return the number of their rows.
@@ -33,6 +41,6 @@ impl Unpacker {
             return Ok(None);
         };
         let no_names = ItemSchema::new([("item", &DataType::Null)])?;
-        builder.finish(no_names, None).map(Some)
+        builder.finish(no_names, &self.order).map(Some)
     }
 }
