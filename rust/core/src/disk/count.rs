@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
+use super::divide::divided;
 use super::memory::Memory;
 use super::reading::{Read, Rows, StoredRows, Wanted};
 use super::rounds::Rounds;
@@ -54,6 +55,7 @@ pub(super) fn counted_within(
         Read::InMemory(contributions) => return Ok(contributions.users_per_item()),
         Read::Stored(rows) => rows,
     };
+    let (contributions, stages) = divided(contributions, &RowOrder::Any, key, stages, &scratch)?;
     let spec = JobSpec {
         columns: request.columns.clone(),
         bound: None,

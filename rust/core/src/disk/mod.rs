@@ -17,6 +17,7 @@
 mod adaptive;
 mod count;
 mod counts;
+mod divide;
 mod memory;
 mod names;
 mod ordered;

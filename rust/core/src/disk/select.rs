@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::counts::noisy_users;
+use super::divide::divided;
 use super::memory::{LEAST, Memory};
 use super::names::Lookup;
 use super::reading::{Read, Rows, StoredRows, Wanted};
@@ -150,6 +151,9 @@ impl Asked<'_> {
     ) -> Result<Release> {
         let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
+        let (contributions, stages) = divided(contributions, &order, key, stages, scratch)?;
+        let held =
+            held.map(|held| divided(held, &order, key, stages, scratch).map(|(held, _)| held)).transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
         let selection = Selection::of(asked.clone(), key.clone())?;

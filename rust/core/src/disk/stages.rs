@@ -101,6 +101,11 @@ impl Stages<'_> {
         })
     }
 
+    /// The bytes of the largest partition.
+    pub(super) fn largest<L: Route>(&self, stored: &Stored<L>) -> u64 {
+        largest(&parts(stored))
+    }
+
     /// Partitions that are worked on one by one, by one thread. Progress is counted as they are taken.
     ///
     /// # Errors

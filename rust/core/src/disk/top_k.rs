@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::divide::divided;
 use super::memory::Memory;
 use super::names::Lookup;
 use super::reading::{Read, Rows, StoredRows, Wanted};
@@ -87,6 +88,7 @@ fn drawn(
     again: Option<Source>,
 ) -> Result<Release> {
     let StoredRows { contributions, held: _, counts, names } = rows;
+    let (contributions, stages) = divided(contributions, &RowOrder::Any, lookup.key, stages, scratch)?;
     let contributions = Arc::new(contributions);
     let job = top_k.job().clone().with_sizes(stages.memory.sizes);
     let rounds = Rounds { job: &job, stages, scratch };

@@ -75,3 +75,19 @@ fn shared_items_beyond_memory_are_an_error_that_says_what_each_takes() {
         assert!(made.unwrap_err().contains("600 bytes of the limit each"), "{mechanism}");
     }
 }
+
+/// So small a limit that all partitions have to be divided.
+#[test]
+fn divided_partitions_make_the_release_of_memory() {
+    let rows = some_rows(400);
+    for mechanism in MECHANISMS.iter().chain(&REACTIVE) {
+        let memory = Memory { limit: 150_000, partitions: 2, ..little(2000, 2) };
+        assert!(memory.divided(8000).partitions > 2);
+        let request = if REACTIVE.contains(mechanism) {
+            reactive(mechanism, From::Integers, 9)
+        } else {
+            request(mechanism, From::Integers, 9, 3.0)
+        };
+        assert!(same(&rows, From::Integers, &request, memory) > 0, "{mechanism}");
+    }
+}

@@ -11,6 +11,16 @@ use crate::exchange::wire::{Dictionaries, unpack};
 use crate::ingest::ItemSchema;
 use crate::random::ReleaseKey;
 
+/// The users of one packed value, as the order says.
+///
+/// # Errors
+/// [`crate::Error::Internal`] if it is damaged.
+pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: RowOrder) -> Result<Option<Contributions>> {
+    let mut unpacker = Unpacker::new(key).in_order(order.into());
+    unpacker.push(packed)?;
+    unpacker.take()
+}
+
 /// Collects packed contributions.
 #[derive(Debug)]
 pub(super) struct Unpacker {
