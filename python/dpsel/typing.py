@@ -163,6 +163,8 @@ class TopKOptions(TypedDict, total=False):
     neighbours: Neighbours
     threads: int | None
     memory_limit: int | str | None
+    scratch: str | PathLike[str] | None
+    scratch_limit: int | str | None
     progress: Progress | bool | None
     insecure_test_key: bytes | None
     file_format: FileFormat | None

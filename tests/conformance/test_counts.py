@@ -302,13 +302,12 @@ def test_a_least_number_of_users_and_a_look_go_with_counts() -> None:
         )
 
 
-def test_what_is_not_there_is_refused(tmp_path) -> None:
+def test_what_is_not_there_is_refused() -> None:
     def refused(match: str, **options) -> None:
         arguments = {"privacy": PRIVACY, "max_items_per_user": 3, "counts": 0.2} | options
         with pytest.raises(InvalidParameterError, match=match):
             select(table([(1, 1)]), **arguments)
 
-    refused("scratch= does not work with", mechanism=dpsel.Sips(), scratch=tmp_path, memory_limit=1 << 27)
     request = request_of_selection(PRIVACY, 3, dpsel.Sips(), counts=0.2)
     with pytest.raises(InvalidParameterError, match="counts= are not there on a cluster"):
         _core.validate_exchange(request.json)

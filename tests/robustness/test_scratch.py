@@ -58,6 +58,16 @@ def texts(tmp_path) -> Path:
     return path
 
 
+#: Users react to each other, in a pseudorandom order or all at once.
+REACTIVE = [
+    dpsel.PolicyGaussian(release="noise"),
+    dpsel.PolicyLaplace(passes=2),
+    dpsel.UnitGreedy(),
+    dpsel.UnitGreedy(prior={f"shared item {n}": n for n in range(50)}),
+    dpsel.GreedyFrequency(),
+    dpsel.Mad(),
+    dpsel.Mad2R(),
+]
 ONE_ITEM = {"max_items_per_user": 1, "mechanism": "auto"}
 
 
@@ -70,6 +80,8 @@ ONE_ITEM = {"max_items_per_user": 1, "mechanism": "auto"}
         (2, {"mechanism": "auto", "with_weights": True}),
         (2, ONE_ITEM),
         (2, {"min_users": 90, "exclude": ["shared item 3"], "public_items": ["shared item 6", "a new item"]}),
+        (2, {"counts": 0.3, "exclude": ["shared item 3"], "public_items": ["shared item 6", "a new item"]}),
+        *[(2, {"mechanism": mechanism}) for mechanism in REACTIVE],
     ],
 )
 def test_a_file_makes_the_release_of_memory(threads, more, texts, tmp_path):
@@ -82,6 +94,30 @@ def test_a_file_makes_the_release_of_memory(threads, more, texts, tmp_path):
     assert pa.table(there.items).equals(pa.table(here.items))
     assert there.report == here.report
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [{"max_items_per_user": 4}, {"domain": [f"shared item {n}" for n in range(40)]}])
+def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
+    options = {name: OPTIONS[name] for name in ("user", "item", "privacy", "insecure_test_key")} | more
+    here = dpsel.select_top_k(texts, k=9, **options)
+    assert len(here) == 9
+    places = {"memory_limit": LIMIT, "scratch": tmp_path, "scratch_limit": "1GiB"}
+    there = dpsel.select_top_k(texts, k=9, **options, **places)
+    assert pa.table(there.items).equals(pa.table(here.items))
+    assert there.report == here.report
+    # The rows went to the disk, so a small one is an error.
+    with pytest.raises(dpsel.exceptions.FileError, match="bytes that scratch_limit allows"):
+        dpsel.select_top_k(texts, k=9, **options, **places | {"scratch_limit": 10_000})
+
+
+def test_a_comparison_is_that_of_memory(texts, tmp_path):
+    grid = {name: OPTIONS[name] for name in ("user", "item", "privacy")} | {"max_items_per_user": [1, 20]}
+    here = dpsel.compare(texts, public_data=True, seed=3, **grid)
+    there = dpsel.compare(texts, public_data=True, seed=3, memory_limit=LIMIT, scratch=tmp_path, **grid)
+    # Without names, what needs all rows in memory is left out.
+    on_disk = [row for row in here if "Matching" not in row["mechanism"]]
+    assert list(there) == on_disk
+    assert len(on_disk) < len(here)
 
 
 def test_a_full_disk_is_an_error_and_leaves_nothing(texts, tmp_path):
@@ -165,8 +201,8 @@ def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
             "may choose Matching, which needs all rows in memory, but with Steered",
         ),
         (
-            {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": dpsel.PolicyGaussian()},
-            "scratch= does not work with PolicyGaussian",
+            {"scratch": tmp_path, "memory_limit": LIMIT, "mechanism": dpsel.Matching()},
+            "scratch= does not work with Matching, which needs all rows in memory, about 17 bytes for each",
         ),
     ]:
         with pytest.raises(dpsel.exceptions.InvalidParameterError, match=words):

@@ -110,15 +110,17 @@ def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
     return lengths[0], lengths[-1]
 
 
+memory_option = click.option(
+    "--memory-limit", type=ByteSize(), metavar="SIZE", help="Stop with an error above SIZE, such as 4GiB."
+)
+
+
 def running_options(command: F) -> F:
     """Add what every command that releases items has: how it reads, how it runs, and a key for tests."""
-    memory = click.option(
-        "--memory-limit", type=ByteSize(), metavar="SIZE", help="Stop with an error above SIZE, such as 4GiB."
-    )
     key = click.option(
         "--insecure-test-key", type=HexKey(), help="Fixed release key: reproducible, NOT PRIVATE. Tests only."
     )
-    return format_option(threads_option(memory(key(command))))
+    return format_option(threads_option(memory_option(key(command))))
 
 
 def running_from(options: dict[str, Any]) -> dict[str, Any]:

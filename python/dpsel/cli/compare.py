@@ -17,10 +17,12 @@ from dpsel.cli._options import (
     format_option,
     inputs_from,
     json_option,
+    memory_option,
     ngrams_from,
     ngrams_option,
     plot_option,
     print_result,
+    scratch_options,
     threads_option,
 )
 from dpsel.cli._output import Staged, refuse_same_file
@@ -47,6 +49,10 @@ Examples:
 """
 
 
+#: Options that are keywords of the same name.
+_AS_NAMED = ("repeats", "seed", "file_format", "threads", "memory_limit", "scratch", "scratch_limit")
+
+
 @click.command(
     "compare",
     cls=MechanismCommand,
@@ -68,6 +74,8 @@ Examples:
 @ngrams_option
 @format_option
 @threads_option
+@memory_option
+@scratch_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Every run to FILE, as CSV."
 )
@@ -114,5 +122,5 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "public_data": options["public_data"],
         "counts": counted_from(options),
         "ngrams": ngrams_from(options["ngrams"]),
-        **{name: options[name] for name in ("repeats", "seed", "file_format", "threads")},
+        **{name: options[name] for name in _AS_NAMED},
     }

@@ -20,7 +20,14 @@ from dpsel.cli._budgets import (
     privacy_options,
 )
 from dpsel.cli._mechanisms import Chosen, MechanismCommand, mechanism_option
-from dpsel.cli._options import column_options, columns_from, rows_from, running_from, running_options
+from dpsel.cli._options import (
+    column_options,
+    columns_from,
+    rows_from,
+    running_from,
+    running_options,
+    scratch_options,
+)
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
 from dpsel.exceptions import DpselWarning
@@ -77,6 +84,7 @@ Examples:
     help="The guarantee covers adding or removing a user, or swapping one for another.",
 )
 @running_options
+@scratch_options
 @result_options
 def command(paths: tuple[str, ...], **options: Any) -> None:
     """Run ``dpsel top-k``."""
@@ -112,6 +120,8 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "max_items_per_user": options["max_items_per_user"],
         "neighbours": options["neighbours"].replace("-", "_"),
         **running_from(options),
+        "scratch": options["scratch"],
+        "scratch_limit": options["scratch_limit"],
     }
 
 

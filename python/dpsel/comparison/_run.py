@@ -15,6 +15,7 @@ from dpsel._request import (
     request_of_selection,
     selection_request,
 )
+from dpsel._scratch import place_of_rows
 from dpsel.accounting import ApproxDP, checked_counts, checked_privacy
 from dpsel.budget._strength import without_charge
 from dpsel.comparison._bound import upper_bound
@@ -25,6 +26,7 @@ from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
@@ -52,6 +54,9 @@ def compare(
     counts: float | Counts | None = None,
     ngrams: tuple[int, int] | None = None,
     threads: int | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | PathLike[str] | None = None,
+    scratch_limit: int | str | None = None,
     file_format: FileFormat | None = None,
 ) -> Comparison:
     """Run mechanisms over a grid of budgets and limits on public data, and count what each releases.
@@ -74,6 +79,10 @@ def compare(
             numbers of users. Mechanisms without such a guarantee are left out.
         ngrams: As for [`select_partitions`][dpsel.select_partitions].
         threads: As for [`select_partitions`][dpsel.select_partitions].
+        memory_limit: As for [`select_partitions`][dpsel.select_partitions].
+        scratch: As for [`select_partitions`][dpsel.select_partitions]. Unless mechanisms are named, those
+            that need all rows in memory are left out then.
+        scratch_limit: As for [`select_partitions`][dpsel.select_partitions].
         file_format: As for [`select_partitions`][dpsel.select_partitions].
 
     Returns:
@@ -101,33 +110,47 @@ def compare(
     limits = [checked_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]
     asked = checked_counts(counts)
-    runs = [(*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked)]
+    scratch, memory_limit = place_of_rows(scratch, memory_limit)
+    running: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit}
+    running |= {"scratch": scratch, "scratch_limit": scratch_limit}
+    runs = [
+        (*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked, running)
+    ]
     reading: dict[str, Any] = {"user": user, "item": item, "ngrams": ngrams, "file_format": file_format}
-    available = _users_per_item(data, threads=threads, **reading)
+    available = _users_per_item(data, running, **reading)
     keys = [_key(seed, repeat) for repeat in range(at_least_one("repeats", repeats))]
     rows = [
-        _row(run, repeat, _released(data, run, key, counts=asked, threads=threads, **reading), available)
+        _row(run, repeat, _released(data, run, key, counts=asked, **running, **reading), available)
         for repeat, key in enumerate(keys)
         for run in runs
     ]
     return Comparison(_rows=tuple(rows))
 
 
-def _mechanisms(named: Any, privacy: Privacy, limit: int, counts: Counts | None) -> list[SelectionMechanism]:
+def _mechanisms(
+    named: Any, privacy: Privacy, limit: int, counts: Counts | None, running: dict[str, Any]
+) -> list[SelectionMechanism]:
     if named is not None:
         return [request_of_selection(privacy, limit, each).mechanism for each in several(named)]
     return [
         each
         for each in (cls() for cls in selection_mechanisms().values())
-        if _has_guarantee(each, privacy, limit, counts)
+        if _can_run(each, privacy, limit, counts, running)
     ]
 
 
-def _has_guarantee(
-    mechanism: SelectionMechanism, privacy: Privacy, limit: int, counts: Counts | None
+def _can_run(
+    mechanism: SelectionMechanism,
+    privacy: Privacy,
+    limit: int,
+    counts: Counts | None,
+    running: dict[str, Any],
 ) -> bool:
+    """Return whether a mechanism has a guarantee of this kind, and runs with these limits."""
     try:
-        selection_request(privacy, limit, mechanism, counts=counts).calibrate()
+        request = selection_request(privacy, limit, mechanism, counts=counts)
+        request.calibrate()
+        request.job(**running)
     except (CalibrationError, InvalidParameterError):
         return False
     return True
@@ -154,10 +177,10 @@ def _released(
 
 
 def _users_per_item(
-    data: Any, *, user: Any, item: Any, ngrams: Any, threads: int | None, file_format: FileFormat | None
+    data: Any, running: dict[str, Any], *, user: Any, item: Any, ngrams: Any, file_format: FileFormat | None
 ) -> list[tuple[int, int]]:
     """Return (users, items): how many items have how many users."""
-    job = count_request(columns_of(user, item), ngrams).job(threads=threads)
+    job = count_request(columns_of(user, item), ngrams).job(**running)
     return _core_calls.users_per_item(open_columns(data, user, item, file_format).source, job)
 
 

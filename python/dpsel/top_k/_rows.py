@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsel._core_calls import run
 from dpsel._ingest import open_columns
 from dpsel._request import columns_of, priced, request_of_rows
+from dpsel._scratch import place_of_rows
 from dpsel.budget._payment import begin_call
 from dpsel.release import TopKRelease
 
@@ -72,6 +73,8 @@ def select_top_k(
     neighbours: Neighbours = "add_remove",
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    scratch: str | PathLike[str] | None = None,
+    scratch_limit: int | str | None = None,
     progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
     file_format: FileFormat | None = None,
@@ -103,6 +106,9 @@ def select_top_k(
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         threads: The most threads to use.
         memory_limit: The most bytes to use, such as ``"4GiB"``.
+        scratch: A folder on a disk for the rows beyond ``memory_limit``, or ``"auto"``, as for
+            [`select_partitions`][dpsel.select_partitions].
+        scratch_limit: The most bytes to use there.
         progress: ``True`` for a bar, or a function that is called with ``(done, total)``, as for
             [`select_partitions`][dpsel.select_partitions].
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
@@ -138,8 +144,14 @@ def select_top_k(
         max_items_per_user=max_items_per_user,
         neighbours=neighbours,
     )
+    scratch, memory_limit = place_of_rows(scratch, memory_limit)
     job = request.job(
-        test_key=insecure_test_key, threads=threads, memory_limit=memory_limit, progress=progress
+        test_key=insecure_test_key,
+        threads=threads,
+        memory_limit=memory_limit,
+        scratch=scratch,
+        scratch_limit=scratch_limit,
+        progress=progress,
     )
     opened = open_columns(data, user, item, file_format)
     opened.check(job)

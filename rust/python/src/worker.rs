@@ -9,7 +9,7 @@ use dpsel_core::disk;
 use dpsel_core::ingest::Source;
 use dpsel_core::runtime::Control;
 use dpsel_core::runtime::panics::caught;
-use dpsel_core::task::{self, Outcome, Request};
+use dpsel_core::task::{self, Outcome};
 use pyo3::prelude::*;
 
 use crate::error::{internal, to_python};
@@ -36,12 +36,9 @@ fn work(source: Source, job: &Job, control: &Control) -> PyResult<impl FnOnce() 
     let key = job.draw_key()?;
     let (control, request) = (control.clone(), job.request().clone());
     let scratch = job.scratch().cloned();
-    Ok(move || match (scratch, &request) {
-        (Some(space), Request::Select(request)) => {
-            disk::select_partitions(source, request, &key, &control, space)
-                .map(|release| Outcome::Release(Box::new(release)))
-        }
-        (Some(_) | None, request) => task::run(source, request, &key, &control),
+    Ok(move || match scratch {
+        Some(space) => disk::run(source, &request, &key, &control, space),
+        None => task::run(source, &request, &key, &control),
     })
 }
 

@@ -6,7 +6,7 @@ use super::chunk::{Chunk, OpenChunk};
 use super::grouped::Contributions;
 use super::grouping::{Users, group_rows};
 use super::interner::{Interner, Scratch};
-use super::order::{ItemOrder, RanksByDigest};
+use super::order::RowOrder;
 use super::records::NoRecord;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
@@ -104,15 +104,11 @@ impl ContributionsBuilder {
         Ok(())
     }
 
-    /// Group all rows by user, without duplicates. Without an order, each user's items stand in any order.
+    /// Group all rows by user, as the order says.
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub fn finish(
-        self,
-        schema: ItemSchema,
-        order: Option<&ItemOrder<RanksByDigest>>,
-    ) -> Result<Contributions> {
+    pub(crate) fn finish(self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
         let vocabulary = Vocabulary::new(self.items.into_shards()?, self.sharding, schema);
         let users = Users::new(self.users.into_shards()?, self.sharding);

@@ -4,7 +4,7 @@ use super::vocabulary::Vocabulary;
 use crate::random::Digest;
 use crate::runtime::memory::Array;
 
-/// Distinct (user, item) pairs grouped by user. They are not bounded yet, so they cannot be weighted.
+/// Distinct (user, item) pairs grouped by user, or all rows on their way to an order. They are not bounded yet, so they cannot be weighted.
 #[derive(Debug)]
 pub struct Contributions {
     /// Digest of each user.
@@ -53,8 +53,10 @@ impl Contributions {
     pub(crate) fn users_of_items(&self) -> Vec<u32> {
         let mut users = vec![0_u32; self.vocabulary.code_bound()];
         for (start, len) in self.starts.iter().zip(&self.lens) {
-            for item in &self.items.as_slice()[*start..][..*len as usize] {
-                users[*item as usize] += 1;
+            let items = &self.items.as_slice()[*start..][..*len as usize];
+            // Where every row is kept, rows of one item stand side by side.
+            for rows in items.chunk_by(|a, b| a == b) {
+                users[rows[0] as usize] += 1;
             }
         }
         users

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::chunk::{Chunk, PARTS, places, user_at};
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
-use super::order::{ItemOrder, ItemSorter, RanksByDigest};
+use super::order::{ItemSorter, RowOrder};
 use super::records::NoRecord;
 use super::shard::Shard;
 use super::sharding::Sharding;
@@ -53,7 +53,7 @@ pub(super) fn group_rows(
     users: &Users,
     chunks: &[Chunk],
     vocabulary: Vocabulary,
-    order: Option<&ItemOrder<RanksByDigest>>,
+    order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
     let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
@@ -70,7 +70,7 @@ pub(super) fn group_rows(
     let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &sorter, tally));
     done.into_iter().collect::<Result<()>>()?;
     let users = existing(users, &sizes, &mut starts, &mut lens);
-    let in_order = order.is_some();
+    let in_order = matches!(order, RowOrder::Items(_));
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
     control.release_memory((chunks + (total - kept) * 4) as u64);

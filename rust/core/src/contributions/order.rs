@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::distinct::SeenItems;
 use super::vocabulary::{Digests, Vocabulary};
 use crate::ingest::ItemCode;
+use crate::numeric::widths::codes;
 use crate::random::Digest;
 
 /// In which order a user fills its items.
@@ -27,32 +28,59 @@ pub enum ItemOrder<R = ()> {
     Prior(#[serde(skip)] R),
 }
 
+/// What becomes of the rows of a user.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum RowOrder<R = RanksByDigest> {
+    /// Each distinct item once, in any order.
+    #[default]
+    Any,
+    /// Each distinct item once, in this order.
+    Items(ItemOrder<R>),
+    /// Every row, because the order by numbers of rows is made later.
+    EveryRow,
+}
+
+impl RowOrder {
+    /// What is done with a part of the rows, so that all parts together can be put in this order.
+    pub(crate) fn of_parts(&self) -> Self {
+        match self {
+            Self::Any | Self::Items(ItemOrder::Prior(_)) => Self::Any,
+            Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::EveryRow,
+        }
+    }
+}
+
 /// The rank of each digest in a public table.
-pub(super) type RanksByDigest = HashMap<Digest, u32>;
+pub(crate) type RanksByDigest = HashMap<Digest, u32>;
 
 /// Sorts the items of one user after another.
 #[derive(Debug)]
 pub(super) struct ItemSorter<'a> {
-    /// One rank for each code; `None` if any order will do.
-    order: Option<ItemOrder<Vec<u32>>>,
+    order: RowOrder<Vec<u32>>,
     digests: Digests<'a>,
 }
 
 impl<'a> ItemSorter<'a> {
-    pub(super) fn new(order: Option<&ItemOrder<RanksByDigest>>, vocabulary: &'a Vocabulary) -> Self {
-        let order = order.map(|order| match order {
-            ItemOrder::Counts => ItemOrder::Counts,
-            ItemOrder::Prior(ranked) => ItemOrder::Prior(ranks(ranked, vocabulary)),
-        });
+    pub(super) fn new(order: &RowOrder, vocabulary: &'a Vocabulary) -> Self {
+        let order = match order {
+            RowOrder::Any => RowOrder::Any,
+            RowOrder::EveryRow => RowOrder::EveryRow,
+            RowOrder::Items(ItemOrder::Counts) => RowOrder::Items(ItemOrder::Counts),
+            RowOrder::Items(ItemOrder::Prior(ranked)) => {
+                RowOrder::Items(ItemOrder::Prior(ranks(ranked, vocabulary)))
+            }
+        };
         Self { order, digests: vocabulary.digests() }
     }
 
-    /// Move each distinct item of one user to the front once, in order; returns their number.
+    /// Move each distinct item of one user to the front once, in order; returns their number. Where every row is kept,
+    /// rows of one item come to stand side by side.
     pub(super) fn sort(&self, items: &mut [u32], seen: &mut SeenItems) -> u32 {
         match &self.order {
-            None => seen.keep_first(items),
-            Some(ItemOrder::Counts) => by_count(items, &self.digests),
-            Some(ItemOrder::Prior(ranks)) => {
+            RowOrder::Any => seen.keep_first(items),
+            RowOrder::EveryRow => every_row(items),
+            RowOrder::Items(ItemOrder::Counts) => by_count(items, &self.digests),
+            RowOrder::Items(ItemOrder::Prior(ranks)) => {
                 let kept = seen.keep_first(items);
                 let rank = |item: u32| ranks[item as usize];
                 items[..kept as usize]
@@ -61,6 +89,12 @@ impl<'a> ItemSorter<'a> {
             }
         }
     }
+}
+
+/// Moves rows of one item side by side; returns the number of rows.
+fn every_row(items: &mut [u32]) -> u32 {
+    items.sort_unstable();
+    codes(items.len())
 }
 
 /// Moves each distinct item to the front once, the items with the most rows first; returns their number.

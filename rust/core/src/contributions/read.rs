@@ -1,5 +1,6 @@
 //! From a source to contributions.
 
+use super::order::RowOrder;
 use super::{Contributions, ContributionsBuilder, ItemOrder};
 use crate::Result;
 use crate::ingest::{Columns, ListedTypes, OpenSource, Prior, PublicList, Source};
@@ -52,14 +53,27 @@ pub(crate) fn read_opened(
     control: &Control,
 ) -> Result<Contributions> {
     let schema = source.layout().item_schema()?;
-    let order = match order {
-        None => None,
-        Some(ItemOrder::Counts) => Some(ItemOrder::Counts),
-        Some(ItemOrder::Prior(table)) => {
-            Some(ItemOrder::Prior(table.ranks(columns, source.layout(), key)?))
-        }
-    };
+    let order = row_order(order, columns, &source, key)?;
     let builder = ContributionsBuilder::new(control);
     source.deliver(key, control, || builder.worker())?;
-    builder.finish(schema, order.as_ref())
+    builder.finish(schema, &order)
+}
+
+/// The order of the items of a user, with the ranks of its table.
+///
+/// # Errors
+/// [`crate::Error::Schema`] if items of the table cannot be items of the data.
+pub(crate) fn row_order(
+    order: Option<ItemOrder<&Prior>>,
+    columns: &Columns,
+    source: &OpenSource,
+    key: &ReleaseKey,
+) -> Result<RowOrder> {
+    Ok(match order {
+        None => RowOrder::Any,
+        Some(ItemOrder::Counts) => RowOrder::Items(ItemOrder::Counts),
+        Some(ItemOrder::Prior(table)) => {
+            RowOrder::Items(ItemOrder::Prior(table.ranks(columns, source.layout(), key)?))
+        }
+    })
 }

@@ -11,6 +11,7 @@ use super::builder::ContributionsBuilder;
 use super::chunk::OpenChunk;
 use super::grouped::Contributions;
 use super::interner::Scratch;
+use super::order::RowOrder;
 use crate::ingest::{Code, ItemCode, ItemSchema, Payload, Sink, UserCode};
 use crate::numeric::widths::index;
 use crate::random::Digest;
@@ -26,6 +27,7 @@ pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
 pub(crate) struct Refill<'a> {
     current: RwLock<Filling>,
     schema: ItemSchema,
+    order: RowOrder,
     control: &'a Control,
     most: u64,
     /// Rows of an open chunk at which it is closed, at the latest: all open chunks together take an eighth of `most`.
@@ -61,11 +63,16 @@ fn apart(control: &Control) -> Control {
 
 impl<'a> Refill<'a> {
     /// An empty builder, whose rows go to `spill` when they take more than `most` bytes.
-    pub(crate) fn new(schema: ItemSchema, most: u64, control: &'a Control, spill: &'a Spill<'a>) -> Self {
+    pub(crate) fn new(
+        (schema, order): (ItemSchema, RowOrder),
+        most: u64,
+        control: &'a Control,
+        spill: &'a Spill<'a>,
+    ) -> Self {
         let builder = ContributionsBuilder::new(&apart(control));
         let filling = Filling { builder, number: 0, open: Mutex::default() };
         let open = index(most / 64) / control.threads();
-        Self { current: RwLock::new(filling), schema, control, most, open, spill }
+        Self { current: RwLock::new(filling), schema, order, control, most, open, spill }
     }
 
     /// A worker for one thread.
@@ -94,9 +101,9 @@ impl<'a> Refill<'a> {
         let is_first = filling.number == 0;
         let builder = filling.empty(self.control)?;
         if is_first && builder.held_memory() <= self.most {
-            return builder.under(self.control)?.finish(self.schema, None).map(Some);
+            return builder.under(self.control)?.finish(self.schema, &self.order).map(Some);
         }
-        (self.spill)(builder.finish(self.schema, None)?)?;
+        (self.spill)(builder.finish(self.schema, &self.order.of_parts())?)?;
         Ok(None)
     }
 
@@ -108,7 +115,7 @@ impl<'a> Refill<'a> {
         }
         let full = current.empty(self.control)?;
         self.control.check()?;
-        (self.spill)(full.finish(self.schema.clone(), None)?)
+        (self.spill)(full.finish(self.schema.clone(), &self.order.of_parts())?)
     }
 }
 

@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 
 use super::order::RanksByDigest;
-use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload};
+use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder};
 use crate::ingest::ItemSchema;
 use crate::ingest::testing::digests;
 use crate::random::{Purpose, ReleaseKey};
@@ -39,5 +39,6 @@ pub(crate) fn ordered(
         worker.push(&user_codes, None, &item_codes).unwrap();
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
-    builder.finish(schema, order).unwrap()
+    let order = order.map_or(RowOrder::Any, |order| RowOrder::Items(order.clone()));
+    builder.finish(schema, &order).unwrap()
 }

@@ -67,11 +67,8 @@ impl Holdings {
     ) -> Result<Vec<i64>> {
         let sums = self.sums(items, noise.max_counted_items, control)?;
         control.check()?;
-        let words = Words::new(key, Purpose::Counts, 0);
-        let law = NoisyThreshold::new(noise.noise, Threshold::from_steps(0));
-        let published =
-            |(item, sum): (&Counted, u64)| rounded(law.noisy_weight(sum, words.word(item.digest)));
-        Ok(items.iter().zip(sums).map(published).collect())
+        let sums = items.iter().zip(sums).map(|(item, sum)| (item.digest, sum));
+        Ok(noise.noisy_users(sums, key))
     }
 
     /// The sum of what all users add to each item, in grid steps.
@@ -110,6 +107,22 @@ impl Holdings {
         for place in counted {
             sums[place as usize] = sums[place as usize].saturating_add(each);
         }
+    }
+}
+
+impl CountNoise {
+    /// The noisy numbers of users of items, given the sum of what all users add to each, to the nearest whole number.
+    ///
+    /// # Contract
+    /// The noise of an item depends on the key and its digest alone.
+    pub(crate) fn noisy_users(
+        &self,
+        sums: impl Iterator<Item = (Digest, u64)>,
+        key: &ReleaseKey,
+    ) -> Vec<i64> {
+        let words = Words::new(key, Purpose::Counts, 0);
+        let law = NoisyThreshold::new(self.noise, Threshold::from_steps(0));
+        sums.map(|(item, sum)| rounded(law.noisy_weight(sum, words.word(item)))).collect()
     }
 }
 

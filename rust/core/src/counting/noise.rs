@@ -20,6 +20,14 @@ pub struct CountedUsers {
 }
 
 impl CountedUsers {
+    /// Noisy numbers as they are published.
+    pub(crate) fn published(&self, mut users: Vec<i64>) -> Vec<i64> {
+        if self.nonnegative {
+            users.iter_mut().for_each(|number| *number = (*number).max(0));
+        }
+        users
+    }
+
     /// Check the ranges.
     ///
     /// # Errors
@@ -150,7 +158,7 @@ impl CountNoise {
 /// # Contract
 /// The squares of `held` such contributions add up to at most `limit`, in squared units, exactly.
 #[expect(clippy::cast_possible_truncation, reason = "at most one unit")]
-pub(super) fn contribution(held: u64, limit: L0Bound) -> u64 {
+pub(crate) fn contribution(held: u64, limit: L0Bound) -> u64 {
     let limit = u64::from(limit.get());
     if held <= limit {
         return UNIT;

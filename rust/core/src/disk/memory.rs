@@ -22,6 +22,10 @@ const THREAD_BYTES: usize = 32 << 20;
 const UNPACKED: u64 = 12;
 /// Bytes that an item of several users takes: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
+/// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
+const WEIGHTS: u64 = 2;
+/// More partitions would have values of a few rows.
+const MOST_PARTITIONS: u32 = 1 << 17;
 /// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
 const LARGE: usize = 512 << 20;
 
@@ -59,6 +63,17 @@ impl Memory {
         let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
         Self { limit: limit as u64, table, threads, sizes, partitions, shared, written: each / 16 }
     }
+    /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many
+    /// packed bytes. A user is never divided.
+    pub(super) fn divided(self, largest: u64) -> Self {
+        let most = (self.limit / 2 / self.threads as u64 / UNPACKED / WEIGHTS).max(1);
+        let times = u32::try_from(largest.div_ceil(most)).unwrap_or(MOST_PARTITIONS); // Otherwise: cut off below.
+        let more = times.max(1).checked_next_power_of_two().unwrap_or(MOST_PARTITIONS); // Otherwise: as before.
+        let partitions = self.partitions.saturating_mul(more).min(MOST_PARTITIONS.max(self.partitions));
+        // Old partitions are divided, never joined.
+        Self { partitions: partitions - partitions % self.partitions, ..self }
+    }
+
     /// The same, with so few threads that each can hold a partition of this many packed bytes.
     ///
     /// # Errors
@@ -94,5 +109,9 @@ mod tests {
         assert_eq!(threads(20 << 20).unwrap(), 2);
         assert_eq!(threads(80 << 20).unwrap(), 1);
         assert!(matches!(threads(90 << 20), Err(Error::MemoryLimit { .. })));
+        let partitions = |largest| memory.divided(largest).partitions;
+        let each = (1_u64 << 30) / 2 / 8 / UNPACKED / WEIGHTS;
+        assert_eq!([0, each, each + 1, 5 * each].map(partitions), [1024, 1024, 2048, 8192]);
+        assert_eq!(partitions(u64::MAX), MOST_PARTITIONS);
     }
 }

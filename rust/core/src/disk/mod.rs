@@ -14,16 +14,27 @@
 //!
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
+mod adaptive;
+mod count;
+mod counts;
+mod divide;
 mod memory;
 mod names;
+mod ordered;
 mod reading;
 mod rounds;
+mod run;
 mod scored;
 mod select;
+mod shared;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod top_k;
 mod users;
 
+pub use count::users_per_item;
 pub use memory::LEAST;
+pub use run::run;
 pub use select::{check, select_partitions};
+pub use top_k::top_k_from_rows;

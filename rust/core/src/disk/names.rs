@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::RecordBatch;
+
 use crate::contributions::{ItemCode, Vocabulary};
-use crate::exchange::Decisions;
+use crate::exchange::{Decisions, items_of};
 use crate::ingest::{
     Code, Columns, ItemSchema, Key, KeyStore, OpenSource, Payload, Side, Sink, Source, UserCode,
 };
@@ -19,10 +21,46 @@ const BLOCK: usize = 1 << 18;
 
 const DAMAGED: Error = Error::Internal("names in scratch are damaged");
 
+/// What finds the names of released items.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    pub(super) schema: &'a ItemSchema,
+    pub(super) columns: &'a Columns,
+    pub(super) key: &'a ReleaseKey,
+    pub(super) control: &'a Control,
+}
+
+impl Lookup<'_> {
+    /// The digests and columns of released items, in one order: from scratch, from a second read of files, or from
+    /// their digests. An item without a name is left out.
+    ///
+    /// # Errors
+    /// As for the first read; [`Error::File`] if scratch cannot be read; an interruption.
+    pub(super) fn items(
+        self,
+        released: &Decisions,
+        again: Option<Source>,
+        names: Option<&Stored<i32>>,
+    ) -> Result<(Vec<Digest>, RecordBatch)> {
+        let Self { schema, columns, key, control } = self;
+        let names = match (names, again) {
+            (Some(names), _) => names_in_scratch(names, released, control)?,
+            (None, Some(files)) if schema.integer_kind().is_none() => {
+                names_in_files(files, columns, released, key, control)?
+            }
+            (None, Some(_) | None) => {
+                return items_of(released.iter().map(|(item, _)| item).collect(), &[], schema, key);
+            }
+        };
+        let items = names.decode(schema, key)?;
+        Ok((names.digests, items))
+    }
+}
+
 /// The keys of released items, each once.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    pub(super) digests: Vec<Digest>,
+struct Names {
+    digests: Vec<Digest>,
     keys: KeyStore,
     seen: HashSet<Digest>,
 }
@@ -40,7 +78,7 @@ impl Names {
     ///
     /// # Errors
     /// [`Error::Internal`] if they do not have this schema.
-    pub(super) fn decode(&self, schema: &ItemSchema, key: &ReleaseKey) -> Result<arrow_array::RecordBatch> {
+    fn decode(&self, schema: &ItemSchema, key: &ReleaseKey) -> Result<RecordBatch> {
         let keys = self.digests.iter().enumerate();
         schema.decode(keys.map(|(at, digest)| Key { digest: *digest, long: self.keys.get(at) }), key)
     }
@@ -71,11 +109,7 @@ pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_, i32>) 
 ///
 /// # Errors
 /// [`Error::File`] if scratch cannot be read; an interruption.
-pub(super) fn names_in_scratch(
-    stored: &Stored<i32>,
-    released: &Decisions,
-    control: &Control,
-) -> Result<Names> {
+fn names_in_scratch(stored: &Stored<i32>, released: &Decisions, control: &Control) -> Result<Names> {
     let (mut names, mut block) = (Names::default(), Vec::new());
     for at in 0..stored.values().len() {
         control.check()?;
@@ -103,7 +137,7 @@ pub(super) fn names_in_scratch(
 ///
 /// # Errors
 /// As for the first read.
-pub(super) fn names_in_files(
+fn names_in_files(
     source: Source,
     columns: &Columns,
     released: &Decisions,

@@ -5,11 +5,31 @@ use std::ops::Range;
 use super::names::spool_names;
 use super::stages::{Output, Stages};
 use crate::Result;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, Refill, RowOrder};
 use crate::exchange::{Packing, Partitions, user_counts};
+use crate::ingest::{ItemSchema, OpenSource};
 use crate::random::ReleaseKey;
 use crate::runtime::parallel;
 use crate::scratch::{Scratch, Spool, Stored};
+
+/// What is kept beside the rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// User counts.
+    pub(super) counts: bool,
+    /// Names of items.
+    pub(super) names: bool,
+    /// The rows as they were before any item was taken out.
+    pub(super) held: bool,
+}
+
+/// What was read.
+pub(super) enum Read {
+    /// Everything fits into memory, as it was read.
+    InMemory(Contributions),
+    /// Everything is in scratch.
+    Stored(StoredRows),
+}
 
 /// Where rows go, and what is counted and noted of them on the way.
 pub(super) struct Rows<'a> {
@@ -17,6 +37,8 @@ pub(super) struct Rows<'a> {
     stages: Stages<'a>,
     partitions: Partitions,
     contributions: Spool<i32>,
+    /// The same before any item was taken out, if asked for.
+    held: Option<Spool<i32>>,
     counts: Option<Spool<i32>>,
     names: Option<Spool<i32>>,
 }
@@ -25,6 +47,8 @@ pub(super) struct Rows<'a> {
 pub(super) struct StoredRows {
     /// Packed contributions by partition of users.
     pub(super) contributions: Stored<i32>,
+    /// The same before any item was taken out, if asked for.
+    pub(super) held: Option<Stored<i32>>,
     /// User counts by partition of item hashes, if they help.
     pub(super) counts: Option<Stored<i32>>,
     /// The names of all items, if they cannot be found otherwise.
@@ -38,7 +62,7 @@ impl<'a> Rows<'a> {
         key: &'a ReleaseKey,
         stages: Stages<'a>,
         scratch: &Scratch,
-        (with_counts, with_names): (bool, bool),
+        wanted: Wanted,
     ) -> Result<Self> {
         let spool = |wanted: bool| wanted.then(|| Spool::new(scratch)).transpose();
         Ok(Self {
@@ -46,16 +70,42 @@ impl<'a> Rows<'a> {
             stages,
             partitions: Partitions::new(stages.memory.partitions)?,
             contributions: Spool::new(scratch)?,
-            counts: spool(with_counts)?,
-            names: spool(with_names)?,
+            held: spool(wanted.held)?,
+            counts: spool(wanted.counts)?,
+            names: spool(wanted.names)?,
         })
+    }
+
+    /// Read a source. `prepare` takes out of rows that go to scratch what does not count.
+    ///
+    /// # Errors
+    /// Those of the source; [`crate::Error::File`] if scratch is full; an interruption.
+    pub(super) fn read(
+        self,
+        source: OpenSource,
+        (schema, order): (ItemSchema, RowOrder),
+        prepare: impl Fn(&mut Contributions) + Sync,
+    ) -> Result<Read> {
+        let (control, key) = (self.stages.control, self.key);
+        let spill = |mut contributions: Contributions| {
+            self.held.as_ref().map_or(Ok(()), |held| self.pack(&contributions, held))?;
+            prepare(&mut contributions);
+            self.take(&contributions)
+        };
+        let refill = Refill::new((schema, order), self.stages.memory.table, control, &spill);
+        source.deliver(key, control, || refill.worker())?;
+        if let Some(contributions) = refill.finish()? {
+            return Ok(Read::InMemory(contributions));
+        }
+        control.end_reading();
+        Ok(Read::Stored(self.stored()))
     }
 
     /// Put rows into scratch. Users and items may come again.
     ///
     /// # Errors
     /// [`crate::Error::File`] if scratch is full; an interruption.
-    pub(super) fn take(&self, contributions: &Contributions) -> Result<()> {
+    fn take(&self, contributions: &Contributions) -> Result<()> {
         if let Some(names) = &self.names {
             spool_names(&contributions.vocabulary, self.stages.writer(names))?;
         }
@@ -66,10 +116,14 @@ impl<'a> Rows<'a> {
             }
             writer.flush()?;
         }
+        self.pack(contributions, &self.contributions)
+    }
+
+    fn pack(&self, contributions: &Contributions, spool: &Spool<i32>) -> Result<()> {
         let packing = Packing::new(contributions, self.key, self.partitions);
         let threads = self.stages.memory.threads;
         let done = parallel::map(threads, split(packing.users(), threads), |users| {
-            let mut writer = self.stages.writer(&self.contributions);
+            let mut writer = self.stages.writer(spool);
             packing.pack(users, |partition, packed| {
                 self.stages.control.check()?;
                 writer.push(partition, &packed)
@@ -80,9 +134,10 @@ impl<'a> Rows<'a> {
     }
 
     /// All rows, when no more come.
-    pub(super) fn stored(self) -> StoredRows {
+    fn stored(self) -> StoredRows {
         StoredRows {
             contributions: self.contributions.stored(),
+            held: self.held.map(Spool::stored),
             counts: self.counts.map(Spool::stored),
             names: self.names.map(Spool::stored),
         }

@@ -1,13 +1,68 @@
 //! The rounds, on what is in scratch. The stages and their order are those of Spark (`spark/_dataflow.py`).
 
-use super::stages::{Collected, Stages};
-use crate::Result;
-use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts};
+use std::sync::Arc;
+
+use super::stages::{Collected, Output, Stages};
+use crate::contributions::RowOrder;
+use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
+use crate::rounds::{Calibration, Round};
 use crate::scratch::{Scratch, Spool, Stored};
+use crate::weighting::{Walk, Weighting};
+use crate::{Error, Result};
 
 /// Bytes that the engine holds for each byte of packed decisions or counts: they are there twice while they are put
 /// together, and once more as a table.
 const HELD: u64 = 4;
+
+/// What needs too much memory, and how much it needs.
+const SHARED: &str = "holding the weights of items of several users, which take 600 bytes of the limit each";
+
+/// How rounds run on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Users are weighed in parts, and items are decided one by one.
+    Pieces,
+    /// The same, and items have states from round to round.
+    Scored,
+    /// One round, in which users come one after the other.
+    Ordered,
+    /// Weights return to users, after a screening round or without one.
+    Adaptive,
+}
+
+impl Way {
+    /// The way of these rounds; `None` if they need all rows in memory.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for rounds that no calibration gives.
+    pub(super) fn of(calibration: &Calibration) -> Result<Option<Self>> {
+        if calibration.scoring().is_some() {
+            return Ok(Some(Self::Scored));
+        }
+        if runs_in_pieces(calibration) {
+            return Ok(Some(Self::Pieces));
+        }
+        let is_adaptive = |round: &Round| matches!(round.weighting, Weighting::Mad(_));
+        let screens = |round: &Round| round.weighting.adds_up() && round.rule.screening().is_some();
+        Ok(match &calibration.rounds[..] {
+            [last] if !last.rule.is_item_by_item() => None,
+            [last] if is_adaptive(last) => Some(Self::Adaptive),
+            [first, last] if screens(first) && is_adaptive(last) && last.rule.is_item_by_item() => {
+                Some(Self::Adaptive)
+            }
+            [last] => Walk::new(last.weighting, last.rule.quantum(), 1)?.map(|_| Self::Ordered),
+            _ => None,
+        })
+    }
+
+    /// Whether the way needs the numbers of users of all items.
+    pub(super) fn needs_counts(self) -> bool {
+        match self {
+            Self::Pieces => false,
+            Self::Scored | Self::Ordered | Self::Adaptive => true,
+        }
+    }
+}
 
 /// The rounds of one release.
 pub(super) struct Rounds<'a> {
@@ -17,14 +72,39 @@ pub(super) struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// The decisions of all rounds. The rows are freed once they are pruned.
+    /// The decisions of all rounds. The rows are freed once they are pruned, unless the caller needs them still.
     ///
     /// # Errors
     /// Those of scratch and of the stages; a memory limit; an interruption.
-    pub(super) fn decided(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        if self.job.is_steered() {
-            return self.steered(contributions, counts);
+    pub(super) fn decided(
+        &self,
+        contributions: Arc<Stored<i32>>,
+        counts: Option<Stored<i32>>,
+        order: RowOrder,
+    ) -> Result<Packed> {
+        let way = Way::of(&self.job.spec().calibration)?;
+        match way.ok_or(Error::Internal("the rounds do not run on the disk"))? {
+            Way::Scored => self.steered(contributions, counts),
+            Way::Pieces => self.in_pieces(contributions, counts),
+            Way::Ordered => self.ordered(contributions, &self.shared(counts)?, order.into()),
+            Way::Adaptive => self.adaptive(&contributions, &self.shared(counts)?),
         }
+    }
+
+    /// The numbers of users of items with more than one, whose weights have to fit into memory.
+    fn shared(&self, counts: Option<Stored<i32>>) -> Result<UserCounts> {
+        let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
+        let users = self.frequent(&counts, 1)?;
+        self.stages.control.end_phase();
+        if users.frequent() > self.stages.memory.shared {
+            let (limit, stage) = (self.stages.memory.limit, SHARED);
+            return Err(Error::MemoryLimit { limit, stage });
+        }
+        Ok(users)
+    }
+
+    /// The same for rounds whose users are weighed in parts, and whose items are decided one by one.
+    fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let pruned = self.pruned(contributions, counts)?;
         let mut released = Packed::default();
         for round in (0_u32..).take(self.job.spec().calibration.rounds.len()) {
@@ -41,7 +121,7 @@ impl Rounds<'_> {
     }
 
     /// The decisions of the last one of scored rounds.
-    fn steered(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Packed> {
+    fn steered(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let shared = counts.map(|counts| self.frequent(&counts, 1)).transpose()?;
         self.stages.control.end_phase();
         if let Some(users) = shared.filter(|users| users.frequent() <= self.stages.memory.shared) {
@@ -89,6 +169,41 @@ impl Rounds<'_> {
         Ok(messages.stored())
     }
 
+    /// The number of users of each wanted item, or of all of them, or the `most` largest.
+    ///
+    /// # Errors
+    /// As [`Rounds::decided`].
+    pub(super) fn counted(
+        &self,
+        contributions: &Stored<i32>,
+        wanted: Option<&ReleasedSet>,
+        bounded: bool,
+        most: Option<u32>,
+    ) -> Result<Packed> {
+        let total = Collected::default();
+        self.total(contributions, (wanted, bounded, most), || &total)?;
+        self.held(total)
+    }
+
+    /// As [`Rounds::counted`], with an output for each thread.
+    ///
+    /// # Errors
+    /// As [`Rounds::decided`].
+    pub(super) fn total<O: Output>(
+        &self,
+        contributions: &Stored<i32>,
+        (wanted, bounded, most): (Option<&ReleasedSet>, bool, Option<u32>),
+        output: impl Fn() -> O + Sync,
+    ) -> Result<()> {
+        let (stages, counts) = (self.stages, Spool::<i32>::new(self.scratch)?);
+        let count = || self.job.count(stages.memory.partitions, wanted.cloned(), bounded);
+        stages.run(contributions, count, || stages.writer(&counts))?;
+        stages.control.end_phase();
+        stages.run(&counts.stored(), || Ok(self.job.total(most)), output)?;
+        stages.control.end_phase();
+        Ok(())
+    }
+
     /// The numbers of users of items with more than `above`.
     fn frequent(&self, counts: &Stored<i32>, above: u32) -> Result<UserCounts> {
         let frequent = Collected::default();
@@ -101,14 +216,18 @@ impl Rounds<'_> {
 
     /// Decisions, which stay in memory.
     fn held(&self, decided: Collected) -> Result<Packed> {
-        let decided = decided.packed();
-        let bytes = decided.bytes().len() as u64 * HELD;
+        self.held_bytes(decided.packed().bytes().to_vec())
+    }
+
+    /// Packed decisions, which stay in memory.
+    pub(super) fn held_bytes(&self, decided: Vec<u8>) -> Result<Packed> {
+        let bytes = decided.len() as u64 * HELD;
         self.stages.control.charge_memory(bytes, "holding the released items")?;
-        Ok(decided)
+        Ok(decided.into())
     }
 
     /// The part of the contributions that the rounds need.
-    fn pruned(&self, contributions: Stored<i32>, counts: Option<Stored<i32>>) -> Result<Stored<i32>> {
+    fn pruned(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Stored<i32>> {
         let above = self.job.frequent_above();
         let frequent =
             counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;

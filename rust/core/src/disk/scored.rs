@@ -1,7 +1,7 @@
 //! Scored rounds on the disk: each reads its users once. The state of items that several users hold is in memory, that of
 //! others is beside their user.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
@@ -17,6 +17,10 @@ use crate::runtime::Control;
 use crate::scratch::{Spool, Stored};
 use crate::weighting::Budgets;
 use crate::{Error, Result};
+
+/// Rows of a block, about. A round holds a block for each thread: unpacked, without abandoned items, and packed, which
+/// is 150 bytes a row.
+const BLOCK_ROWS: usize = 1 << 13;
 
 /// Puts users into blocks: bounded, with the items that they keep.
 struct Settle<'a> {
@@ -35,7 +39,7 @@ impl OnUsers for &Settle<'_> {
         let bounded = BoundedContributions::new(contributions, self.bound, self.key, &control)?;
         let digests = bounded.vocabulary().digests_from(0..bounded.vocabulary().code_bound());
         let codes = self.codes_of(&bounded, &digests)?;
-        let mut users = Users::default();
+        let (mut blocks, mut users) = (Vec::new(), Users::default());
         for user in 0..bounded.users() {
             let items = bounded.kept_items(user);
             // A user beyond the table of budgets gives nothing.
@@ -46,8 +50,12 @@ impl OnUsers for &Settle<'_> {
                     items.iter().map(|item| codes[*item as usize].ok_or(digests[*item as usize])),
                 );
             }
+            if users.rows() >= BLOCK_ROWS {
+                blocks.push((last, std::mem::take(&mut users).pack()));
+            }
         }
-        Ok(vec![Route::batch(&[(last, users.pack())])?])
+        blocks.push((last, users.pack()));
+        Ok(vec![Route::batch(&blocks)?])
     }
 }
 
@@ -79,7 +87,7 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored(&self, contributions: Stored<i32>, users: &UserCounts) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored<i32>>, users: &UserCounts) -> Result<Packed> {
         let (stages, spec) = (self.stages, self.job.spec());
         let Some((rounds, publish)) = spec.calibration.scoring() else {
             return Err(Error::Internal("the rounds do not score"));

@@ -1,21 +1,23 @@
 //! Partition selection: in memory if the rows fit, and on the disk if not.
 
+use std::sync::Arc;
+
+use super::counts::noisy_users;
+use super::divide::divided;
 use super::memory::{LEAST, Memory};
-use super::names::{names_in_files, names_in_scratch};
-use super::reading::{Rows, StoredRows};
-use super::rounds::Rounds;
+use super::names::Lookup;
+use super::reading::{Read, Rows, StoredRows, Wanted};
+use super::rounds::{Rounds, Way};
 use super::stages::Stages;
-use crate::contributions::{Contributions, Refill};
-use crate::exchange::{Decisions, Packed, Selection, runs_in_pieces};
+use crate::contributions::{RowOrder, row_order};
+use crate::exchange::{ByDigest, Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
-use crate::look::users_by_size;
 use crate::mechanisms::Lists;
-use crate::random::{Digest, ReleaseKey};
+use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
 use crate::scratch::{Scratch, ScratchSpace, Stored};
 use crate::task::{
-    self, Calibrated, Enforced, PublicLists, Release, Report, Request, SelectRequest, after_a_look,
-    most_rounds, selected_items,
+    self, Calibrated, PublicLists, Release, Request, SelectRequest, after_a_look, most_rounds, release_of,
 };
 use crate::{Error, Result};
 
@@ -25,13 +27,10 @@ use crate::{Error, Result};
 /// [`Error::Incompatible`] for a mechanism that has no stages, or without a memory limit; [`Error::InvalidParameter`]
 /// for a memory limit below [`LEAST`] or a path that is no folder.
 pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace) -> Result<()> {
-    let Request::Select(request) = request else {
-        return Err(Error::Incompatible {
-            what: "scratch= works for select_partitions only".into(),
-            fix: "leave scratch= out",
-        });
-    };
-    check_mechanism(request)?;
+    match request {
+        Request::Select(request) => check_mechanism(request)?,
+        Request::Count(_) | Request::TopK(_) => {}
+    }
     let Some(limit) = memory_limit else {
         return Err(Error::Incompatible {
             what: "scratch= takes the rows beyond memory_limit=, which is not given".into(),
@@ -49,39 +48,35 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
     Err(Error::parameter("scratch", rule, space.folder.display(), "make it, or name another one"))
 }
 
-/// Refuse a mechanism that has no stages, and one whose order of items needs a table. If a look chooses the mechanism,
-/// both have to have stages: no row decides whether there is an error.
+/// Refuse a mechanism that needs all rows in memory. If a look chooses the mechanism, both have to run: no row decides
+/// whether there is an error.
 fn check_mechanism(request: &SelectRequest) -> Result<()> {
-    if request.counts.is_some() {
-        return Err(Error::Incompatible {
-            what: "scratch= does not work with counts= yet, which need all rows in memory".into(),
-            fix: "leave one of the two out",
-        });
-    }
     let (mut on_disk, mut in_memory) = (None, None);
     for request in possible(request)? {
         let name = request.mechanism.type_name();
-        *(if runs_on_disk(&request)? { &mut on_disk } else { &mut in_memory }) = Some(name);
+        *(if way(&request)?.is_some() { &mut on_disk } else { &mut in_memory }) = Some(name);
     }
     match (on_disk, in_memory) {
         (_, None) => Ok(()),
         (Some(on_disk), Some(in_memory)) => Err(Error::Incompatible {
             what: format!(
-                "scratch= does not work with a look that may choose {in_memory}, which needs all rows in memory, \
-                 but with {on_disk}, its other choice"
+                "scratch= does not work with a look that may choose {in_memory}, which needs {NEEDED}, but with \
+                 {on_disk}, its other choice"
             ),
             fix: "name that one with its parameters as mechanism=, or leave scratch= out",
         }),
         (None, Some(in_memory)) => Err(Error::Incompatible {
-            what: format!("scratch= does not work with {in_memory}, which needs all rows in memory"),
-            fix: "use CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, Sips, Steered or OneItem, or \
-                  leave scratch= out",
+            what: format!("scratch= does not work with {in_memory}, which needs {NEEDED}"),
+            fix: "use another mechanism, such as Steered, or leave scratch= out",
         }),
     }
 }
 
-fn runs_on_disk(request: &SelectRequest) -> Result<bool> {
-    Ok(runs_in_pieces(&request.calibrate_once()?) && request.item_order()?.is_none())
+/// What a mechanism without a way needs (`docs/performance.md`).
+const NEEDED: &str = "all rows in memory, about 17 bytes for each and 60 for each distinct item";
+
+fn way(request: &SelectRequest) -> Result<Option<Way>> {
+    Way::of(&request.calibrate_once()?)
 }
 
 /// The request, or those between which a look chooses.
@@ -123,76 +118,73 @@ pub(super) fn select_within(
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
     let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(&opened, request, key)?);
-    let with_names = again.is_none() && schema.integer_kind().is_none();
-    let rows = Rows::new(key, stages, &scratch, (counts_users(request, key)?, with_names))?;
-    let spill = |mut contributions: Contributions| {
-        lists.remove_from(&mut contributions);
-        rows.take(&contributions)
+    let order = row_order(request.item_order()?, &request.columns, &opened, key)?;
+    let wanted = Wanted {
+        counts: counts_users(request, key)?,
+        names: again.is_none() && schema.integer_kind().is_none(),
+        held: request.counts.is_some() && lists.remove_items(),
     };
-    let refill = Refill::new(schema.clone(), stages.memory.table, control, &spill);
-    opened.deliver(key, control, || refill.worker())?;
-    if let Some(mut contributions) = refill.finish()? {
-        lists.remove_from(&mut contributions);
-        let asked = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;
-        let items = lists.beside(selected_items(contributions, &asked, key, control)?, None, key)?;
-        return Ok(Release { items, report: Report::new(Enforced::Select(asked), key)? });
+    let rows = Rows::new(key, stages, &scratch, wanted)?;
+    let asked = Asked { request, lists: &lists, order: order.clone(), key, schema: &schema };
+    match rows.read(opened, (schema.clone(), order), |rows| lists.remove_from(rows))? {
+        Read::Stored(rows) => asked.from_scratch(rows, again, stages, &scratch),
+        Read::InMemory(contributions) => release_of(contributions, &lists, request, key, control),
     }
-    control.end_reading();
-    let StoredRows { contributions, counts, names } = rows.stored();
-    let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
-    let selection = Selection::of(asked, key.clone())?;
-    let job = selection.job().clone().with_sizes(stages.memory.sizes);
-    let decided = Rounds { job: &job, stages, scratch: &scratch }.decided(contributions, counts)?;
-    let publication = Publication { selection: &selection, schema: &schema, control };
-    let Release { items, report } = publication.release(&decided, again, names.as_ref())?;
-    Ok(Release { items: lists.beside(items, None, key)?, report })
+}
+
+/// What is asked for, when all rows are in scratch.
+struct Asked<'a> {
+    request: &'a SelectRequest,
+    lists: &'a PublicLists,
+    order: RowOrder,
+    key: &'a ReleaseKey,
+    schema: &'a ItemSchema,
+}
+
+impl Asked<'_> {
+    fn from_scratch(
+        self,
+        rows: StoredRows,
+        again: Option<Source>,
+        stages: Stages<'_>,
+        scratch: &Scratch,
+    ) -> Result<Release> {
+        let Self { request, lists, order, key, schema } = self;
+        let StoredRows { contributions, held, counts, names } = rows;
+        let (contributions, stages) = divided(contributions, &order, key, stages, scratch)?;
+        let held =
+            held.map(|held| divided(held, &order, key, stages, scratch).map(|(held, _)| held)).transpose()?;
+        let contributions = Arc::new(contributions);
+        let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
+        let selection = Selection::of(asked.clone(), key.clone())?;
+        let job = selection.job().clone().with_sizes(stages.memory.sizes);
+        // Without counts nobody needs the rows after the rounds.
+        let held = held.map(Arc::new).or_else(|| request.counts.map(|_| Arc::clone(&contributions)));
+        let decided = Rounds { job: &job, stages, scratch }.decided(contributions, counts, order)?;
+        let released = Decisions::unpack(decided.bytes())?;
+        let public = lists.public_digests();
+        let items = released.iter().map(|(item, _)| item).chain(public.iter().copied());
+        let count =
+            |held: Arc<Stored<i32>>| noisy_users(&held, &items.collect::<Vec<_>>(), &asked, key, stages);
+        let users = held.map(count).transpose()?.flatten();
+        let lookup = Lookup { schema, columns: &request.columns, key, control: stages.control };
+        let (digests, items) = lookup.items(&released, again, names.as_ref())?;
+        let Release { items, report } =
+            selection.publish_items(&digests, &items, released, users.as_ref())?;
+        let number =
+            |users: ByDigest<i64>| public.iter().filter_map(|item| users.get(item).copied()).collect();
+        let of_public: Option<Vec<i64>> = users.map(number);
+        Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
+    }
 }
 
 /// Whether user counts help whichever rounds there will be.
 fn counts_users(request: &SelectRequest, key: &ReleaseKey) -> Result<bool> {
     let helps = |request: SelectRequest| {
+        let needed = way(&request)?.is_some_and(Way::needs_counts);
         let calibration = request.calibrate_once()?;
         let selection = Selection::of(Calibrated { request, look: None, calibration }, key.clone())?;
-        Ok(selection.job().is_steered() || selection.job().frequent_above() >= 1)
+        Ok(needed || selection.job().frequent_above() >= 1)
     };
     possible(request)?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
-}
-
-/// What turns decisions into a release.
-pub(super) struct Publication<'a> {
-    pub(super) selection: &'a Selection,
-    pub(super) schema: &'a ItemSchema,
-    pub(super) control: &'a Control,
-}
-
-impl Publication<'_> {
-    /// The release. Names come from scratch, from a second read of files, or from digests.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if files changed between the two reads, so that an item has no name.
-    pub(super) fn release(
-        &self,
-        decided: &Packed,
-        again: Option<Source>,
-        names: Option<&Stored<i32>>,
-    ) -> Result<Release> {
-        let released = Decisions::unpack(decided.bytes())?;
-        let names = match (names, again) {
-            (Some(names), _) => names_in_scratch(names, &released, self.control)?,
-            (None, Some(files)) if self.schema.integer_kind().is_none() => {
-                let job = self.selection.job();
-                names_in_files(files, &job.spec().columns, &released, job.key(), self.control)?
-            }
-            (None, Some(_) | None) => {
-                let digests: Vec<Digest> = released.iter().map(|(item, _)| item).collect();
-                let items = self.selection.integers(&digests, self.schema)?;
-                return self.selection.publish_items(&digests, &items, released);
-            }
-        };
-        self.selection.publish_items(
-            &names.digests,
-            &names.decode(self.schema, self.selection.job().key())?,
-            released,
-        )
-    }
 }

@@ -101,6 +101,21 @@ impl Stages<'_> {
         })
     }
 
+    /// The bytes of the largest partition.
+    pub(super) fn largest<L: Route>(&self, stored: &Stored<L>) -> u64 {
+        largest(&parts(stored))
+    }
+
+    /// Partitions that are worked on one by one, by one thread. Progress is counted as they are taken.
+    ///
+    /// # Errors
+    /// [`crate::Error::MemoryLimit`] if one is too large.
+    pub(super) fn one_by_one(&self, parts: Vec<Part>) -> Result<impl Iterator<Item = Part>> {
+        self.memory.for_partitions(largest(&parts))?;
+        let tally = self.control.tally(WORKING, parts.len());
+        Ok(parts.into_iter().inspect(move |_| tally.add(1)))
+    }
+
     /// Do `work` with every value by itself. Each thread starts with a value of its own, which `end` takes.
     ///
     /// # Errors
@@ -247,14 +262,14 @@ impl<T: Send, S: Stage, O: Output> Task<'_, T, S, O> {
 }
 
 /// All values of a partition.
-struct Part {
-    partition: i32,
-    values: Range<usize>,
+pub(super) struct Part {
+    pub(super) partition: i32,
+    pub(super) values: Range<usize>,
     bytes: u64,
 }
 
 /// The partitions, in ascending order.
-fn parts<L: Route>(stored: &Stored<L>) -> Vec<Part> {
+pub(super) fn parts<L: Route>(stored: &Stored<L>) -> Vec<Part> {
     let mut found: Vec<Part> = Vec::new();
     for (at, (route, len)) in stored.values().enumerate() {
         let partition = route.partition();

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::memory::Memory;
-use super::select::{Publication, select_within};
+use super::names::Lookup;
+use super::select::select_within;
 use super::stages::Stages;
 use super::*;
 use crate::exchange::tests::caps::rare_and_common;
@@ -19,6 +20,10 @@ use crate::runtime::Control;
 use crate::scratch::ScratchSpace;
 use crate::task::{self, Calibrated, ListStamp, Release, Request, SelectRequest};
 use crate::{Error, Result};
+
+mod counts;
+mod orders;
+mod top_k;
 
 type Rows = Vec<(i64, i64)>;
 
@@ -59,7 +64,7 @@ fn key() -> ReleaseKey {
 fn request(mechanism: &str, from: From, bound: u32, epsilon: f64) -> SelectRequest {
     let bound = if mechanism.contains("one_item") { 1 } else { bound };
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
-    let without = ["curve", "one_item", "by_length", "mad"];
+    let without = ["curve", "one_item", "by_length", "mad", "greedy", "matching"];
     let with_weights = !without.iter().any(|name| mechanism.contains(name));
     Request::from_json(&format!(
         r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "max_items_per_user": {bound},
@@ -312,14 +317,10 @@ fn what_cannot_run_is_refused_before_rows_are_read() {
         );
         (error, made.map(drop))
     };
-    for mechanism in [
-        r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
-        r#"{"name": "mad", "alpha": 3.0}"#,
-    ] {
-        let (error, made) = refused(mechanism, Some(LEAST), &here);
-        assert!(error.unwrap_err().contains("use CountLaplace"));
-        assert!(matches!(made, Err(Error::Incompatible { .. })), "{mechanism}: {made:?}");
-    }
+    let (error, made) = refused(r#"{"name": "matching", "screening": true}"#, Some(LEAST), &here);
+    let error = error.unwrap_err();
+    assert!(error.contains("Matching, which needs all rows in memory, about 17 bytes for each"), "{error}");
+    assert!(matches!(made, Err(Error::Incompatible { .. })), "{made:?}");
     let look = r#"{"name": "by_length", "short": {"name": "matching", "screening": true},
         "long": {"name": "steered", "rounds": 5}, "size": 32, "percent": 2, "share": 0.01}"#;
     let (error, made) = refused(look, Some(LEAST), &here);
@@ -347,10 +348,13 @@ fn an_item_that_a_second_read_lacks_is_an_error() {
     let schema = item_schema(batch(&[], From::File).schema().as_ref(), &request.columns).unwrap();
     let calibration = request.calibrate_once().unwrap();
     let selection = Selection::of(Calibrated { request, look: None, calibration }, key()).unwrap();
-    let publication = Publication { selection: &selection, schema: &schema, control: &control };
+    let asked = key();
+    let lookup =
+        Lookup { schema: &schema, columns: &selection.job().spec().columns, key: &asked, control: &control };
     let release = |items: &[Digest]| {
-        let decided = Decisions::pack(items.iter().map(|item| (*item, 0)));
-        publication.release(&decided.into(), Some(file()), None)
+        let decided = Decisions::unpack(&Decisions::pack(items.iter().map(|item| (*item, 0))))?;
+        let (digests, items) = lookup.items(&decided, Some(file()), None)?;
+        selection.publish_items(&digests, &items, decided, None)
     };
     let mut held = Vec::new();
     Digester::new(&key(), Purpose::ItemDigest).bytes(

@@ -112,6 +112,11 @@ impl Users {
         self.lens.push((codes(self.rows.len() - before), budget));
     }
 
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
     /// One round: users give to their items, and the items that one alone holds are decided.
     ///
     /// # Errors

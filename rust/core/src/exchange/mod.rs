@@ -34,11 +34,11 @@ mod stage;
 pub(crate) mod tests;
 mod wire;
 
-pub(crate) use driver::runs_in_pieces;
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
+pub(crate) use driver::{items_of, runs_in_pieces};
 pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Total, partition_decisions};
 pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
-pub(crate) use rows::{Lengths, Packing, Sizes, user_counts};
+pub(crate) use rows::{Lengths, Packing, Sizes, unpacked, user_counts};
 pub use stage::Stage;
 pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -1,5 +1,6 @@
 //! Labelled values in a scratch file: written in any order by several threads, then read by label.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::file::{Block, ScratchFile};
@@ -107,6 +108,19 @@ impl<L: Copy + Ord> Stored<L> {
             *self.index.get(at).ok_or(Error::Internal("there is no such value in scratch"))?;
         self.file.read(block, value)?;
         Ok(label)
+    }
+
+    /// Do `work` with the values at these positions.
+    ///
+    /// # Errors
+    /// As [`Stored::read`]; those of `work`.
+    pub(crate) fn each(&self, at: Range<usize>, mut work: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut value = Vec::new();
+        for at in at {
+            self.read(at, &mut value)?;
+            work(&value)?;
+        }
+        Ok(())
     }
 
     /// The file itself, to damage it.

@@ -17,6 +17,8 @@ pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
 pub use run::{Outcome, run};
 pub use select::{ListStamp, SelectRequest, select_partitions};
-pub(crate) use select::{PublicLists, after_a_look, most_rounds, selected_items};
-pub(crate) use top_k::{Counted, answer, check_size, draw, held_items};
+pub(crate) use select::{PublicLists, after_a_look, most_rounds, release_of};
+pub(crate) use top_k::{
+    Counted, answer, check_size, columns_of_rows, draw, held_items, items_of_contributions, phases,
+};
 pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};

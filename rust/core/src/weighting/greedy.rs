@@ -36,7 +36,7 @@ impl Greedy {
     }
 
     /// Let one user give its unit.
-    fn visit(self, items: &[u32], weights: &mut [u64]) {
+    pub(super) fn visit(self, items: &[u32], weights: &mut [u64]) {
         let mut left = UNIT;
         for &item in items {
             let weight = &mut weights[item as usize];

@@ -15,6 +15,7 @@ use super::order::Visits;
 use super::reweighted::FULL_IMPORTANCE;
 use super::spread::{reweighted, scale};
 use crate::Result;
+use crate::bounding::BoundedContributions;
 use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
 
@@ -58,9 +59,23 @@ impl Mad {
         visits.control.check()?;
         for_each_user(visits, |items| self.give_back(&User::new(items, importance), &sums));
         visits.control.check()?;
-        histogram.set(sums.codes().map(|(firm, loose, put)| firm + loose.min(self.limit) + in_units(put)));
+        histogram.set((0..sums.firm.len()).map(|item| sums.weight(item, self)));
         visits.control.release_memory(charged);
         Ok(())
+    }
+
+    /// Add what some users give, for an engine that has a part of the users. Importances are by code.
+    pub(crate) fn give_all(self, users: &BoundedContributions, importances: &[u16], sums: &Sums) {
+        let importance = |item: u32| importances[item as usize];
+        (0..users.users()).for_each(|user| self.give(&User::new(users.kept_items(user), importance), sums));
+    }
+
+    /// Add what the same users put on their items, when the weights that can return are those of all users.
+    pub(crate) fn give_back_all(self, users: &BoundedContributions, importances: &[u16], sums: &Sums) {
+        let importance = |item: u32| importances[item as usize];
+        (0..users.users()).for_each(|user| {
+            self.give_back(&User::new(users.kept_items(user), importance), sums);
+        });
     }
 
     /// Whether the weights of a user with `full` items of full importance can return.
@@ -150,7 +165,8 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
 }
 
 /// The sums of each item code.
-struct Sums {
+#[derive(Debug)]
+pub(crate) struct Sums {
     /// Weights that never return.
     firm: Vec<AtomicU64>,
     /// Weights that return beyond the limit.
@@ -161,7 +177,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(codes: usize) -> Self {
+    pub(crate) fn new(codes: usize) -> Self {
         let zeros = || (0..codes).map(|_| AtomicU64::new(0)).collect();
         Self { firm: zeros(), loose: zeros(), high: zeros(), low: zeros() }
     }
@@ -175,15 +191,30 @@ impl Sums {
         self.low[item as usize].fetch_add(weight & u64::from(u32::MAX), Ordering::Relaxed);
     }
 
-    /// The three sums of each code.
-    fn codes(&self) -> impl Iterator<Item = (u64, u64, u128)> + '_ {
-        let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
-        let given = self.firm.iter().zip(&self.loose).map(move |(firm, loose)| (load(firm), load(loose)));
-        let whole = move |(high, low): (&AtomicU64, &AtomicU64)| {
-            (u128::from(load(high)) << u32::BITS) + u128::from(load(low))
-        };
-        let put = self.high.iter().zip(&self.low).map(whole);
-        given.zip(put).map(|((firm, loose), put)| (firm, loose, put))
+    /// Add what users gave to an item of a part of the users.
+    pub(crate) fn add_given(&self, item: usize, part: &Self, of_part: usize) {
+        for (sum, part) in [(&self.firm, &part.firm), (&self.loose, &part.loose)] {
+            sum[item].fetch_add(part[of_part].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Add what users put on an item of a part of the users.
+    pub(crate) fn add_put(&self, item: usize, part: &Self, of_part: usize) {
+        for (sum, part) in [(&self.high, &part.high), (&self.low, &part.low)] {
+            sum[item].fetch_add(part[of_part].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Take the weight that can return from an item of all users.
+    pub(crate) fn copy_loose(&self, item: usize, all: &Self, of_all: usize) {
+        self.loose[item].store(all.loose[of_all].load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// The weight of an item, when all is given and put.
+    pub(crate) fn weight(&self, item: usize, mad: Mad) -> u64 {
+        let load = |sum: &[AtomicU64]| sum[item].load(Ordering::Relaxed);
+        let put = (u128::from(load(&self.high)) << u32::BITS) + u128::from(load(&self.low));
+        load(&self.firm) + load(&self.loose).min(mad.limit) + in_units(put)
     }
 }
 

@@ -15,18 +15,22 @@ mod slots;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
 pub use kind::{ALL_ITEMS, Weighting};
 pub use mad::Mad;
+pub(crate) use mad::Sums;
 pub use matching::Matching;
 pub(crate) use norm::L2Norm;
+pub(crate) use order::user_order;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
 pub use round::{Guidance, weigh_round};
 pub use spread::SHARES;
 pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget};
+pub(crate) use walk::Walk;
 
 pub use crate::numeric::{FRACTION_BITS, UNIT};

@@ -67,10 +67,15 @@ impl Visits<'_> {
     }
 }
 
+/// The order of users: each has a word of its own, and they come by ascending words.
+pub(crate) fn user_order(key: &ReleaseKey) -> Words {
+    Words::new(key, Purpose::Order, 0)
+}
+
 /// Users by ascending PRF(key, "order", user), whose words are distinct.
 fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
     let mut words = vec![0; digests.len()];
-    let order = Words::new(key, Purpose::Order, 0);
+    let order = user_order(key);
     order.fill(digests, &mut words);
     for (word, user) in words.iter_mut().zip(0..) {
         *word = with_code(*word, user);

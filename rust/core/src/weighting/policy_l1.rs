@@ -36,6 +36,17 @@ impl PolicyL1 {
         u64::from(self.passes) * self.budget(1).div_ceil(k)
     }
 
+    /// The descent in multiples of `quantum >= 1`, without items.
+    pub(super) fn descent(self, quantum: u64) -> Descent {
+        Descent {
+            cutoff: self.cutoff / quantum,
+            budget: self.budget(quantum),
+            slots: Vec::new(),
+            open: Vec::new(),
+            turns: Vec::new(),
+        }
+    }
+
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
@@ -49,16 +60,9 @@ impl PolicyL1 {
     ) -> Result<()> {
         let quantum = quantum.max(1);
         let charged = visits.charge(size_of::<Slot>())?;
-        let slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
-        let mut descent = Descent {
-            cutoff: self.cutoff / quantum,
-            budget: self.budget(quantum),
-            slots,
-            open: Vec::new(),
-            turns: Vec::new(),
-            tie: |tied: &mut [u32]| visits.by_digest(tied),
-        };
-        visits.run(self.passes, |items| descent.visit(items))?;
+        let mut descent = self.descent(quantum);
+        descent.slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
+        visits.run(self.passes, |items| descent.visit(items, |tied| visits.by_digest(tied)))?;
         histogram.set(descent.slots.iter().map(|slot| slot.weight * quantum));
         visits.control.release_memory(charged);
         Ok(())
@@ -67,26 +71,27 @@ impl PolicyL1 {
 
 /// An item: its weight, and the leading bits of its digest, by which turns are taken.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    weight: u64,
-    turn: u64,
+pub(super) struct Slot {
+    /// In quanta.
+    pub(super) weight: u64,
+    pub(super) turn: u64,
 }
 
-struct Descent<T> {
+/// The items in the middle of a round.
+#[derive(Debug)]
+pub(super) struct Descent {
     /// In quanta, as the budget and all weights.
     cutoff: u64,
     budget: u64,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// The items of the present user that are below the cutoff.
     open: Vec<u32>,
     turns: Vec<u64>,
-    /// Sorts items whose turns are equal.
-    tie: T,
 }
 
-impl<T: Fn(&mut [u32])> Descent<T> {
-    /// Let one user place its units.
-    fn visit(&mut self, items: &[u32]) {
+impl Descent {
+    /// Let one user place its units. `tie` sorts items whose turns are equal.
+    pub(super) fn visit(&mut self, items: &[u32], tie: impl Fn(&mut [u32])) {
         let least_gap = self.collect_open(items);
         let mut left = self.budget;
         if self.open.is_empty() {
@@ -108,7 +113,7 @@ impl<T: Fn(&mut [u32])> Descent<T> {
             given += one_more;
         }
         if given < rest {
-            self.give_to_tied(last_turn, rest - given);
+            self.give_to_tied(last_turn, rest - given, tie);
         }
     }
 
@@ -165,11 +170,11 @@ impl<T: Fn(&mut [u32])> Descent<T> {
 
     /// Give one unit to the first `units` of the open items of this turn.
     #[cold]
-    fn give_to_tied(&mut self, turn: u64, units: u64) {
+    fn give_to_tied(&mut self, turn: u64, units: u64, tie: impl Fn(&mut [u32])) {
         let slots = &mut self.slots;
         let mut tied: Vec<u32> =
             self.open.iter().copied().filter(|item| slots[*item as usize].turn == turn).collect();
-        (self.tie)(&mut tied);
+        tie(&mut tied);
         for (&item, _) in tied.iter().zip(0..units) {
             slots[item as usize].weight += 1;
         }
@@ -182,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> Descent<impl Fn(&mut [u32])> {
+    fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> Descent {
         let slot = |(&weight, &turn): (&u64, &u64)| Slot { weight, turn };
         Descent {
             cutoff,
@@ -190,7 +195,6 @@ mod tests {
             slots: weights.iter().zip(turns).map(slot).collect(),
             open: Vec::new(),
             turns: Vec::new(),
-            tie: <[u32]>::sort_unstable,
         }
     }
 
@@ -228,7 +232,7 @@ mod tests {
             let weights: Vec<u64> = gaps.iter().map(|gap| cutoff - gap).collect();
             let items: Vec<u32> = (0..).take(gaps.len()).collect();
             let mut descent = descent(cutoff, &weights, &turns[..gaps.len()]);
-            descent.visit(&items);
+            descent.visit(&items, <[u32]>::sort_unstable);
             let found: Vec<u64> = descent.slots.iter().map(|slot| slot.weight).collect();
             prop_assert_eq!(&found, &placed(cutoff, &weights, &turns, &items));
             let spent: u64 = found.iter().zip(&weights).map(|(new, old)| new - old).sum();
@@ -247,7 +251,7 @@ mod tests {
             let items: Vec<u32> = (0..).take(below.len()).collect();
             let after = |weights: &[u64]| {
                 let mut descent = descent(cutoff, weights, &turns[..weights.len()]);
-                descent.visit(&items);
+                descent.visit(&items, <[u32]>::sort_unstable);
                 descent.slots.iter().map(|slot| slot.weight).collect::<Vec<_>>()
             };
             let (low, high) = (after(&below), after(&above));

@@ -127,7 +127,7 @@ impl ExchangeJob {
     }
 
     /// The decider and the noise of a round.
-    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+    pub(crate) fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
         let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
         Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
     }
@@ -147,9 +147,17 @@ impl ExchangeJob {
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn decide(&self, round: u32) -> Result<Sum<Decide>> {
+        Ok(Sum::new(self.decide_items(round)?))
+    }
+
+    /// What decides whole weights of a round, counted from 0.
+    ///
+    /// # Errors
+    /// As [`ExchangeJob::decide`].
+    pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
         let (decider, words) = self.decider(round, self.spec.with_weights)?;
         let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
-        Ok(Sum::new(Decide::new(decider, words, lowered)))
+        Ok(Decide::new(decider, words, lowered))
     }
 
     /// The stage that weighs a scored round, counted from 0.

@@ -6,6 +6,7 @@ mod selection;
 mod top_k;
 
 pub use job::{ExchangeJob, JobSpec};
+pub(crate) use named::items_of;
 pub use selection::Selection;
 pub(crate) use selection::runs_in_pieces;
 pub use top_k::{Drawn, TopK};

@@ -25,7 +25,7 @@ pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> 
 ///
 /// # Errors
 /// [`Error::Internal`] for digests or columns that are none of the table's.
-pub(super) fn items_of(
+pub(crate) fn items_of(
     digests: Vec<Digest>,
     named: &[RecordBatch],
     schema: &ItemSchema,

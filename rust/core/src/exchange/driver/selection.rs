@@ -5,8 +5,8 @@ use arrow_schema::Schema;
 
 use super::job::{ExchangeJob, JobSpec};
 use super::named::{are_looked_up, changed, items_of};
-use crate::exchange::wire::Decisions;
-use crate::ingest::{self, ItemSchema};
+use crate::exchange::wire::{ByDigest, Decisions};
+use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
 use crate::release::{Beside, publish_columns};
 use crate::rounds::{Calibration, Round};
@@ -92,18 +92,10 @@ impl Selection {
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        self.publish_items(&digests, &items, released)
+        self.publish_items(&digests, &items, released, None)
     }
 
-    /// The items with these digests, which are integers or the like.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if they are not.
-    pub(crate) fn integers(&self, digests: &[Digest], schema: &ItemSchema) -> Result<RecordBatch> {
-        items_of(digests.to_vec(), &[], schema, self.job.key()).map(|(_, items)| items)
-    }
-
-    /// The release, given the items and their digests in one order.
+    /// The release, given the items and their digests in one order, and the noisy numbers of users if there are some.
     ///
     /// # Errors
     /// [`Error::Source`] if an item has no decision, or a decision no item.
@@ -112,6 +104,7 @@ impl Selection {
         digests: &[Digest],
         items: &RecordBatch,
         mut released: Decisions,
+        users: Option<&ByDigest<i64>>,
     ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
@@ -120,7 +113,10 @@ impl Selection {
             return Err(changed());
         };
         let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let items = publish_columns(items, Beside { weights, users: None })?;
+        let number = |users: &ByDigest<i64>| digests.iter().map(|item| users.get(item).copied()).collect();
+        let users: Option<Option<Vec<i64>>> = users.map(number);
+        let users = users.map(|users| users.ok_or(Error::Internal("an item is not counted"))).transpose()?;
+        let items = publish_columns(items, Beside { weights, users: users.as_deref() })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
     }

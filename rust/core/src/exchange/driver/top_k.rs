@@ -13,7 +13,7 @@ use crate::contributions::{self, Contributions, ItemCode};
 use crate::exchange::items::keep_largest;
 use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};
-use crate::ingest::{self, Columns, PublicList};
+use crate::ingest::{self, Columns, ListedTypes, PublicList};
 use crate::random::{Digest, ReleaseKey};
 use crate::rounds::Calibration;
 use crate::task::{
@@ -30,7 +30,8 @@ pub struct TopK {
     columns: Columns,
     job: ExchangeJob,
     key: ReleaseKey,
-    listed: Option<Contributions>,
+    /// The items of a public list, and the types in which they come back.
+    listed: Option<(Contributions, ListedTypes)>,
 }
 
 /// The drawn items, in their order: digests, and noisy counts if asked for.
@@ -51,19 +52,36 @@ impl TopK {
     ) -> Result<Self> {
         let calibration = request.calibrate()?;
         let asked = Calibrated { request, look: None, calibration };
+        let Some(columns) = &asked.request.columns else {
+            return Err(Error::Internal("no columns were named"));
+        };
+        ingest::check_schema(schema, columns)?;
+        let read = |domain: &PublicList| {
+            contributions::read(domain.beside(schema, columns)?, columns, None, &key, &one_thread())
+        };
+        // On a cluster all columns have declared types, which are those of the released items.
+        let listed = domain.map(|domain| Ok((read(domain)?, ListedTypes::default()))).transpose()?;
+        Self::of(asked, listed, key)
+    }
+
+    /// A top-k whose columns were checked. `listed` are the items of a public list, and the types in which they come
+    /// back.
+    ///
+    /// # Errors
+    /// As [`TopK::new`] for the list.
+    pub(crate) fn of(
+        asked: CalibratedTopK,
+        listed: Option<(Contributions, ListedTypes)>,
+        key: ReleaseKey,
+    ) -> Result<Self> {
         let request = &asked.request;
         let Some(columns) = request.columns.clone() else {
             return Err(Error::Internal("no columns were named"));
         };
-        if domain.is_some() != (request.domain == Domain::Listed) {
+        if listed.is_some() != (request.domain == Domain::Listed) {
             return Err(Error::Internal("a list of items does not fit the request"));
         }
-        ingest::check_schema(schema, &columns)?;
-        let read = |domain: &PublicList| {
-            contributions::read(domain.beside(schema, &columns)?, &columns, None, &key, &one_thread())
-        };
-        let listed = domain.map(read).transpose()?;
-        if let Some(listed) = &listed {
+        if let Some((listed, _)) = &listed {
             check_size(request, held_items(listed).len() as u64)?;
         }
         let rounds = asked.calibration.discovery.clone();
@@ -93,7 +111,7 @@ impl TopK {
     /// The items of a public list, packed; `None` without a list.
     #[must_use]
     pub fn listed(&self) -> Option<Packed> {
-        let listed = self.listed.as_ref()?;
+        let (listed, _) = self.listed.as_ref()?;
         let digests = listed.vocabulary.digests();
         Some(Decisions::pack(held_items(listed).iter().map(|item| (digests.get(*item), 0))).into())
     }
@@ -111,7 +129,7 @@ impl TopK {
     pub fn draw(&self, counted: &Decisions) -> Result<Drawn> {
         let mut counts: Vec<(Digest, i64)> = match &self.listed {
             None => counted.iter().collect(),
-            Some(listed) => {
+            Some((listed, _)) => {
                 let digests = listed.vocabulary.digests();
                 let items = held_items(listed).into_iter().map(|item| digests.get(item));
                 // Otherwise: nobody has the listed item.
@@ -146,29 +164,51 @@ impl TopK {
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name.
     pub fn publish(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<Release> {
+        self.publish_with(drawn, |digests| {
+            let schema = ingest::item_schema(schema, &self.columns)?;
+            items_of(digests, named, &schema, &self.key)
+        })
+    }
+
+    /// As [`TopK::publish`]. `named` finds digests and columns of these items, in any order, unless a list has them.
+    ///
+    /// # Errors
+    /// As [`TopK::publish`]; those of `named`.
+    pub(crate) fn publish_with(
+        &self,
+        drawn: &Drawn,
+        named: impl FnOnce(Vec<Digest>) -> Result<(Vec<Digest>, RecordBatch)>,
+    ) -> Result<Release> {
         let noisy = drawn.0.iter().map(|(_, noisy)| *noisy).collect();
-        let items = answer(self.items(named, drawn, schema)?, noisy, &self.asked.request)?;
+        let items = match &self.listed {
+            Some((listed, types)) => types.restore(self.from_list(listed, drawn)?)?,
+            None => in_their_order(drawn, named(drawn.0.iter().map(|(item, _)| *item).collect())?)?,
+        };
+        let items = answer(items, noisy, &self.asked.request)?;
         Ok(Release { items, report: Report::new(Enforced::TopK(self.asked.clone()), &self.key)? })
     }
 
-    /// Fresh columns of the drawn items, in their order.
-    fn items(&self, named: &[RecordBatch], drawn: &Drawn, schema: &Schema) -> Result<RecordBatch> {
-        let wanted = drawn.0.iter().map(|(item, _)| *item);
-        if let Some(Contributions { vocabulary, .. }) = &self.listed {
-            let digests = vocabulary.digests_from(0..vocabulary.code_bound());
-            let codes: HashMap<Digest, ItemCode> =
-                digests.into_iter().enumerate().map(|(at, item)| (item, ItemCode::from_index(at))).collect();
-            let keys = wanted.filter_map(|item| Some(vocabulary.key(*codes.get(&item)?)));
-            return vocabulary.schema().decode(keys, &self.key);
-        }
-        let schema = ingest::item_schema(schema, &self.columns)?;
-        let (digests, items) = items_of(wanted.clone().collect(), named, &schema, &self.key)?;
-        let rows: HashMap<Digest, u32> = digests.into_iter().zip(0..).collect();
-        let order: Option<Vec<u32>> = wanted.map(|item| rows.get(&item).copied()).collect();
-        let order = UInt32Array::from(order.ok_or_else(changed)?);
-        arrow_select::take::take_record_batch(&items, &order)
-            .map_err(|_| Error::Internal("the named items cannot be put in order"))
+    /// Fresh columns of the drawn items of a list, in their order.
+    fn from_list(
+        &self,
+        Contributions { vocabulary, .. }: &Contributions,
+        drawn: &Drawn,
+    ) -> Result<RecordBatch> {
+        let digests = vocabulary.digests_from(0..vocabulary.code_bound());
+        let codes: HashMap<Digest, ItemCode> =
+            digests.into_iter().enumerate().map(|(at, item)| (item, ItemCode::from_index(at))).collect();
+        let keys = drawn.0.iter().filter_map(|(item, _)| Some(vocabulary.key(*codes.get(item)?)));
+        vocabulary.schema().decode(keys, &self.key)
     }
+}
+
+/// Put named items into the order of the draw.
+fn in_their_order(drawn: &Drawn, (digests, items): (Vec<Digest>, RecordBatch)) -> Result<RecordBatch> {
+    let rows: HashMap<Digest, u32> = digests.into_iter().zip(0..).collect();
+    let order: Option<Vec<u32>> = drawn.0.iter().map(|(item, _)| rows.get(item).copied()).collect();
+    let order = UInt32Array::from(order.ok_or_else(changed)?);
+    arrow_select::take::take_record_batch(&items, &order)
+        .map_err(|_| Error::Internal("the named items cannot be put in order"))
 }
 
 impl Drawn {

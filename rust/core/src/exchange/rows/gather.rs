@@ -1,11 +1,13 @@
 //! Packed contributions of whole partitions come together, so that a stage sees every user with all of its items.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 
 use super::sizes::Sizes;
 use super::unpacker::Unpacker;
 use crate::Result;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionOrder, partitioned_values};
 use crate::random::ReleaseKey;
@@ -44,6 +46,11 @@ impl<T: OnUsers> Gather<T> {
             most: sizes.rows,
             order: PartitionOrder::default(),
         }
+    }
+
+    /// The items of each user are handed out in this order.
+    pub(crate) fn in_order(self, order: Arc<RowOrder>) -> Self {
+        Self { unpacker: self.unpacker.in_order(order), ..self }
     }
 
     /// Hand out all users so far.

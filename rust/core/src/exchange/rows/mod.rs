@@ -29,4 +29,5 @@ pub use prune::Prune;
 pub use reweight::Reweight;
 pub(crate) use reweight::ReweightedRound;
 pub(crate) use sizes::Sizes;
+pub(crate) use unpacker::unpacked;
 pub use weigh::Weigh;

@@ -1,24 +1,42 @@
 //! Packed contributions become contributions again, whose items have digests and no names.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::batcher::one_thread;
 use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder};
+use crate::contributions::{Contributions, ContributionsBuilder, RowOrder};
 use crate::exchange::wire::{Dictionaries, unpack};
 use crate::ingest::ItemSchema;
 use crate::random::ReleaseKey;
+
+/// The users of one packed value, as the order says.
+///
+/// # Errors
+/// [`crate::Error::Internal`] if it is damaged.
+pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: RowOrder) -> Result<Option<Contributions>> {
+    let mut unpacker = Unpacker::new(key).in_order(order.into());
+    unpacker.push(packed)?;
+    unpacker.take()
+}
 
 /// Collects packed contributions.
 #[derive(Debug)]
 pub(super) struct Unpacker {
     dictionaries: Dictionaries,
     builder: Option<ContributionsBuilder>,
+    order: Arc<RowOrder>,
 }
 
 impl Unpacker {
     pub(super) fn new(key: &ReleaseKey) -> Self {
-        Self { dictionaries: Dictionaries::new(key), builder: None }
+        Self { dictionaries: Dictionaries::new(key), builder: None, order: Arc::default() }
+    }
+
+    /// The items of each user stand in this order.
+    pub(super) fn in_order(self, order: Arc<RowOrder>) -> Self {
+        Self { order, ..self }
     }
 
     /// Add packed contributions, and return the number of their rows.
@@ -33,6 +51,6 @@ impl Unpacker {
             return Ok(None);
         };
         let no_names = ItemSchema::new([("item", &DataType::Null)])?;
-        builder.finish(no_names, None).map(Some)
+        builder.finish(no_names, &self.order).map(Some)
     }
 }

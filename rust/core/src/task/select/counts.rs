@@ -54,12 +54,7 @@ impl BeforeSelection {
         let released =
             selected.items.iter().map(|(item, _)| Counted { digest: digests.get(*item), code: Some(*item) });
         let items: Vec<Counted> = released.chain(self.public.iter().copied()).collect();
-        let mut users = self.holdings.noisy_users(&items, noise, key, control)?;
-        if asked.nonnegative {
-            for number in &mut users {
-                *number = (*number).max(0);
-            }
-        }
+        let mut users = asked.published(self.holdings.noisy_users(&items, noise, key, control)?);
         let public = users.split_off(selected.items.len());
         Ok(Some(Users { released: users, public }))
     }

@@ -80,11 +80,22 @@ impl PublicLists {
         }
     }
 
-    /// The items that come out in any case, as their users are counted in contributions that still have them.
-    pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+    /// Whether there are items that the selection does not see.
+    pub(crate) fn remove_items(&self) -> bool {
+        !self.removed.is_empty()
+    }
+
+    /// The items that come out in any case, in the order of [`PublicLists::counted`].
+    pub(crate) fn public_digests(&self) -> Vec<Digest> {
         let Some(list) = &self.public else { return Vec::new() };
         let digests = list.vocabulary.digests();
-        let public: HashSet<Digest> = held(list).map(|item| digests.get(item)).collect();
+        held(list).map(|item| digests.get(item)).collect()
+    }
+
+    /// The items that come out in any case, as their users are counted in contributions that still have them.
+    pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+        let listed = self.public_digests();
+        let public: HashSet<Digest> = listed.iter().copied().collect();
         let vocabulary = &contributions.vocabulary;
         let named = (0_u32..).zip(vocabulary.digests_from(0..vocabulary.code_bound()));
         let codes: HashMap<Digest, ItemCode> = named
@@ -92,7 +103,7 @@ impl PublicLists {
             .map(|(code, item)| (item, ItemCode(code)))
             .collect();
         let counted = |digest| Counted { digest, code: codes.get(&digest).copied() };
-        held(list).map(|item| counted(digests.get(item))).collect()
+        listed.into_iter().map(counted).collect()
     }
 
     /// The items that come out in any case, sorted by their own values. `users` are in the order of

@@ -8,4 +8,4 @@ mod run;
 pub(crate) use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;
-pub(crate) use run::{after_a_look, most_rounds, selected_items};
+pub(crate) use run::{after_a_look, most_rounds, release_of};

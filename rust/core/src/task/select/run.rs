@@ -1,7 +1,5 @@
 //! Partition selection: the stages in order.
 
-use arrow_array::RecordBatch;
-
 use super::counts::BeforeSelection;
 use super::lists::PublicLists;
 use super::request::SelectRequest;
@@ -34,10 +32,24 @@ pub fn select_partitions(
     control.plan(PHASES + most_rounds(request)?);
     let opened = OpenSource::open(source, &request.columns, control)?;
     let lists = PublicLists::read(&opened, request, key)?;
-    let mut contributions =
+    let contributions =
         contributions::read_opened(opened, &request.columns, request.item_order()?, key, control)?;
+    release_of(contributions, &lists, request, key, control)
+}
+
+/// The release of rows that are in memory, as they were read.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn release_of(
+    mut contributions: Contributions,
+    lists: &PublicLists,
+    request: &SelectRequest,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Release> {
     let before = match request.counts {
-        Some(_) => Some(BeforeSelection::of(&contributions, &lists, control)?),
+        Some(_) => Some(BeforeSelection::of(&contributions, lists, control)?),
         None => None,
     };
     lists.remove_from(&mut contributions);
@@ -52,20 +64,6 @@ pub fn select_partitions(
     let report = Report::new(Enforced::Select(calibrated), key)?;
     let items = lists.beside(items, public.as_deref(), key)?;
     Ok(Release { items, report })
-}
-
-/// The released items of contributions that are in memory, without counts.
-///
-/// # Errors
-/// See [`crate::Error`].
-pub(crate) fn selected_items(
-    contributions: Contributions,
-    calibrated: &CalibratedSelect,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<RecordBatch> {
-    let selected = selected(contributions, calibrated, key, control)?;
-    publish(&selected, calibrated.request.with_weights, None, key)
 }
 
 /// What the rounds release of contributions that are in memory.

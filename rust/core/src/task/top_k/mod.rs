@@ -11,4 +11,4 @@ pub use forecast::loss_bound;
 pub use from_counts::top_k_from_counts;
 pub use request::{Domain, PublishedCounts, TopKRequest};
 pub use rows::top_k_from_rows;
-pub(crate) use rows::{Counted, answer, held_items};
+pub(crate) use rows::{Counted, answer, columns_of_rows, held_items, items_of_contributions, phases};

@@ -10,7 +10,7 @@ use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKReq
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
-use crate::ingest::{ListedTypes, Source, sorted};
+use crate::ingest::{Columns, ListedTypes, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::with_column;
 use crate::rounds::{Calibration, Lowered, select_rounds};
@@ -44,7 +44,21 @@ fn items_of_rows(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<RecordBatch> {
-    let Calibrated { request, calibration, .. } = top_k;
+    let columns = columns_of_rows(top_k)?;
+    let list = top_k.request.listed.as_deref();
+    control.plan(phases(top_k));
+    let (contributions, list) = contributions::read_with_list(source, list, columns, key, control)?;
+    let listed =
+        list.map(|(list, types)| Ok((contributions::read(list, columns, None, key, control)?, types)));
+    items_of_contributions(contributions, listed.transpose()?.as_ref(), top_k, key, control)
+}
+
+/// The columns of a request whose rows are counted, if its list fits it.
+///
+/// # Errors
+/// [`Error::Incompatible`] for a domain that is only a number.
+pub(crate) fn columns_of_rows(top_k: &CalibratedTopK) -> Result<&Columns> {
+    let request = &top_k.request;
     let Some(columns) = &request.columns else { return Err(Error::Internal("no columns were named")) };
     if let Domain::Sized { .. } = request.domain {
         return Err(Error::Incompatible {
@@ -52,29 +66,45 @@ fn items_of_rows(
             fix: "list the public items; those found in rows are secret",
         });
     }
-    let list = request.listed.as_deref();
     // Without its list, a mechanism for public items would name those of the data.
-    if list.is_some() != (request.domain == Domain::Listed) {
+    if request.listed.is_some() != (request.domain == Domain::Listed) {
         return Err(Error::Internal("a list of items does not fit the request"));
     }
-    let rounds = calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
-    // A public list is grouped too.
-    control.plan(PHASES + rounds + usize::from(list.is_some()));
-    let (contributions, list) = contributions::read_with_list(source, list, columns, key, control)?;
+    Ok(columns)
+}
+
+/// The phases after the reading. A public list is grouped too.
+pub(crate) fn phases(top_k: &CalibratedTopK) -> usize {
+    let rounds = top_k.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
+    PHASES + rounds + usize::from(top_k.request.listed.is_some())
+}
+
+/// The answer from rows that are in memory. `listed` are the items of a public list, and the types in which they come
+/// back.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn items_of_contributions(
+    contributions: Contributions,
+    listed: Option<&(Contributions, ListedTypes)>,
+    top_k: &CalibratedTopK,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<RecordBatch> {
+    let Calibrated { request, calibration, .. } = top_k;
     if let Some(discovery) = &calibration.discovery {
         return discover(contributions, discovery, top_k, key, control);
     }
     let bound = request.max_items_per_user;
-    let Some((list, types)) = list else {
+    let Some((listed, types)) = listed else {
         let counted = Counted::new(contributions, bound, None, key, control)?;
         return counted.items(None).publish(&counted.vocabulary, &ListedTypes::default(), top_k, key);
     };
-    let listed = contributions::read(list, columns, None, key, control)?;
     let digests = listed.vocabulary.digests();
-    let named: HashSet<Digest> = held_items(&listed).into_iter().map(|item| digests.get(item)).collect();
+    let named: HashSet<Digest> = held_items(listed).into_iter().map(|item| digests.get(item)).collect();
     let is_listed = |item: Digest| named.contains(&item);
     let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
-    counted.items(Some(&listed)).publish(&listed.vocabulary, &types, top_k, key)
+    counted.items(Some(listed)).publish(&listed.vocabulary, types, top_k, key)
 }
 
 /// Run a partition selection, then a top-k of the released items.

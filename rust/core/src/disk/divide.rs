@@ -1,0 +1,41 @@
+//! Partitions that are too large for memory are divided again.
+
+use super::stages::Stages;
+use crate::Result;
+use crate::contributions::RowOrder;
+use crate::exchange::{Packing, Partitions, unpacked};
+use crate::random::ReleaseKey;
+use crate::scratch::{Scratch, Spool, Stored};
+
+/// Contributions in so many partitions that each thread can hold one, and stages that make as many for items.
+///
+/// Users are divided by the same bits, more finely. So the new partitions ascend as the old ones do, and all rows of a
+/// user stay together. Every value is unpacked and packed by itself.
+///
+/// # Errors
+/// Those of scratch; an interruption.
+pub(super) fn divided<'a>(
+    contributions: Stored<i32>,
+    order: &RowOrder,
+    key: &ReleaseKey,
+    stages: Stages<'a>,
+    scratch: &Scratch,
+) -> Result<(Stored<i32>, Stages<'a>)> {
+    let memory = stages.memory.divided(stages.largest(&contributions));
+    if memory.partitions == stages.memory.partitions {
+        return Ok((contributions, stages));
+    }
+    let (stages, spool) = (Stages { memory, ..stages }, Spool::<i32>::new(scratch)?);
+    let partitions = Partitions::new(memory.partitions)?;
+    stages.each_value(
+        &contributions,
+        || stages.writer(&spool),
+        |writer, _, packed| {
+            let Some(users) = unpacked(packed, key, order.of_parts())? else { return Ok(()) };
+            let packing = Packing::new(&users, key, partitions);
+            packing.pack(0..packing.users(), |partition, packed| writer.push(partition, &packed))
+        },
+        |mut writer| writer.flush(),
+    )?;
+    Ok((spool.stored(), stages))
+}
