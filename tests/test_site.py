@@ -123,6 +123,8 @@ def test_a_star_stands_for_pages_that_are_not_named():
 
 
 BIG = '<mo minsize="1.2em">{}</mo>'
+BAR = '<mo stretchy="false"{}>|</mo>'
+OPENS, CLOSES = (f' form="{form}" lspace="0" rspace="0"' for form in ("prefix", "postfix"))
 INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
 
 
@@ -136,9 +138,15 @@ INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
         ),
         (INDEX, "inline", INDEX),
         (INDEX, "block", INDEX.replace("msub", "munder")),
+        (
+            f"{BAR.format('')}<mi>a</mi><msub>{BAR.format('')}<mn>2</mn></msub>",
+            "inline",
+            f"{BAR.format(OPENS)}<mi>a</mi><msub>{BAR.format(CLOSES)}<mn>2</mn></msub>",
+        ),
+        (f"<mi>a</mi>{BAR.format('')}<mi>b</mi>", "inline", f"<mi>a</mi>{BAR.format('')}<mi>b</mi>"),
         ("<mi>a</mi><mi>&#x7E;</mi>", "inline", "<mi>a</mi><mo>\N{TILDE OPERATOR}</mo>"),
     ],
-    ids=["power of a bracket", "index in a line", "limit below", "relation"],
+    ids=["power of a bracket", "index in a line", "limit below", "bars", "condition", "relation"],
 )
 def test_formulas_are_mended(formula, display, expected):
     shown = f'<math xmlns="{mended.SPACE}">{{}}</math>'
