@@ -1,11 +1,11 @@
 """How long a newcomer waits: from a clone to the first release, and from a wheel to it.
 
-    python tests/bare/first_release.py             clones the last commit, `run.py demo`, then a wheel of that build
+    python tests/bare/first_release.py             clones, `run.py demo`, then a wheel of that build
     python tests/bare/first_release.py --only-say  no error where it takes longer than promised
 
-The clone has nothing but what pip and Cargo have fetched before: fetching is the network's time. The wheel is
-that of the clone's profile `dev`. `nox -s wheel` takes the time with a release wheel, whose build takes longer.
-Processor time is printed beside the time on the clock, which says less on a machine that does other things.
+The clone is of the last commit. What pip and Cargo have fetched before is not fetched again: that is the
+network's time. The wheel has the clone's profile `dev`; `nox -s wheel` takes the time with a release wheel.
+Processor time is printed as well: on a machine that does other things, the time on the clock says little.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECONDS_OF_CLONE = 240
 def from_clone(clone: Path) -> tuple[float, float]:
     """Seconds on the clock and of processors from `git clone` to the end of README's first command."""
     start, spent = time.perf_counter(), processors()
-    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)  # noqa: S607 - git of the path
     done = subprocess.run(
         [sys.executable, "run.py", "demo"],
         cwd=clone,
@@ -73,8 +73,9 @@ def main() -> int:
         clone = Path(folder) / "dpsel"
         clock, processor = from_clone(clone)
         print(f"clone to first release: {clock:.0f} s ({processor:.0f} s of {os.cpu_count()} processors)")
+        wheel = wheel_of(clone)
         spent = processors()
-        seconds = first_release(sys.executable, wheel_of(clone))
+        seconds = first_release(sys.executable, wheel)
         print(f"wheel to first release: {seconds:.1f} s ({processors() - spent:.1f} s of processors)")
     late = clock > SECONDS_OF_CLONE or seconds > SECONDS
     return 1 if late and not arguments.only_say else 0
