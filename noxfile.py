@@ -13,6 +13,7 @@ otherwise build the extension module again. `nox` alone runs what is in `nox.opt
     nox -s spark_sample   some of them, and executors that die
     nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
     nox -s wheel          a release wheel: size, contents, every Python here; `-- --twice` compares two
+    nox -s first_release  how long it takes from a clone, and from a wheel, to the first release
     nox -s bare           installs the source distribution in a clean environment, follows README and guide
     nox -s hand_over      follows the pages on other tools, with these installed
     nox -s docs           builds the site into target/site: strictly, without a network
@@ -264,6 +265,12 @@ def hand_over(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """Build a release wheel; its size, contents and first release; `-- --twice` builds it twice."""
     session.run("python", "tests/bare/wheel.py", "--build", *session.posargs)
+
+
+@nox.session
+def first_release(session: nox.Session) -> None:
+    """Time a newcomer: clone, build, first release; and the same from a wheel. Needs a quiet machine."""
+    session.run("python", "tests/bare/first_release.py", *session.posargs)
 
 
 @nox.session

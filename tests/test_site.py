@@ -7,7 +7,6 @@ import re
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 from benches import peers_keys
 
@@ -124,6 +123,8 @@ def test_a_star_stands_for_pages_that_are_not_named():
 
 
 BIG = '<mo minsize="1.2em">{}</mo>'
+BAR = '<mo stretchy="false"{}>|</mo>'
+OPENS, CLOSES = (f' form="{form}" lspace="0" rspace="0"' for form in ("prefix", "postfix"))
 INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
 
 
@@ -137,9 +138,15 @@ INDEX = "<msub><mo>max</mo><mi>k</mi></msub>"
         ),
         (INDEX, "inline", INDEX),
         (INDEX, "block", INDEX.replace("msub", "munder")),
+        (
+            f"{BAR.format('')}<mi>a</mi><msub>{BAR.format('')}<mn>2</mn></msub>",
+            "inline",
+            f"{BAR.format(OPENS)}<mi>a</mi><msub>{BAR.format(CLOSES)}<mn>2</mn></msub>",
+        ),
+        (f"<mi>a</mi>{BAR.format('')}<mi>b</mi>", "inline", f"<mi>a</mi>{BAR.format('')}<mi>b</mi>"),
         ("<mi>a</mi><mi>&#x7E;</mi>", "inline", "<mi>a</mi><mo>\N{TILDE OPERATOR}</mo>"),
     ],
-    ids=["power of a bracket", "index in a line", "limit below", "relation"],
+    ids=["power of a bracket", "index in a line", "limit below", "bars", "condition", "relation"],
 )
 def test_formulas_are_mended(formula, display, expected):
     shown = f'<math xmlns="{mended.SPACE}">{{}}</math>'
@@ -220,52 +227,3 @@ def test_notebooks_have_the_code_and_text_of_their_pages(name):
     prose = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
     # Links have the address of the site in a notebook.
     assert [line for line in prose.splitlines() if "](" not in line and line not in text.splitlines()] == []
-
-
-@pytest.fixture(scope="module")
-def schema():
-    found = json.loads(read("reference", "report-2.schema.json"))
-    jsonschema.Draft202012Validator.check_schema(found)
-    return jsonschema.Draft202012Validator(found)
-
-
-def reports() -> list[dpsel.Report]:
-    """Reports of every mechanism that takes these rows."""
-    rows = [(user, item) for user in range(40) for item in range(3)]
-    approx = dpsel.ApproxDP(epsilon=1.0, delta=1e-5)
-    selections = [cls() for cls in dpsel.mechanisms.selection_mechanisms().values()]
-    found = [
-        dpsel.select_partitions(rows, privacy=approx, max_items_per_user=4, mechanism=each).report
-        for each in ["auto", *(each for each in selections if each.name != "one_item")]
-    ]
-    found.append(
-        dpsel.select_partitions(
-            rows, privacy=dpsel.ZCDP(rho=0.1, delta=1e-5), max_items_per_user=4, with_weights=True
-        ).report
-    )
-    found += [
-        dpsel.select_partitions(rows, privacy=approx, max_items_per_user=4, mechanism=each, counts=0.2).report
-        for each in (dpsel.Steered(), dpsel.UnitGreedy())
-    ]
-    texts = [(1, "to be")]
-    found.append(dpsel.select_partitions(texts, privacy=approx, max_items_per_user=4, ngrams=(1, 2)).report)
-    for privacy, domain in ((dpsel.PureDP(epsilon=1.0), [0, 1, 2]), (approx, None)):
-        found.append(
-            dpsel.select_top_k(rows, k=2, privacy=privacy, domain=domain, max_items_per_user=3).report
-        )
-    return found
-
-
-def test_reports_have_the_form_of_the_schema(schema):
-    made = reports()
-    assert len(made) > 15
-    for report in made:
-        schema.validate(json.loads(report.to_json()))
-
-
-@pytest.mark.parametrize("path", ["format", "task", "request", "cost", "key", "fingerprint"])
-def test_the_schema_refuses_reports_that_lack_a_part(schema, path):
-    report = json.loads(reports()[0].to_json())
-    del report[path]
-    with pytest.raises(jsonschema.ValidationError):
-        schema.validate(report)

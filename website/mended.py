@@ -1,4 +1,4 @@
-"""What the converter of formulas gets wrong: limits of max and the like, powers of brackets, relations."""
+"""What the converter of formulas gets wrong: limits of max and the like, brackets, bars, relations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ SPACE = "http://www.w3.org/1998/Math/MathML"
 LIMITS = {"max", "min", "sup", "inf", "lim"}
 #: Relations that the converter takes for letters, without room on their sides.
 RELATIONS = {"~": "\N{TILDE OPERATOR}"}
+#: Signs that open and close alike. Browsers take them for relations, with room on both sides.
+BARS = {"|", "\N{DOUBLE VERTICAL LINE}"}
 OPENING = {"(": ")", "[": "]", "{": "}", "⌊": "⌋", "⌈": "⌉"}
 
 
@@ -25,12 +27,28 @@ def mended(shown: str, display: str) -> str:
             each.tag, each.text = _tag("mo"), RELATIONS[each.text]
     for row in list(root.iter()):
         _bracket(row)
+        _bars(row)
     ET.register_namespace("", SPACE)
     return re.sub(r" xmlns:?\w*=", " xmlns=", ET.tostring(root, encoding="unicode"))
 
 
 def _tag(name: str) -> str:
     return f"{{{SPACE}}}{name}"
+
+
+def _bars(row: ET.Element) -> None:
+    """Say which bars open and which close, if they come in pairs; a single one is a condition."""
+    for bar in BARS:
+        signs = [_base(each) for each in row]
+        found = [each for each in signs if each.tag == _tag("mo") and each.text == bar]
+        for number, sign in enumerate(found if len(found) % 2 == 0 else []):
+            sign.set("form", "postfix" if number % 2 else "prefix")
+            sign.attrib |= {"lspace": "0", "rspace": "0"}
+
+
+def _base(each: ET.Element) -> ET.Element:
+    """What an index or a power stands at; the element itself if it has none."""
+    return each[0] if each.tag in {_tag("msup"), _tag("msub"), _tag("msubsup")} else each
 
 
 def _bracket(row: ET.Element) -> None:

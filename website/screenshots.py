@@ -1,6 +1,7 @@
 """Pages of the built site in headless Chromium: light and dark, at the width of a desk and of a phone.
 
     python website/screenshots.py            into target/screenshots
+    python website/screenshots.py --every    every page of the site, not only those that have most in them
     python website/screenshots.py FOLDER
 
 It also fails if a page is wider than its window, lacks a picture, or asks for anything outside of the site.
@@ -9,6 +10,7 @@ Needs Chromium (`CHROMIUM` names it) or Google Chrome.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import http.server
 import os
@@ -26,7 +28,10 @@ SITE = ROOT / "target" / "site"
 PAGES = (
     "", "learn/tutorial/", "understand/partition-selection/", "understand/steered/", "compare/",
     "algorithms/steered/", "reference/functions/", "guide/choosing-parameters/", "reference/commands/",
-    "accuracy/", "project/security/",
+    "accuracy/", "project/security/", "guide/counts/", "guide/sources/", "learn/larger-than-memory/",
+    "algorithms/counts/", "algorithms/by_length/", "guide/audit/", "guide/auditing-your-library/",
+    "hand-over/", "hand-over/opendp/", "hand-over/pipelinedp/", "hand-over/scikit-learn/",
+    "hand-over/hugging-face/",
 )  # fmt: skip
 WINDOWS = {"desk": (1366, 2400), "phone": (390, 2400)}
 #: How long a page may take to be drawn, in milliseconds of its own clock.
@@ -89,8 +94,13 @@ def browser() -> str:
     return found
 
 
-def main(folder: Path) -> int:
-    """Draw every page in every window; 1 if something is wrong with one."""
+def main() -> int:
+    """Draw pages in every window; 1 if something is wrong with one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "target" / "screenshots")
+    parser.add_argument("--every", action="store_true", help="every page of the site")
+    arguments = parser.parse_args()
+    folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
     handler = functools.partial(Silent, directory=SITE)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -98,7 +108,7 @@ def main(folder: Path) -> int:
     address = f"http://127.0.0.1:{server.server_address[1]}"
     wrong = 0
     with ThreadPoolExecutor(PROCESSES) as pool:
-        for picture, said in pool.map(lambda each: looked_at(address, folder, *each), views()):
+        for picture, said in pool.map(lambda each: looked_at(address, folder, *each), views(arguments.every)):
             if said != "fine":
                 wrong += 1
                 print(f"{picture}: {said}")
@@ -106,11 +116,12 @@ def main(folder: Path) -> int:
     return 1 if wrong else 0
 
 
-def views() -> list[tuple[str, str, str]]:
-    """Every page with a window and colours."""
+def views(every: bool) -> list[tuple[str, str, str]]:  # noqa: FBT001 - its one argument
+    """The pages with a window and colours."""
+    there = sorted(f"{each.parent.relative_to(SITE)}/" for each in SITE.rglob("index.html"))
     return [
         (page, window, scheme)
-        for page in PAGES
+        for page in dict.fromkeys((*PAGES, *(page for page in there if every and page != "./")))
         for window in WINDOWS
         for scheme in (("light", "dark") if page in PAGES[:5] else ("light",))
     ]
@@ -141,4 +152,4 @@ def drawn(url: str, picture: Path, window: tuple[int, int]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target" / "screenshots"))
+    sys.exit(main())

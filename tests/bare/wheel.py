@@ -27,6 +27,8 @@ BUDGET = 10_000_000
 #: From a wheel to the first release: an environment, the installation, the command.
 SECONDS = 10
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+#: Interpreters that a version manager keeps beside the path.
+VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 SELECT = (
     "select lines.csv --user line --item text --ngrams 1 --epsilon 4 --delta 1e-5 --max-items-per-user 20 "
     "--report report.json -o words.csv"
@@ -80,23 +82,31 @@ def first_release(python: str, wheel: Path) -> float:
         return time.perf_counter() - start
 
 
-def runs(python: str) -> bool:
-    """Whether there is such a Python, and not only a name that a version manager keeps for it."""
-    path = shutil.which(python)
-    return path is not None and subprocess.run([path, "-V"], capture_output=True, check=False).returncode == 0
+def interpreter(name: str) -> str | None:
+    """A Python of that name that starts: one on the path, or one of a version manager."""
+    there = [shutil.which(name), *map(str, sorted(VERSIONS.glob(f"*/bin/{name}")))]
+    return next((path for path in there if path and starts(path)), None)
 
 
-def twice(folder: Path) -> list[str]:
-    """Two builds in target folders of their own: the same bytes?
+def starts(python: str) -> bool:
+    """Whether it is more than the name that a version manager keeps for it."""
+    return subprocess.run([python, "-V"], capture_output=True, check=False).returncode == 0
+
+
+def twice(folder: Path) -> list[Path]:
+    """Two builds in target folders of their own.
 
     Both are of this checkout by this user: the list of components names the path of the one, and the module
     that of Cargo's sources. A wheel of another path has other bytes.
     """
-    digests = []
-    for name in ("one", "two"):
-        wheel = built(folder / name, folder / f"target-{name}")
-        digests.append(hashlib.sha256(wheel.read_bytes()).hexdigest())
-    return [] if digests[0] == digests[1] else [f"two builds differ: {digests}"]
+    return [built(folder / name, folder / f"target-{name}") for name in ("one", "two")]
+
+
+def differ(wheels: list[Path]) -> list[str]:
+    """A fault if they have other bytes."""
+    digests = [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
+    print("\n".join(f"sha256 {digest}" for digest in digests))
+    return [] if len(set(digests)) == 1 else [f"two builds differ: {digests}"]
 
 
 def main() -> int:
@@ -109,13 +119,19 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wheels-") as temporary:
         scratch = Path(temporary)
-        wrong = twice(scratch) if arguments.twice else []
-        wheel = next(arguments.folder.glob("*.whl")) if arguments.folder else built(scratch / "dist")
-        wheel = wheel.resolve()
+        if arguments.folder:
+            wheels = [next(arguments.folder.glob("*.whl")).resolve()]
+        else:
+            wheels = twice(scratch) if arguments.twice else [built(scratch / "dist")]
+        wheel = wheels[0]
+        wrong = differ(wheels) if arguments.twice else []
         wrong += faults(wheel)
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
-        for python in () if arguments.contents else filter(runs, PYTHONS):
-            seconds = first_release(python, wheel)
+        for python in () if arguments.contents else PYTHONS:
+            if (path := interpreter(python)) is None:
+                print(f"{python}: not here")
+                continue
+            seconds = first_release(path, wheel)
             print(f"{python}: first release after {seconds:.1f} s")
             if seconds > SECONDS:
                 wrong.append(f"takes {seconds:.1f} s to the first release with {python}")
