@@ -2,10 +2,11 @@
 
     python -m benches.large --parts 4 8 16 --limit 2GiB --job sips --scratch /var/tmp
 
-The table is the workload of `benches.data` in files of two million users (73 million rows) each. They are made
-in a stream, one after the other, and a size is a number of files. So the smaller sizes are parts of the larger
-ones. Each run is a process of its own, as in `benches.disk`, and is printed when it ends. At the end stands the
-line through all sizes, by least squares, and what it says for the 4.6 billion rows of the DP-SIPS paper.
+The table is the workload of `benches.data` in files of two million users (72 million rows) each. They are
+made in a stream, one after the other, and a size is a number of files. So the smaller sizes are parts of the
+larger ones. Each run is a process of its own, as in `benches.disk`, and is printed when it ends. At the end
+stands the line through all sizes, by least squares, and what it says for the 4.6 billion rows of the DP-SIPS
+paper.
 """
 
 from __future__ import annotations

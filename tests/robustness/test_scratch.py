@@ -96,7 +96,9 @@ def test_a_file_makes_the_release_of_memory(threads, more, texts, tmp_path):
     assert list(scratch.iterdir()) == []
 
 
-@pytest.mark.parametrize("more", [{"max_items_per_user": 4}, {"domain": [f"shared item {n}" for n in range(40)]}])
+@pytest.mark.parametrize(
+    "more", [{"max_items_per_user": 4}, {"domain": [f"shared item {n}" for n in range(40)]}]
+)
 def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
     options = {name: OPTIONS[name] for name in ("user", "item", "privacy", "insecure_test_key")} | more
     here = dpsel.select_top_k(texts, k=9, **options)
@@ -141,7 +143,9 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(texts, tmp_path):
 
 
 @LINUX
-@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=5), dpsel.PolicyGaussian(), dpsel.Mad2R()])
+@pytest.mark.parametrize(
+    "mechanism", [dpsel.Sips(), dpsel.Steered(rounds=5), dpsel.PolicyGaussian(), dpsel.Mad2R()]
+)
 def test_memory_stays_within_the_limit(mechanism, tmp_path):
     """Measured from outside: the largest resident set, less what the process had before."""
     script = f"""

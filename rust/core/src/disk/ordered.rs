@@ -39,7 +39,7 @@ impl Order<'_> {
     /// The part of a word. Parts ascend with words.
     #[expect(clippy::cast_possible_truncation, reason = "below the number of parts")]
     fn part(&self, word: u128) -> i32 {
-        ((word >> 96) * u128::from(self.parts) >> 32) as i32
+        (((word >> 96) * u128::from(self.parts)) >> 32) as i32
     }
 }
 
