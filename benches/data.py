@@ -100,8 +100,23 @@ def _blocks(dataset: Dataset) -> Iterator[tuple]:
         yield user[start : start + ROW_GROUP], item[start : start + ROW_GROUP]
 
 
+def drawn(first_user: int, users: int) -> tuple:
+    """Distinct (user, item) rows of consecutive users, in order."""
+    _, owner, item = _rows(first_user, users)
+    return owner + first_user, item
+
+
 def _draw(first_user: int, users: int) -> tuple:
     """Distinct (user, item) rows of consecutive users; a user's items stand in random order."""
+    import numpy as np
+
+    stream, owner, item = _rows(first_user, users)
+    shuffled = np.lexsort((stream.random(owner.size), owner))
+    return owner[shuffled] + first_user, item[shuffled]
+
+
+def _rows(first_user: int, users: int) -> tuple:
+    """The stream, and the distinct rows that it drew."""
     import numpy as np
 
     stream = np.random.Generator(np.random.PCG64([SEED, first_user // USERS_PER_STREAM]))
@@ -111,10 +126,10 @@ def _draw(first_user: int, users: int) -> tuple:
     owner = np.repeat(np.arange(users), lengths)
     item = np.minimum(stream.zipf(ZETA, owner.size), LARGEST_ITEM)
     # 16 bits of user and 41 of item fit one word, whose sorted distinct values are the distinct rows.
-    rows = np.unique((owner << 41) | item)
-    owner, item = rows >> 41, rows & ((1 << 41) - 1)
-    shuffled = np.lexsort((stream.random(owner.size), owner))
-    return owner[shuffled] + first_user, item[shuffled]
+    rows = (owner << 41) | item
+    rows.sort()  # `unique` takes ten times as long
+    rows = rows[np.concatenate(([True], rows[1:] != rows[:-1]))]
+    return stream, rows >> 41, rows & ((1 << 41) - 1)
 
 
 def words(items: object) -> object:

@@ -99,7 +99,7 @@ def line(path: Path, run: Run, made: list[dict[str, float]], unlimited: list[dic
     return f"{start} {numbers} |"
 
 
-def one(path: Path, run: Run, args: argparse.Namespace) -> dict[str, float]:
+def one(path: str | Path, run: Run, args: argparse.Namespace) -> dict[str, float]:
     """Run a job in a process of its own; nothing if it fails, which only peers may do."""
     call = "from benches import disk; disk.child()"
     command = [sys.executable, "-c", call, path, run.job, run.limit, args.threads, args.scratch]
@@ -170,7 +170,7 @@ def release(path: str, job: str, limit: int, threads: int, scratch: str) -> dict
     settings = {"memory_limit": limit, "scratch": scratch} if limit else {}
     made, own = timed(
         lambda: dpsel.select_partitions(
-            path,
+            path.split(","),
             user="user",
             item="item",
             privacy=dpsel.ZCDP(rho=parameters.RHO, delta=parameters.DELTA),

@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from dpsel.exceptions import WeakGuaranteeWarning as WeakGuaranteeWarning
     from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
     from dpsel.planning import Plan as Plan
+    from dpsel.planning import SizePlan as SizePlan
     from dpsel.planning import TopKPlan as TopKPlan
     from dpsel.planning import explain as explain
     from dpsel.planning import plan as plan
+    from dpsel.planning import plan_size as plan_size
     from dpsel.planning import plan_top_k as plan_top_k
     from dpsel.release import Release as Release
     from dpsel.release import Report as Report
@@ -68,6 +70,7 @@ else:
         "PureDP": "accounting",
         "Release": "release",
         "Report": "release",
+        "SizePlan": "planning",
         "TopKPlan": "planning",
         "TopKRelease": "release",
         "WeakGuaranteeWarning": "exceptions",
@@ -78,6 +81,7 @@ else:
         "explain": "planning",
         "for_group": "accounting",
         "plan": "planning",
+        "plan_size": "planning",
         "plan_top_k": "planning",
         "select_partitions": "selection",
         "select_top_k": "top_k",

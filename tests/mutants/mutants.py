@@ -148,10 +148,64 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users whose rows go to the disk",
         CORE + "disk/select.rs",
-        """lists.remove_from(&mut contributions);
-        rows.take(&contributions)""",
-        """contributions.retain(|_| true);
-        rows.take(&contributions)""",
+        "|rows| lists.remove_from(rows))? {",
+        "|_| ())? {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a user counts fully in all released items from the disk",
+        CORE + "disk/counts.rs",
+        "contribution(counted.clone().count() as u64, self.limit)",
+        "contribution(1 + 0 * counted.clone().count() as u64, self.limit)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "users come in the order of the disk",
+        CORE + "disk/ordered.rs",
+        "order.sort_unstable_by_key(|(word, _)| *word);",
+        "order.sort_unstable_by_key(|(word, _)| *word & 0);",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "an item of one user starts anew in each pass from the disk",
+        CORE + "disk/ordered.rs",
+        "walk.push(digest, given);",
+        "walk.push(digest, given & 0);",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "rows of a user count once for each filling",
+        CORE + "contributions/order.rs",
+        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::EveryRow,",
+        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::Any,",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "weights return by what a part of the users gave",
+        CORE + "disk/adaptive.rs",
+        "part.shared().for_each(|(item, code)| sums.copy_loose(item, &self.0.sums, code));",
+        "part.shared().for_each(|(item, code)| sums.copy_loose(item, &sums, item + 0 * code));",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "screened items stay in the sets of users on the disk",
+        CORE + "disk/adaptive.rs",
+        "part.users.remove(&removed, &one_thread())?;",
+        "part.users.remove(&ItemSet::new(states.len()), &one_thread())?;",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a top-k from the disk counts users beyond their limit",
+        CORE + "disk/top_k.rs",
+        "!top_k.is_discovery(), top_k.largest())?",
+        "false, top_k.largest())?",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a divided partition loses rows that decide an order",
+        CORE + "disk/divide.rs",
+        "unpacked(packed, key, order.of_parts())?",
+        "unpacked(packed, key, RowOrder::Any)?",
         ("cargo:disk",),
     ),
     Mutant(
@@ -361,8 +415,8 @@ MUTANTS = [
     Mutant(
         "duplicates are not dropped",
         CORE + "contributions/order.rs",
-        "None => seen.keep_first(items),",
-        "None => seen.keep_first(items).max(items.len() as u32),",
+        "RowOrder::Any => seen.keep_first(items),",
+        "RowOrder::Any => seen.keep_first(items).max(items.len() as u32),",
         (DUPLICATES, REFERENCE),
     ),
     Mutant(
@@ -1663,8 +1717,8 @@ MUTANTS = [
     Mutant(
         "a mechanism for a public list picks from the items of the data if the list is missing",
         CORE + "task/top_k/rows.rs",
-        "if list.is_some() != (request.domain == Domain::Listed) {",
-        "if list.is_some() && request.domain != Domain::Listed {",
+        "if request.listed.is_some() != (request.domain == Domain::Listed) {",
+        "if request.listed.is_some() && request.domain != Domain::Listed {",
         ("cargo:a_list_of_items_goes_with_a_request_for_one",),
     ),
     Mutant(

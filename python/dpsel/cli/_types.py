@@ -32,8 +32,18 @@ class ByteSize(click.ParamType[int]):
         return size
 
 
+def _whole(text: str) -> int:
+    """Return a whole number, also one that is written as ``1e9``."""
+    if "e" not in text.lower():
+        return int(text)
+    number = float(text)
+    if not number.is_integer():
+        raise ValueError
+    return int(number)
+
+
 class Counts(click.ParamType[tuple[int, ...]]):
-    """Whole numbers above 0, separated by commas: ``1,10,100``."""
+    """Whole numbers above 0, separated by commas: ``1,10,100`` or ``1e8,1e9``."""
 
     name = "n,n,..."
 
@@ -48,8 +58,8 @@ class Counts(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         try:
-            numbers = tuple(int(part) for part in value.split(","))
-        except ValueError:
+            numbers = tuple(map(_whole, value.split(",")))
+        except (ValueError, OverflowError):
             numbers = (0,)
         if min(numbers) < 1:
             self.fail(f"{value!r} is not a list of whole numbers above 0 such as {self.example}", param, ctx)

@@ -13,6 +13,7 @@ Examples:
 
 from dpsel.planning._explain import Explanation, explain
 from dpsel.planning._selection import Plan, plan
+from dpsel.planning._size import SizePlan, plan_size
 from dpsel.planning._top_k import TopKPlan, plan_top_k
 
-__all__ = ["Explanation", "Plan", "TopKPlan", "explain", "plan", "plan_top_k"]
+__all__ = ["Explanation", "Plan", "SizePlan", "TopKPlan", "explain", "plan", "plan_size", "plan_top_k"]

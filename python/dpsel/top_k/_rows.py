@@ -58,7 +58,7 @@ def select_top_k(
 ) -> TopKRelease[ItemTable]: ...
 @overload
 def select_top_k(data: IntoContributions, **options: Unpack[TopKOptions]) -> TopKRelease[Any]: ...
-def select_top_k(
+def select_top_k(  # noqa: PLR0913 - keyword-only settings
     data: IntoContributions,
     *,
     user: str | None = None,

@@ -23,7 +23,9 @@ impl CountedUsers {
     /// Noisy numbers as they are published.
     pub(crate) fn published(&self, mut users: Vec<i64>) -> Vec<i64> {
         if self.nonnegative {
-            users.iter_mut().for_each(|number| *number = (*number).max(0));
+            for number in &mut users {
+                *number = (*number).max(0);
+            }
         }
         users
     }

@@ -71,7 +71,9 @@ impl Screened<'_> {
         let mut weights = vec![0_u64; part.digests.len()];
         for items in (0..part.users.users()).map(|user| part.users.kept_items(user)) {
             let weight = self.round.weighting.weight_in_quanta(codes(items.len()), self.round.rule.quantum());
-            items.iter().for_each(|item| weights[*item as usize] += weight);
+            for item in items {
+                weights[*item as usize] += weight;
+            }
         }
         weights
     }

@@ -1,6 +1,6 @@
 //! Partitions that are too large for memory are divided again.
 
-use super::stages::Stages;
+use super::stages::{Stages, largest, parts};
 use crate::Result;
 use crate::contributions::RowOrder;
 use crate::exchange::{Packing, Partitions, unpacked};
@@ -21,7 +21,7 @@ pub(super) fn divided<'a>(
     stages: Stages<'a>,
     scratch: &Scratch,
 ) -> Result<(Stored<i32>, Stages<'a>)> {
-    let memory = stages.memory.divided(stages.largest(&contributions));
+    let memory = stages.memory.divided(largest(&parts(&contributions)));
     if memory.partitions == stages.memory.partitions {
         return Ok((contributions, stages));
     }

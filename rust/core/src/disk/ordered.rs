@@ -39,7 +39,7 @@ impl Order<'_> {
     /// The part of a word. Parts ascend with words.
     #[expect(clippy::cast_possible_truncation, reason = "below the number of parts")]
     fn part(&self, word: u128) -> i32 {
-        ((word >> 96) * u128::from(self.parts) >> 32) as i32
+        (((word >> 96) * u128::from(self.parts)) >> 32) as i32
     }
 }
 
@@ -71,7 +71,7 @@ impl OnUsers for &Order<'_> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Users {
     /// The word of each user and its number of rows.
-    users: Vec<(u128, u32)>,
+    words: Vec<(u128, u32)>,
     /// The items of all users, of each in its order.
     rows: Vec<u32>,
     /// The items that one user alone holds, and what it gave to each.
@@ -90,17 +90,17 @@ impl Users {
             });
             self.rows.push(item);
         }
-        self.users.push((word, codes(self.rows.len() - before)));
+        self.words.push((word, codes(self.rows.len() - before)));
     }
 
     /// The users as bytes, little-endian: how many users, rows and own items, then these.
     fn pack(&self) -> Vec<u8> {
         let mut packed =
-            Vec::with_capacity(12 + self.users.len() * 20 + self.rows.len() * 4 + self.own.len() * 24);
-        for len in [self.users.len(), self.rows.len(), self.own.len()] {
+            Vec::with_capacity(12 + self.words.len() * 20 + self.rows.len() * 4 + self.own.len() * 24);
+        for len in [self.words.len(), self.rows.len(), self.own.len()] {
             packed.extend(codes(len).to_le_bytes());
         }
-        for (word, len) in &self.users {
+        for (word, len) in &self.words {
             packed.extend(word.to_le_bytes());
             packed.extend(len.to_le_bytes());
         }
@@ -126,7 +126,7 @@ impl Users {
         }
         let before = codes(self.own.len());
         for _ in 0..users {
-            self.users.push((u128::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?)));
+            self.words.push((u128::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?)));
         }
         for _ in 0..rows {
             let item = u32::from_le_bytes(take(&mut rest)?);
@@ -144,8 +144,8 @@ impl Users {
     /// # Errors
     /// [`Error::Internal`] for an item that is not there.
     fn visit(&mut self, walk: &mut Walk) -> Result<()> {
-        let (mut order, mut start) = (Vec::with_capacity(self.users.len()), 0);
-        for &(word, len) in &self.users {
+        let (mut order, mut start) = (Vec::with_capacity(self.words.len()), 0);
+        for &(word, len) in &self.words {
             order.push((word, start..start + index(len.into())));
             start += index(len.into());
         }
@@ -192,7 +192,7 @@ impl Rounds<'_> {
         &self,
         contributions: Arc<Stored<i32>>,
         users: &UserCounts,
-        order: Arc<RowOrder>,
+        order: &Arc<RowOrder>,
     ) -> Result<Packed> {
         let (stages, spec, key) = (self.stages, self.job.spec(), self.job.key());
         let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
@@ -205,7 +205,7 @@ impl Rounds<'_> {
         let ordered = Spool::<i32>::new(self.scratch)?;
         let (words, parts) = (user_order(key), stages.memory.partitions);
         let settle = Order { bound, key, words, codes: Arc::clone(&codes), parts };
-        let gather = || Ok(Gather::new(&settle, key, stages.memory.sizes).in_order(Arc::clone(&order)));
+        let gather = || Ok(Gather::new(&settle, key, stages.memory.sizes).in_order(Arc::clone(order)));
         stages.run(&contributions, gather, || stages.writer(&ordered))?;
         drop(contributions);
         stages.control.end_phase();

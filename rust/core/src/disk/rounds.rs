@@ -86,7 +86,7 @@ impl Rounds<'_> {
         match way.ok_or(Error::Internal("the rounds do not run on the disk"))? {
             Way::Scored => self.steered(contributions, counts),
             Way::Pieces => self.in_pieces(contributions, counts),
-            Way::Ordered => self.ordered(contributions, &self.shared(counts)?, order.into()),
+            Way::Ordered => self.ordered(contributions, &self.shared(counts)?, &order.into()),
             Way::Adaptive => self.adaptive(&contributions, &self.shared(counts)?),
         }
     }

@@ -127,7 +127,7 @@ pub(super) fn select_within(
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     let asked = Asked { request, lists: &lists, order: order.clone(), key, schema: &schema };
     match rows.read(opened, (schema.clone(), order), |rows| lists.remove_from(rows))? {
-        Read::Stored(rows) => asked.from_scratch(rows, again, stages, &scratch),
+        Read::Stored(rows) => asked.release(rows, again, stages, &scratch),
         Read::InMemory(contributions) => release_of(contributions, &lists, request, key, control),
     }
 }
@@ -142,7 +142,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn from_scratch(
+    fn release(
         self,
         rows: StoredRows,
         again: Option<Source>,

@@ -101,11 +101,6 @@ impl Stages<'_> {
         })
     }
 
-    /// The bytes of the largest partition.
-    pub(super) fn largest<L: Route>(&self, stored: &Stored<L>) -> u64 {
-        largest(&parts(stored))
-    }
-
     /// Partitions that are worked on one by one, by one thread. Progress is counted as they are taken.
     ///
     /// # Errors
@@ -282,7 +277,7 @@ pub(super) fn parts<L: Route>(stored: &Stored<L>) -> Vec<Part> {
 }
 
 /// The bytes of the largest partition; 0 if there is none.
-fn largest(parts: &[Part]) -> u64 {
+pub(super) fn largest(parts: &[Part]) -> u64 {
     parts.iter().map(|part| part.bytes).fold(0, u64::max)
 }
 

@@ -56,7 +56,6 @@ impl Walk {
     }
 
     /// Give an item the next place, with what [`Walk::given`] said of it before, or 0.
-    #[expect(clippy::cast_possible_truncation, reason = "the leading half of a digest is meant")]
     pub(crate) fn push(&mut self, item: Digest, given: u64) {
         self.digests.push(item);
         match &mut self.steps {

@@ -181,7 +181,7 @@ impl TopK {
     ) -> Result<Release> {
         let noisy = drawn.0.iter().map(|(_, noisy)| *noisy).collect();
         let items = match &self.listed {
-            Some((listed, types)) => types.restore(self.from_list(listed, drawn)?)?,
+            Some((listed, types)) => types.restore(self.listed_items(listed, drawn)?)?,
             None => in_their_order(drawn, named(drawn.0.iter().map(|(item, _)| *item).collect())?)?,
         };
         let items = answer(items, noisy, &self.asked.request)?;
@@ -189,7 +189,7 @@ impl TopK {
     }
 
     /// Fresh columns of the drawn items of a list, in their order.
-    fn from_list(
+    fn listed_items(
         &self,
         Contributions { vocabulary, .. }: &Contributions,
         drawn: &Drawn,

@@ -1,0 +1,45 @@
+"""``dpsel plan-size``: the memory, scratch and time that a table takes, without any data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import dpsel
+from dpsel.cli._options import json_option, memory_option, print_result
+from dpsel.cli._types import Counts
+
+_EPILOG = """\
+\b
+Examples:
+  dpsel plan-size --rows 1e9
+  dpsel plan-size --rows 1e8,1e9,4.6e9 --memory-limit 4GiB
+
+How to read it: figures are extrapolated from one workload on two cores, so expect them within a factor of
+two. Beyond half of the memory limit rows go to the disk that --scratch of `dpsel select` names.
+"""
+
+
+@click.command("plan-size", epilog=_EPILOG, short_help="Memory, disk and time of a table, without data.")
+@click.option(
+    "--rows", required=True, type=Counts("1e8,1e9"), help="One or several numbers of distinct rows."
+)
+@memory_option
+@click.option(
+    "--text-bytes",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="The length of an item that is a text.  [default: 0]",
+)
+@json_option
+def command(*, as_json: bool, **options: Any) -> None:
+    """Show about how much memory, scratch and time a table of so many rows takes.
+
+    Reads no data. Give public figures only.
+    """
+    planned = dpsel.plan_size(
+        list(options["rows"]), memory_limit=options["memory_limit"], text_bytes=options["text_bytes"]
+    )
+    print_result(planned, as_json=as_json)

@@ -1,0 +1,118 @@
+"""Plans of size: the memory, scratch and time that a table takes, from public figures of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel._arguments import as_bytes, as_int, at_least_one, several
+from dpsel._tables import Tabular
+from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["SizePlan", "plan_size"]
+
+#: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
+#: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
+_ROW: Final = 17
+#: Bytes of a row on the disk: what is read, and what is settled or pruned of it beside that.
+_SCRATCH: Final = 36
+#: What a job takes in any case.
+_LEAST: Final = 64 << 20
+#: Nanoseconds for each row in memory and from the disk.
+_TIMES: Final = {"sips": (86.0, 210.0), "steered": (200.0, 900.0)}
+
+
+def plan_size(
+    rows: int | Sequence[int], *, memory_limit: int | str | None = None, text_bytes: int = 0
+) -> SizePlan:
+    """Return about how much memory, scratch and time tables of so many rows take, without data.
+
+    The numbers are extrapolated from [measurements](https://github.com/dpsel/dpsel/blob/main/docs/performance.md)
+    of one workload on two cores, so expect them within a factor of two. Pass public figures only: the true
+    number of rows of private data is private itself.
+
+    Args:
+        rows: Number of distinct rows (user, item), or several.
+        memory_limit: As for [`select_partitions`][dpsel.select_partitions]. Without it nothing goes to a
+            disk.
+        text_bytes: The length of a text item, if items are texts. Each is in memory, or in scratch with its
+            rows if the source can be read only once.
+
+    Returns:
+        One row for each number of rows.
+
+    Raises:
+        InvalidParameterError: If an argument is out of range.
+
+    Examples:
+        >>> import dpsel
+        >>> plan = dpsel.plan_size([10_000_000, 1_000_000_000], memory_limit="2GiB")
+        >>> [row["place"] for row in plan.rows]
+        ['memory', 'disk']
+    """
+    limit = as_bytes("memory_limit", memory_limit)
+    if limit is not None and limit < _LEAST:
+        raise InvalidParameterError(f"memory_limit must be at least 67108864 (64 MiB), got {limit}")
+    each = as_int("text_bytes", text_bytes)
+    if each < 0:
+        raise InvalidParameterError(f"text_bytes must be a whole number from 0 on, got {each}")
+    return SizePlan(tuple(_row(at_least_one("rows", number), limit, each) for number in several(rows)))
+
+
+def _row(rows: int, limit: int | None, text_bytes: int) -> dict[str, Any]:
+    memory = rows * _ROW + rows * text_bytes * 2 // 7
+    # Rows go to the disk when they take half of the limit.
+    on_disk = limit is not None and memory > limit // 2
+    seconds = {f"seconds_{name}": rows * times[on_disk] * 1e-9 for name, times in _TIMES.items()}
+    return {
+        "rows": rows,
+        "place": "disk" if on_disk else "memory",
+        "memory": min(memory, limit) if on_disk and limit is not None else memory,
+        "memory_of_all_rows": memory,
+        "scratch": rows * (_SCRATCH + text_bytes) if on_disk else 0,
+        **seconds,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SizePlan(Tabular):
+    """What [`plan_size`][dpsel.plan_size] found: one row for each number of rows.
+
+    Examples:
+        >>> import dpsel
+        >>> dpsel.plan_size(10**9).rows[0]["memory"]
+        17000000000
+    """
+
+    _rows: tuple[dict[str, Any], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per row.
+
+        ``place`` is where rows are kept, ``"memory"`` or ``"disk"``. ``memory`` is what the job takes there,
+        ``memory_of_all_rows`` what it would take without a disk, and ``scratch`` what it takes on the disk,
+        all in bytes. ``seconds_sips`` and ``seconds_steered`` are those of the two mechanisms on two cores.
+        """
+        return self._copies()
+
+    def to_json(self) -> str:
+        """Return the rows as JSON text."""
+        return json.dumps({"rows": self._rows}, indent=2)
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["rows", "kept in", "memory, GB", "scratch, GB", "Sips, minutes", "Steered, minutes"]
+        body = [
+            [
+                f"{row['rows']:,}",
+                row["place"],
+                *(f"{row[name] / 1e9:.1f}" for name in ("memory", "scratch")),
+                *(f"{row[name] / 60:.1f}" for name in ("seconds_sips", "seconds_steered")),
+            ]
+            for row in self._rows
+        ]
+        return head, body

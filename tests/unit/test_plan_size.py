@@ -1,0 +1,54 @@
+"""Plans of size: what a table of so many rows takes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError
+
+
+def test_rows_go_to_the_disk_at_half_of_the_limit() -> None:
+    plan = dpsel.plan_size([1, 10**8, 10**9], memory_limit="4GiB")
+    assert [row["place"] for row in plan.rows] == ["memory", "memory", "disk"]
+    small, middle, large = plan.rows
+    assert small["scratch"] == middle["scratch"] == 0 < large["scratch"]
+    assert middle["memory"] == middle["memory_of_all_rows"] < large["memory"] == 4 << 30
+    assert large["memory_of_all_rows"] == 10 * middle["memory_of_all_rows"]
+    # The disk takes longer than ten times the rows in memory, and scored rounds longer than three plain ones.
+    for name in ("seconds_sips", "seconds_steered"):
+        assert large[name] > 10 * middle[name]
+    assert large["seconds_steered"] > large["seconds_sips"]
+    without = dpsel.plan_size(10**9).rows[0]
+    assert (without["place"], without["memory"]) == ("memory", large["memory_of_all_rows"])
+
+
+def test_texts_take_more() -> None:
+    options = {"rows": 10**9, "memory_limit": "1GiB"}
+    plain, texts = dpsel.plan_size(**options).rows[0], dpsel.plan_size(**options, text_bytes=20).rows[0]
+    assert texts["memory_of_all_rows"] > plain["memory_of_all_rows"]
+    assert texts["scratch"] - plain["scratch"] == 20 * 10**9
+
+
+def test_a_plan_is_a_table_and_json() -> None:
+    plan = dpsel.plan_size(10**9, memory_limit=1 << 30)
+    assert json.loads(plan.to_json())["rows"] == plan.rows
+    assert "1,000,000,000" in str(plan)
+    assert "disk" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rows": 0}, "rows must be"),
+        ({"rows": 1, "memory_limit": (64 << 20) - 1}, "memory_limit must be at least 67108864"),
+        ({"rows": 1, "memory_limit": "much"}, "memory_limit must be a number of bytes"),
+        ({"rows": 1, "text_bytes": -1}, "text_bytes must be"),
+        ({"rows": 1, "text_bytes": True}, "text_bytes must be"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(options, words) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        dpsel.plan_size(**options)
