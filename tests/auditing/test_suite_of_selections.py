@@ -99,7 +99,7 @@ def test_counts_that_start_again_are_found(bits) -> None:
         return [item for item, users in sorted(counts.items()) if users % (1 << bits)]
 
     subject = Subject(starts_again, "starts again", Clock(600.0))
-    found = jumps_of(subject, Levels((1, 1, 1), (1, 1, 1), 1), 0)
+    found = jumps_of(subject, Levels((1, 1, 1), (1, 1, 1), 1), "int", 0)
     assert (1 << bits) - 1 in [pair.holders(1) for pair in found]
 
 
@@ -109,7 +109,7 @@ def test_an_order_that_changes_at_a_true_count_is_found() -> None:
         return sorted(counts, key=lambda item: (counts[item] < 30, item))
 
     subject = Subject(frequent_first, "frequent first", Clock(600.0))
-    found = jumps_of(subject, Levels((3, 4, 5), (3, 4, 5), 1), 0)
+    found = jumps_of(subject, Levels((3, 4, 5), (3, 4, 5), 1), "int", 0)
     assert [pair.holders(1) for pair in found] == [29]
 
 
@@ -119,13 +119,13 @@ def test_a_function_need_not_take_thousands_of_users() -> None:
         return sorted({item for _, item in rows})
 
     subject = Subject(small_only, "small only", Clock(600.0))
-    assert jumps_of(subject, Levels((1, 1, 1), (1, 1, 1), 1), 0) == []
+    assert jumps_of(subject, Levels((1, 1, 1), (1, 1, 1), 1), "int", 0) == []
 
 
 def test_answers_that_do_not_jump_have_no_such_tables() -> None:
     suite.seed(6)
     subject = Subject(lambda rows: suite.select(rows, 1, 1.0, 4.2), "sound", Clock(60.0))
-    assert jumps_of(subject, Levels((2, 4, 6), (2, 4, 6), 1), 0) == []
+    assert jumps_of(subject, Levels((2, 4, 6), (2, 4, 6), 1), "int", 0) == []
 
 
 def test_an_item_that_shares_noise_is_found_among_many() -> None:

@@ -51,6 +51,14 @@ def test_a_broken_function_is_refuted(dpsel_run, folder):
         assert line in run.out
 
 
+def test_what_a_function_prints_is_not_in_the_report(dpsel_run, folder):
+    (folder / "loud.py").write_text(BROKEN.replace("    return", "    print('debug')\n    return"))
+    run = dpsel_run("audit", "--callable", "loud:everything", *CLAIM, "--report", "-")
+    assert run.code == 4
+    assert json.loads(run.out)["findings"]
+    assert "debug" in run.err
+
+
 def test_what_stands_says_what_would_have_been_seen(dpsel_run, folder):
     (folder / "mine.py").write_text("def nothing(rows):\n    return [item for _, item in rows if item < 0]\n")
     options = ("--rho", "0.5", "--delta", "0.02", "--max-items-per-user", "2", "--neighbours", "swap")

@@ -62,8 +62,9 @@ def run_callable(
 ) -> AuditReport:
     """Audit a function."""
     plan = _checked(**options)
-    subject = Subject(function, name or name_of(function), plan.clock, plan.copies)
+    subject = Subject(function, name or name_of(function), plan.clock, plan.copies, plan.domain)
     candidates, levels, left_out = _candidates(subject, plan)
+    kind = candidates[0].kind
     # With a public list a search beyond it would leave what is claimed.
     hunt = Hunt(
         subject,
@@ -71,10 +72,20 @@ def run_callable(
         plan.bound,
         plan.alpha,
         plan.domain or _MOST_ITEMS,
-        copies=copies_for_search(subject, levels) if plan.neighbours == "add_remove" else plan.copies,
+        copies=copies_for_search(subject, levels, kind, plan.padding)
+        if plan.neighbours == "add_remove"
+        else plan.copies,
         progress=progress,
     )
     found = hunt.run(candidates)
+    if found is None:
+        hunt.check_names()
+    hunt.tested = [test for test in hunt.tested if test.evidence.likely.trials and test.evidence.rare.trials]
+    if not hunt.tested:
+        spent = f"{plan.clock.called} calls took {plan.clock.elapsed:.1f} s"
+        raise InvalidParameterError(
+            f"no event could be tested in the time given: {spent}; give more seconds or calls"
+        )
     return AuditReport((_finding(hunt, plan, found, left_out),), plan.alpha)
 
 
@@ -127,24 +138,31 @@ def _kinds(items: Any) -> tuple[Kind, ...]:
 
 
 def _candidates(subject: Subject, plan: Plan) -> tuple[list[Pair], Levels, list[str]]:
-    """Return the tables to try, the boundary, and the kinds of items that the function does not take."""
+    """Return the tables to try, the boundary, and the kinds of items that the function does not take.
+
+    The first kind that it takes has all tables, the others have a few.
+    """
     found: list[Pair] = []
     left_out: list[str] = []
     main: Levels | None = None
+    refused: InvalidParameterError | None = None
     for kind in plan.kinds:
         try:
-            levels = levels_of(subject, plan.bound, kind, plan.padding)
+            levels = levels_of(subject, plan.bound, kind, plan.padding, whole=main is None)
         except InvalidParameterError as error:
-            if plan.are_required or kind == "int":
+            if plan.are_required:
                 raise
             left_out.append(f"{kind} ({type(error.__cause__).__name__})")
+            refused = refused or error
             continue
-        main = levels if main is None else main
-        pairs = family(plan.bound, levels, kind)
-        if kind == "int":
-            pairs[USUAL:USUAL] = jumps_of(subject, levels, plan.padding)
+        pairs = family(plan.bound, levels, kind, whole=main is None)
+        if main is None:
+            main = levels
+            pairs[USUAL:USUAL] = jumps_of(subject, levels, kind, plan.padding)
         found += swapped(pairs, levels) if plan.neighbours == "swap" else pairs
-    assert main is not None  # noqa: S101 - the first kind is there, or its error was raised
+    if main is None:
+        assert refused is not None  # noqa: S101 - there is a kind, which was taken or refused
+        raise refused
     width = plan.domain or math.inf
     padded = [replace(pair, padding=plan.padding) for pair in found if pair.width <= width]
     if not padded:
@@ -169,7 +187,7 @@ def _finding(hunt: Hunt, plan: Plan, found: Tested | None, left_out: list[str]) 
         max(epsilons),
         max(deltas),
         found is not None,
-        max(test.evidence.likely.trials for test in tested),
+        min(worst.evidence.likely.trials, worst.evidence.rare.trials),
         measure="rho" if isinstance(privacy, ZCDP) else "epsilon",
         neighbours=plan.neighbours,  # type: ignore[arg-type]
         event=worst.cut.words,
@@ -200,6 +218,7 @@ def _seen(hunt: Hunt, plan: Plan, left_out: list[str]) -> str:
     """Say which tables were tried and what size of fault would have been seen on them."""
     longest = max(hunt.tested, key=lambda test: test.evidence.likely.trials)
     trials, bounds = longest.evidence.likely.trials, hunt.bounds
+    fewest = min(test.evidence.likely.trials for test in hunt.tested)
     names = list(dict.fromkeys(test.pair.words for test in hunt.tested))
     new = _first(lambda p: _is_seen(p, 0.0, trials, bounds, longest.alpha), bounds.most(0.0), 1.0)
     even = _first(lambda q: _is_seen(_EVEN, _EVEN - q, trials, bounds, longest.alpha), 0.0, _EVEN)
@@ -209,11 +228,10 @@ def _seen(hunt: Hunt, plan: Plan, left_out: list[str]) -> str:
     return (
         f"{len(hunt.looked)} pairs of tables were tried, with items of the kinds "
         f"{', '.join(kinds)}{refused}. "
-        f"Events were tested on: {shown}. With the most samples of one test, {trials:,}, these "
+        f"Events were tested on: {shown}. On {longest.pair.words}, with the most samples, {trials:,}, these "
         f"would have been seen: an event of probability {new:.4g} that never happens on the other "
-        f"table, and an event of "
-        f"probability 0.5 that has at most {_EVEN - even:.4g} there. Other tables and smaller "
-        "faults were not looked at."
+        f"table, and an event of probability 0.5 that has at most {_EVEN - even:.4g} there. The other tests "
+        f"had at least {fewest:,} samples, and see less. Other tables and smaller faults were not looked at."
     )
 
 

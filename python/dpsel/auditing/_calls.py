@@ -69,28 +69,41 @@ class Subject:
     name: str
     clock: Clock
     copies: int = 1
+    #: If items are public, their number: copies have to fit.
+    domain: int | None = None
     _made: dict[tuple[Pair, int], _Tables] = field(default_factory=dict)
 
-    def draw(self, pair: Pair, samples: int, copies: int | None = None) -> tuple[list[Answer], list[Answer]]:
-        """Return at least so many answers without and with the rows of the user."""
+    def draw(
+        self, pair: Pair, samples: int, copies: int | None = None, until: float = 1.0
+    ) -> tuple[list[Answer], list[Answer]]:
+        """Return at least so many answers without and with the rows of the user.
+
+        There are fewer, but one of each, once the part ``until`` of everything is spent.
+        """
         made = self._tables(pair, copies or self.copies)
         without: list[Answer] = []
         added: list[Answer] = []
         with without_charge():
             # Taking turns, so that both sides have equally many answers whenever this ends.
-            for _ in range(max(1, -(-samples // made.copies))):
+            while len(added) < max(1, samples) and not (added and self.clock.spent >= until):
                 without += self._call(made, added=False)
                 added += self._call(made, added=True)
         return without, added
 
-    def side(self, pair: Pair, samples: int, *, added: bool, copies: int | None = None) -> list[Answer]:
-        """Return at least so many answers on one table of a pair."""
+    def side(
+        self, pair: Pair, samples: int, *, added: bool, copies: int | None = None, until: float = 1.0
+    ) -> list[Answer]:
+        """Return at least so many answers on one table of a pair, or fewer as ``draw`` does."""
         made = self._tables(pair, copies or self.copies)
-        calls = range(max(1, -(-samples // made.copies)))
+        found: list[Answer] = []
         with without_charge():
-            return [answer for _ in calls for answer in self._call(made, added=added)]
+            while len(found) < max(1, samples) and not (found and self.clock.spent >= until):
+                found += self._call(made, added=added)
+        return found
 
     def _tables(self, pair: Pair, copies: int) -> _Tables:
+        if self.domain is not None:
+            copies = max(1, min(copies, self.domain // pair.width))
         made = self._made.get((pair, copies))
         if made is None:
             if len(self._made) >= _MOST_MADE:

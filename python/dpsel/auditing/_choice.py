@@ -75,6 +75,10 @@ class Gathered:
             self.halves[1][side].update(answers[1::2])
         self.trials += len(added)
 
+    def answers(self) -> Iterator[Answer]:
+        """All answers that were seen, each once or more."""
+        return (answer for half in self.halves for side in half for answer in side)
+
     @property
     def is_full(self) -> bool:
         """Whether more answers would be too many to judge."""
@@ -113,7 +117,7 @@ def best_cut(pair: Pair, gathered: Gathered, bounds: Bounds) -> Choice:
     # All answers are alike: this event never happens.
     plain = Cut(statistics(pair, ordered=False, numbered=False)[0], at_least=True, cut=math.inf, added=True)
     trials = min(side.total() for side in whole)
-    return Choice(plain, _effect(0.0, trials, 0.0, trials, bounds, bounds.slope()), 0, 0, trials)
+    return Choice(plain, _effect(0.0, trials, 0.0, trials, bounds), 0, 0, trials)
 
 
 def _learned(
@@ -161,26 +165,25 @@ def _best(
     cuts: Iterable[tuple[float, int, int]], trials: tuple[int, int], bounds: Bounds, *, added: bool
 ) -> tuple[float, float, int, int] | None:
     best = None
-    slope = bounds.slope()
     for level, without, with_user in cuts:
         likely, rare = (with_user, without) if added else (without, with_user)
         n_likely, n_rare = (trials[1], trials[0]) if added else trials
         if likely / n_likely + rare / n_rare > 1:
             # The opposite event on the other side says the same, and is the rarer one.
             continue
-        effect = _effect(likely / n_likely, n_likely, rare / n_rare, n_rare, bounds, slope)
+        effect = _effect(likely / n_likely, n_likely, rare / n_rare, n_rare, bounds)
         if best is None or effect > best[0]:
             best = (effect, level, likely, rare)
     return best
 
 
-def _effect(likely: float, n_likely: int, rare: float, n_rare: int, bounds: Bounds, slope: float) -> float:
+def _effect(likely: float, n_likely: int, rare: float, n_rare: int, bounds: Bounds) -> float:
     """Return by how many standard deviations of one sample a frequency exceeds what is allowed.
 
     The variance is that of an allowed pair nearby, and half a hit more is assumed on the rare side.
     """
     doubted = min(1.0, rare + 0.5 / n_rare)
     most = bounds.most(doubted)
-    grows = min(slope, (bounds.most(min(1.0, doubted + 0.01)) - most) / 0.01)
+    grows = (bounds.most(min(1.0, doubted + 0.01)) - most) / 0.01
     variance = most * (1 - most) + grows * grows * doubted * (1 - doubted) + 1 / n_likely
     return (likely - most) / math.sqrt(variance) - _CAUTION / math.sqrt(n_likely)

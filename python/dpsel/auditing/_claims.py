@@ -17,6 +17,8 @@ __all__ = ["Bounds", "bounds_of"]
 
 #: The epsilons at which a zCDP guarantee is converted: from a hundredth of the usual one to four times it.
 _STEPS: Final = 25
+#: Slopes are taken over half of a probability, or over this.
+_LEAST_STEP: Final = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,10 @@ class Bounds:
             least = min(least, factor * rare + delta, 1 - (1 - rare - delta) / factor)
         return least
 
-    def slope(self) -> float:
-        """Return how fast that bound grows at most."""
-        return math.exp(min(epsilon for epsilon, _ in self.pairs))
+    def slope(self, rare: float) -> float:
+        """Return how fast that bound grows at q = ``rare``."""
+        step = max(_LEAST_STEP, rare / 2)
+        return (self.most(rare + step) - self.most(rare)) / step
 
 
 @lru_cache(maxsize=256)

@@ -52,11 +52,11 @@ class Levels:
         return list(dict.fromkeys(max(1, level) for level in near))
 
 
-def family(bound: int, levels: Levels, kind: Kind = "int") -> list[Pair]:
-    """Return pairs of tables, those that mostly matter first; others than whole numbers get fewer."""
+def family(bound: int, levels: Levels, kind: Kind = "int", *, whole: bool = True) -> list[Pair]:
+    """Return pairs of tables, those that mostly matter first; without ``whole`` there are a few only."""
     boundary = list(_boundary(bound, levels))
     families = [iter(boundary), _novel(bound), _several(bound, levels), _ranked(bound, levels)]
-    if kind == "int":
+    if whole:
         families += [_crowds(levels), _bounded(bound, levels), _moving_others(bound, levels)]
     # In turns: if time is short, all families lose their last ones. The usual worst tables come first.
     usual = [next(_novel(bound)), *boundary[: USUAL - 1]]
@@ -64,7 +64,7 @@ def family(bound: int, levels: Levels, kind: Kind = "int") -> list[Pair]:
     small = [pair for pair in (*usual, *turns) if pair.size <= _MOST_ROWS]
     unique = {replace(pair, name=""): pair for pair in reversed(small)}
     found = [replace(pair, kind=kind) for pair in reversed(unique.values())]
-    return found if kind == "int" else found[:_MOST_OF_A_KIND]
+    return found if whole else found[:_MOST_OF_A_KIND]
 
 
 def _items(number: int) -> str:
@@ -89,10 +89,16 @@ def _boundary(bound: int, levels: Levels) -> Iterator[Pair]:
             if own == levels.size and place < len(full):
                 name = f"{own} items of {full[place]} others, who have them all"
                 yield Pair(name, ((full[place], mine),), mine)
-            groups = tuple((level, (item,)) for item in mine)
-            yield Pair(f"{own} items of {level} others each", groups, mine)
+            yield _each(level, own)
             if place == 0:
                 yield from _mixed(own, levels)
+        if place == 0 and bound > _MOST_OWN:
+            yield _each(level, bound)
+
+
+def _each(level: int, own: int) -> Pair:
+    groups = tuple((level, (item,)) for item in range(own))
+    return Pair(f"{own} items of {level} others each", groups, tuple(range(own)))
 
 
 def _mixed(own: int, levels: Levels) -> Iterator[Pair]:
@@ -132,6 +138,8 @@ def _ranked(bound: int, levels: Levels) -> Iterator[Pair]:
         for other in (level, level + 1):
             two = ((level, (0,)), (other, (1,)))
             yield Pair(f"an item of {level} others beside one of {other}", two, (0,))
+    # A user of many items, whose numbers come out: shares of a budget that are too large add up.
+    yield from (_each(high, own) for own in dict.fromkeys((bound, 3 * bound // 4, bound // 2)) if own > 3)  # noqa: PLR2004
     if bound > 1:
         three = ((high, (0,)), (high, (1,)), (high, (2,)))
         yield Pair(f"2 of 3 items of {high} others", three, (0, 1))

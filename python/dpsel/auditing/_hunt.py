@@ -1,7 +1,8 @@
 """The search for tables and an event that refute a claim, and the tests on fresh samples.
 
 Tables are looked at a little each, then the promising ones more, with variations of them. Then the best few
-are tested. This is done three times with growing parts of what may be spent, and ends with a refutation.
+are tested. This is done three times with growing parts of what may be spent, and again while there is time:
+tests that are far below the claim end early. A refutation ends it all.
 The chance of a false alarm is divided among the tests in advance.
 """
 
@@ -12,10 +13,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from dpsel.auditing._answers import UNKNOWN
 from dpsel.auditing._choice import Gathered, best_cut
 from dpsel.auditing._families import USUAL
 from dpsel.auditing._sequential import Evidence, Side
 from dpsel.auditing._tables import varied
+from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,7 +145,7 @@ class Hunt:
             if clock.spent > _LATEST and len(self.looked) >= USUAL:
                 break
             self.looked.append(Looked(pair))
-            self._look(self.looked[-1], _FEWEST, self.subject.copies)
+            self._look(self.looked[-1], _FEWEST, self.subject.copies, until=_LATEST)
         cost = (clock.elapsed - started) / max(1, clock.called - before)
         calls = clock.affords(cost, _FIRST_LOOK / (2 * len(self.looked)))
         return max(_FEWEST, min(_MOST_FIRST, calls * self.copies))
@@ -154,9 +157,20 @@ class Hunt:
             if self.subject.clock.spent < until:
                 self._look(looked, _USUAL_TIMES * first)
 
-    def _look(self, looked: Looked, samples: int, copies: int | None = None) -> None:
+    def check_names(self) -> None:
+        """Refuse a function of which no answer names an item: that it stands would say nothing."""
+        answers = [answer for looked in self.looked for answer in looked.gathered.answers()]
+        named = any(item != UNKNOWN for answer in answers for item in answer.items)
+        others = [other for answer in answers for other in answer.others]
+        if others and not named:
+            raise InvalidParameterError(
+                f"no answer of {self.subject.name} names an item of the table; it returned {others[0]}, for "
+                "example: an answer has to be items as they are in the rows, or pairs of an item and a number"
+            )
+
+    def _look(self, looked: Looked, samples: int, copies: int | None = None, until: float = 1.0) -> None:
         together = min(copies or self.copies, max(self.subject.copies, _MOST_ROWS // looked.pair.size))
-        without, added = self.subject.draw(looked.pair, samples, together)
+        without, added = self.subject.draw(looked.pair, samples, together, until)
         looked.gathered.add(without, added)
         looked.choice = best_cut(looked.pair, looked.gathered, self.bounds)
 
@@ -201,7 +215,7 @@ class Hunt:
         """
         evidence = test.evidence
         number = max(chunk, evidence.likely.trials // 4)
-        doubt = math.sqrt(self.bounds.slope()) if evidence.rare.rate < _SELDOM else 1.0
+        doubt = math.sqrt(self.bounds.slope(evidence.rare.rate)) if evidence.rare.rate < _SELDOM else 1.0
         found = []
         for side, added, samples in (
             (evidence.likely, test.cut.added, number),
@@ -218,7 +232,7 @@ class Hunt:
         """Return tests of the best tables; one with the same event as before goes on."""
         best = sorted(self.looked, key=lambda looked: looked.effect, reverse=True)[:_TESTS]
         best += [looked for looked in self.looked[:USUAL] if all(looked is not one for one in best)]
-        tests = []
+        tests = list[Tested]()
         for looked in best:
             assert looked.choice is not None  # noqa: S101 - all were looked at
             known = [
@@ -231,7 +245,7 @@ class Hunt:
             if not known:
                 known = [_new_test(looked, looked.choice, alpha / len(best))]
                 self.tested += known
-            tests.append(known[0])
+            tests += [test for test in known[:1] if not test.is_hopeless(self.bounds)]
         return tests
 
     def _most_promising(self, tests: list[Tested]) -> Tested:
@@ -259,7 +273,7 @@ def _excess(evidence: Evidence, bounds: Bounds) -> float:
     """Return by how many standard deviations of a sample the frequency is beyond the claim."""
     often, seldom = evidence.likely.rate, evidence.rare.rate
     most = bounds.most(seldom)
-    slope = bounds.slope()
+    slope = bounds.slope(seldom)
     variance = most * (1 - most) + slope * slope * seldom * (1 - seldom) + 1 / max(1, evidence.likely.trials)
     return (often - most) / math.sqrt(variance)
 

@@ -21,6 +21,10 @@ __all__ = ["copies_for_search", "jumps_of", "levels_of"]
 
 _SAMPLES: Final = 24
 _FINE: Final = 150
+#: So many samples there are in any case, unless all time is over.
+_LEAST: Final = 4
+#: So many items users have who all have the same ones.
+_MOST_ALIKE: Final = 12
 _COPIES: Final = 16
 _ODDS: Final = (0.1, 0.5, 0.9)
 _MOST_ROWS: Final = 20_000
@@ -33,37 +37,44 @@ _JUMP: Final = 0.6
 _PART: Final = 0.04
 
 
-def levels_of(subject: Subject, bound: int, kind: Kind, padding: int) -> Levels:
-    """Return the boundary for users of one item, and for users who all have the same few."""
-    size = min(bound, 12)
+def levels_of(subject: Subject, bound: int, kind: Kind, padding: int, *, whole: bool) -> Levels:
+    """Return the boundary for users of one item, and if ``whole`` for users who all have the same few."""
+    size = min(bound, _MOST_ALIKE)
+    if subject.domain is not None:
+        size = max(1, min(size, subject.domain - (padding > 0)))
     alone = _Search(subject, 1, kind, padding).levels()
-    if size == 1 or kind != "int":
+    if size == 1 or not whole:
         return Levels(alone, alone, 1)
     return Levels(alone, _Search(subject, size, kind, padding).levels(), size)
 
 
-def copies_for_search(subject: Subject, levels: Levels) -> int:
+def copies_for_search(subject: Subject, levels: Levels, kind: Kind, padding: int) -> int:
     """Return how many disjoint copies one call of the search may have.
 
     Copies are no independent samples if a function does not decide item by item, so tests do not use them.
     The search may, if that saves time and an item comes out as often as alone.
     """
-    pair = Pair("copies", ((levels.alone[1], (0,)),), ())
+    pair = Pair("copies", ((levels.alone[1], (0,)),), (), kind=kind, padding=padding)
     copies = max(subject.copies, min(_COPIES, _MOST_ROWS // pair.size))
+    if subject.domain is not None:
+        copies = min(copies, max(subject.copies, subject.domain // pair.width))
     # Time must not decide where calls are counted.
     if copies == subject.copies or subject.clock.calls is not None:
         return subject.copies
-    started = subject.clock.elapsed
-    alone = [0 in answer.items for answer in subject.side(pair, _FINE, added=False)]
-    between = subject.clock.elapsed
-    together = [0 in answer.items for answer in subject.side(pair, 4 * _FINE, added=False, copies=copies)]
+    until, started = subject.clock.spent + _PART, subject.clock.elapsed
+    alone = [0 in answer.items for answer in subject.side(pair, _FINE, added=False, until=until)]
+    if len(alone) < _FINE:
+        return subject.copies
+    until, between = subject.clock.spent + _PART, subject.clock.elapsed
+    answers = subject.side(pair, 4 * _FINE, added=False, copies=copies, until=until)
+    together = [0 in answer.items for answer in answers]
     each = ((between - started) / len(alone), (subject.clock.elapsed - between) / len(together))
     first, second = (sum(hits) / len(hits) for hits in (alone, together))
     is_alike = abs(first - second) < 3.5 / math.sqrt(_FINE) * math.sqrt(0.02 + second * (1 - second))
     return copies if is_alike and 2 * each[1] < each[0] else subject.copies
 
 
-def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
+def jumps_of(subject: Subject, levels: Levels, kind: Kind, padding: int) -> list[Pair]:
     """Return tables at numbers of users, above those with large odds, where the answers change suddenly.
 
     An item stands between two others that are certain. At such a number it moves in the order, or is not
@@ -73,8 +84,11 @@ def jumps_of(subject: Subject, levels: Levels, padding: int) -> list[Pair]:
 
     def tables(users: int) -> Pair:
         groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
-        return Pair(f"an item of {users} others between two of {certain}", groups, (1,), padding=padding)
+        name = f"an item of {users} others between two of {certain}"
+        return Pair(name, groups, (1,), kind=kind, padding=padding)
 
+    if subject.domain is not None and tables(1).width > subject.domain:
+        return []
     drawn, found = _Drawn(subject, subject.clock.spent + _PART), list[Pair]()
     # A function need not take thousands of users: what it refuses here is left out.
     with suppress(InvalidParameterError):
@@ -118,7 +132,8 @@ class _Drawn:
     def _answers(self, pair: Pair) -> Counter[tuple[int, ...]]:
         if pair not in self.seen:
             before = self.subject.clock.spent
-            answers = self.subject.side(pair, max(_FEWEST, min(_FEW, _MOST_ROWS // pair.size)), added=False)
+            samples = max(_FEWEST, min(_FEW, _MOST_ROWS // pair.size))
+            answers = self.subject.side(pair, samples, added=False, until=self.until)
             self.seen[pair] = Counter(answer.items for answer in answers)
             self.cost = (self.subject.clock.spent - before) / pair.size
         return self.seen[pair]
@@ -151,7 +166,8 @@ class _Search:
     def _sample(self, users: int, samples: int) -> float:
         items = tuple(range(self.size))
         pair = Pair(f"{users} users", ((users, items),), (), kind=self.kind, padding=self.padding)
-        answers = self.subject.side(pair, samples, added=False)
+        answers = self.subject.side(pair, _LEAST, added=False)
+        answers += self.subject.side(pair, samples - _LEAST, added=False, until=self.until)
         hits = sum(sum(item in answer.items for item in items) for answer in answers)
         return hits / (len(answers) * self.size)
 

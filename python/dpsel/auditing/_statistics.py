@@ -214,7 +214,8 @@ def _numbers(touched: Sequence[int], others: list[int]) -> Iterator[Statistic]:
         ),
     )
     for one in touched[:1]:
-        for other in others[:2]:
+        # Of a user whose rows are swapped both items are touched, and move in opposite directions.
+        for other in (*others[:2], *touched[1:2]):
             yield Statistic(
                 f"the number of item {one} less that of item {other} (0 if either is missing)",
                 f"number[{one}] - number[{other}] if {one} in number and {other} in number else 0",

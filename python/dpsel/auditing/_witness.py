@@ -122,9 +122,10 @@ def _program(test: Tested, name: str, copies: int) -> str:
     """Return a program of about ten lines."""
     pair = test.pair
     module, _, attribute = name.partition(":")
+    given = f"function = {name}" if name.isidentifier() else f"function = ...  # {name}"
     start = int(pair.place == "first" and pair.instead is None)
     lines = [
-        f"from {module} import {attribute} as function" if attribute else f"function = {name}",
+        f"from {module} import {attribute} as function" if attribute else given,
         "from dpsel.auditing import items_and_numbers  # an answer as whole numbers, -1 for others",
         "from math import inf",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ class _Subject(MechanismType):
     "--quick/--thorough", default=True, help="One minute for everything, or many.  [default: quick]"
 )
 @click.option("--epsilon", type=float, metavar="E", help="The claimed epsilon.  [default: one that fits]")
-@click.option("--delta", type=float, metavar="D", help="The claimed delta; without it the claim is pure.")
+@click.option("--delta", type=float, metavar="D", help="The claimed delta; without it --epsilon is pure.")
 @click.option(
     "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
 )
@@ -177,14 +178,16 @@ def _run(mechanisms: list[Any], privacy: Privacy | None, options: dict[str, Any]
     if "neighbours" in given:
         given["neighbours"] = given["neighbours"].replace("-", "_")
     arguments = {"seconds": 60.0 if options["quick"] else 600.0} | given
-    return dpsel.audit_callable(
-        _function(target),
-        privacy=privacy,
-        max_items_per_user=limit,
-        name=target,
-        progress=_progress("{}"),
-        **arguments,
-    )
+    # What the function prints must not get into the table or the JSON.
+    with contextlib.redirect_stdout(sys.stderr):
+        return dpsel.audit_callable(
+            _function(target),
+            privacy=privacy,
+            max_items_per_user=limit,
+            name=target,
+            progress=_progress("{}"),
+            **arguments,
+        )
 
 
 def _privacy(epsilon: float | None, rho: float | None, delta: float | None) -> Privacy | None:
