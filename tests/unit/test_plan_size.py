@@ -14,7 +14,8 @@ def test_rows_go_to_the_disk_at_half_of_the_limit() -> None:
     plan = dpsel.plan_size([1, 10**8, 10**9], memory_limit="4GiB")
     assert [row["place"] for row in plan.rows] == ["memory", "memory", "disk"]
     small, middle, large = plan.rows
-    assert small["scratch"] == middle["scratch"] == 0 < large["scratch"]
+    for name in ("scratch_sips", "scratch_steered"):
+        assert small[name] == middle[name] == 0 < large[name]
     assert middle["memory"] == middle["memory_of_all_rows"] < large["memory"] == 4 << 30
     assert large["memory_of_all_rows"] == 10 * middle["memory_of_all_rows"]
     # The disk takes longer than ten times the rows in memory, and scored rounds longer than three plain ones.
@@ -29,7 +30,7 @@ def test_texts_take_more() -> None:
     options = {"rows": 10**9, "memory_limit": "1GiB"}
     plain, texts = dpsel.plan_size(**options).rows[0], dpsel.plan_size(**options, text_bytes=20).rows[0]
     assert texts["memory_of_all_rows"] > plain["memory_of_all_rows"]
-    assert texts["scratch"] - plain["scratch"] == 20 * 10**9
+    assert texts["scratch_sips"] - plain["scratch_sips"] == 20 * 10**9
 
 
 def test_a_plan_is_a_table_and_json() -> None:

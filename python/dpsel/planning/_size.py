@@ -18,12 +18,12 @@ __all__ = ["SizePlan", "plan_size"]
 #: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
 #: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
 _ROW: Final = 17
-#: Bytes of a row on the disk: what is read, and what is settled or pruned of it beside that.
-_SCRATCH: Final = 36
+#: Bytes of a row on the disk, at most about: what is read, and what is pruned or settled of it beside that.
+_SCRATCH: Final = {"sips": 18, "steered": 36}
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
 #: Nanoseconds for each row in memory and from the disk.
-_TIMES: Final = {"sips": (86.0, 210.0), "steered": (200.0, 900.0)}
+_TIMES: Final = {"sips": (90.0, 310.0), "steered": (280.0, 1070.0)}
 
 
 def plan_size(
@@ -68,12 +68,13 @@ def _row(rows: int, limit: int | None, text_bytes: int) -> dict[str, Any]:
     # Rows go to the disk when they take half of the limit.
     on_disk = limit is not None and memory > limit // 2
     seconds = {f"seconds_{name}": rows * times[on_disk] * 1e-9 for name, times in _TIMES.items()}
+    scratch = {f"scratch_{name}": rows * (each + text_bytes) * on_disk for name, each in _SCRATCH.items()}
     return {
         "rows": rows,
         "place": "disk" if on_disk else "memory",
         "memory": min(memory, limit) if on_disk and limit is not None else memory,
         "memory_of_all_rows": memory,
-        "scratch": rows * (_SCRATCH + text_bytes) if on_disk else 0,
+        **scratch,
         **seconds,
     }
 
@@ -95,8 +96,9 @@ class SizePlan(Tabular):
         """One dict per row.
 
         ``place`` is where rows are kept, ``"memory"`` or ``"disk"``. ``memory`` is what the job takes there,
-        ``memory_of_all_rows`` what it would take without a disk, and ``scratch`` what it takes on the disk,
-        all in bytes. ``seconds_sips`` and ``seconds_steered`` are those of the two mechanisms on two cores.
+        ``memory_of_all_rows`` what it would take without a disk, both in bytes. ``scratch_sips`` and
+        ``scratch_steered`` are at most about the bytes on the disk of the two mechanisms. ``seconds_sips``
+        and ``seconds_steered`` are their time on two cores.
         """
         return self._copies()
 
@@ -105,13 +107,17 @@ class SizePlan(Tabular):
         return json.dumps({"rows": self._rows}, indent=2)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        head = ["rows", "kept in", "memory, GB", "scratch, GB", "Sips, minutes", "Steered, minutes"]
+        head = ["rows", "kept in", "memory, GB", "Sips: scratch, GB", "minutes"]
+        head += ["Steered: scratch, GB", "minutes"]
         body = [
             [
                 f"{row['rows']:,}",
                 row["place"],
-                *(f"{row[name] / 1e9:.1f}" for name in ("memory", "scratch")),
-                *(f"{row[name] / 60:.1f}" for name in ("seconds_sips", "seconds_steered")),
+                f"{row['memory'] / 1e9:.1f}",
+                f"{row['scratch_sips'] / 1e9:.1f}",
+                f"{row['seconds_sips'] / 60:.1f}",
+                f"{row['scratch_steered'] / 1e9:.1f}",
+                f"{row['seconds_steered'] / 60:.1f}",
             ]
             for row in self._rows
         ]
