@@ -7,7 +7,7 @@ use crate::ingest::Prior;
 const REACTIVE: [&str; 11] = [
     r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
     r#"{"name": "policy_gaussian", "alpha": 3.0, "passes": 3, "release": "curve"}"#,
-    r#"{"name": "policy_laplace", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
+    r#"{"name": "policy_laplace", "alpha": 5.0, "passes": 2, "release": "noise"}"#,
     r#"{"name": "policy_laplace", "alpha": 3.0, "passes": 2, "release": "curve"}"#,
     r#"{"name": "unit_greedy"}"#,
     r#"{"name": "unit_greedy", "order": "prior"}"#,
