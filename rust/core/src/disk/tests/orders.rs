@@ -4,7 +4,7 @@ use super::*;
 use crate::ingest::Prior;
 
 /// With noise and with a curve, of one pass and of several.
-const REACTIVE: [&str; 11] = [
+const REACTIVE: [&str; 12] = [
     r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
     r#"{"name": "policy_gaussian", "alpha": 3.0, "passes": 3, "release": "curve"}"#,
     r#"{"name": "policy_laplace", "alpha": 5.0, "passes": 2, "release": "noise"}"#,
@@ -16,6 +16,8 @@ const REACTIVE: [&str; 11] = [
     r#"{"name": "greedy_frequency", "calibration": "published"}"#,
     r#"{"name": "mad", "alpha": 3.0}"#,
     r#"{"name": "mad2r", "alpha": 3.0}"#,
+    // Published weights show what a user gave to the items that it alone holds.
+    r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 2, "release": "noise"}"#,
 ];
 
 fn reactive(mechanism: &str, from: From, bound: u32) -> SelectRequest {
