@@ -75,7 +75,7 @@ def main() -> int:
         print(f"clone to first release: {clock:.0f} s ({processor:.0f} s of {os.cpu_count()} processors)")
         wheel = wheel_of(clone)
         spent = processors()
-        seconds = first_release(sys.executable, wheel)
+        seconds, _ = first_release(sys.executable, wheel)
         print(f"wheel to first release: {seconds:.1f} s ({processors() - spent:.1f} s of processors)")
     late = clock > SECONDS_OF_CLONE or seconds > SECONDS
     return 1 if late and not arguments.only_say else 0

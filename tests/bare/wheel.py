@@ -65,8 +65,8 @@ def faults(wheel: Path) -> list[str]:
     return found
 
 
-def first_release(python: str, wheel: Path) -> float:
-    """Seconds from nothing to a release, in a clean environment with the wheel."""
+def first_release(python: str, wheel: Path) -> tuple[float, str]:
+    """Seconds from nothing to a release in a clean environment, and what `--version` says."""
     with tempfile.TemporaryDirectory(prefix="wheel-") as folder:
         start = time.perf_counter()
         subprocess.run([python, "-m", "venv", "clean"], cwd=folder, check=True)
@@ -78,8 +78,7 @@ def first_release(python: str, wheel: Path) -> float:
         said = subprocess.run(
             [bin_ / "dpsel", "--version"], check=True, capture_output=True, text=True
         ).stdout
-        print(f"{python}: {said.strip()}")
-        return time.perf_counter() - start
+        return time.perf_counter() - start, said.strip()
 
 
 def interpreter(name: str) -> str | None:
@@ -131,8 +130,10 @@ def main() -> int:
             if (path := interpreter(python)) is None:
                 print(f"{python}: not here")
                 continue
-            seconds = first_release(path, wheel)
-            print(f"{python}: first release after {seconds:.1f} s")
+            seconds, said = first_release(path, wheel)
+            print(f"{python}: first release after {seconds:.1f} s; {said}")
+            if "not recorded" in said:
+                wrong.append(f"does not know its commit: {said}")
             if seconds > SECONDS:
                 wrong.append(f"takes {seconds:.1f} s to the first release with {python}")
     for fault in wrong:
