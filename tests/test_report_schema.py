@@ -36,6 +36,9 @@ OPTIONS = {
     "lists": {"mechanism": dpsel.Sips(), "exclude": [9], "public_items": [1, 2]},
     "lists and a look": {"exclude": [9]},
     "n-grams": {"ngrams": (1, 2)},
+    "n-grams of characters": {"ngrams": (2, 3), "tokenizer": "chars"},
+    "a group": {"users_per_group": 3},
+    "a limit from the data": {"max_items_per_user": dpsel.Quantile(0.5)},
 }
 
 
@@ -66,7 +69,7 @@ def with_options() -> dict[str, dict]:
     found = {}
     for name, options in OPTIONS.items():
         rows = [(1, "to be")] if "ngrams" in options else ROWS
-        release = dpsel.select_partitions(rows, privacy=APPROX, max_items_per_user=4, **options)
+        release = dpsel.select_partitions(rows, privacy=APPROX, **({"max_items_per_user": 4} | options))
         found[name] = json.loads(release.report.to_json())
     return found
 

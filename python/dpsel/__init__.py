@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Cost as Cost
     from dpsel.accounting import Counts as Counts
     from dpsel.accounting import PureDP as PureDP
+    from dpsel.accounting import Quantile as Quantile
     from dpsel.accounting import for_group as for_group
     from dpsel.auditing import AuditReport as AuditReport
     from dpsel.auditing import audit as audit
@@ -68,6 +69,7 @@ else:
         "Ledger": "budget",
         "Plan": "planning",
         "PureDP": "accounting",
+        "Quantile": "accounting",
         "Release": "release",
         "Report": "release",
         "SizePlan": "planning",

@@ -43,6 +43,7 @@ gaussian_part: Final = _core.gaussian_part
 read_report: Final = _core.read_report
 check_report: Final = _core.check_report
 keep_probabilities: Final = _core.keep_probabilities
+possible_limits: Final = _core.possible_limits
 users_needed: Final = _core.users_needed
 top_k_loss: Final = _core.top_k_loss
 top_k_counts: Final = _core.top_k_counts

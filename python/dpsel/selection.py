@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from dpsel._core_calls import run
-from dpsel._ingest import open_columns
+from dpsel._ingest import Tokens, open_columns
 from dpsel._request import columns_of, public_lists, request_of_selection
 from dpsel._scratch import place_of_rows
 from dpsel.budget._payment import begin_call
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar, Unpack
 
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import Counts, Privacy, Quantile
     from dpsel.item_table import ItemTable
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Relation,
         SelectOptions,
         Table,
+        Tokenizer,
     )
 
     TableT = TypeVar("TableT", bound=Table)
@@ -59,17 +60,19 @@ def select_partitions(data: IntoContributions, **options: Unpack[SelectOptions])
 def select_partitions(  # noqa: PLR0913 - keyword-only settings
     data: IntoContributions,
     *,
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
-    max_items_per_user: int,
+    max_items_per_user: int | Quantile,
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     counts: float | Counts | None = None,
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
+    users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
+    tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     scratch: str | PathLike[str] | None = None,
@@ -91,13 +94,16 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             IPC files (``"-"`` is the standard input), or an iterable of ``(user, item)`` or ``(user,
             [items])``.
         user: Column that identifies the user, the unit of privacy. Null users are refused. Required for
-            tables and files; for pairs it is only a label.
+            tables and files; for pairs it is only a label. Several columns, such as ``["tenant", "id"]``,
+            make a user of each combination of values; users of pairs are then tuples. What that protects is
+            said [here](../understand/users.md).
         item: Column of the item, or several columns that make up one. Null items are dropped. Required for
             tables and files; for pairs, several names mean that each item is a tuple.
         privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
-            many, as with three rounds of ``Sips``. Choose it without looking at the data.
+            many, as with three rounds of ``Sips``. Choose it without looking at the data, or have it found
+            within the budget by [`Quantile`][dpsel.Quantile].
         mechanism: How to select: a mechanism, or one in words such as ``"sips(rounds=5)"``, as on the command
             line. ``"auto"`` decides by the parameters, and the report says why. For some of them it takes
             [`ByLength`][dpsel.ByLength]: a noisy look at the lengths of users' lists, for at most one per
@@ -118,7 +124,12 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         min_users: The least number of users that a released item has, whatever the noise. It is for
             mechanisms whose users do not react to each other: ``"auto"`` takes noise on counts, and others
             are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
+        users_per_group: The report also says what the guarantee is for any so many users together, such as
+            the accounts of one person. It changes nothing else. Refused if nothing could be promised to them.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, or a function from a text to
+            a list of tokens, which must depend on that one text alone: see
+            [the page](../guide/tokenizers.md).
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``. Beyond it the job fails instead of the
             machine, or goes on from ``scratch``.
@@ -191,8 +202,10 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         mechanism,
         columns=columns_of(user, item),
         ngrams=ngrams,
+        tokenizer=tokenizer,
         with_weights=with_weights,
         min_users=min_users,
+        users_per_group=users_per_group,
         counts=counts,
         lists=public_lists(exclude, public_items),
     )
@@ -206,10 +219,10 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         progress=progress,
     )
     # The data is opened only after every parameter was checked.
-    opened = open_columns(data, user, item, file_format)
+    opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
     opened.check(job)
     # n-grams are texts, whatever they were taken from.
-    restored = None if ngrams else opened.restored
+    restored = None if ngrams or tokenizer else opened.restored
     payment = begin_call(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
     )

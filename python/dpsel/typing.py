@@ -27,7 +27,7 @@ from dpsel.accounting import Neighbours, NeighboursOfCounts, PublishedCounts
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import Counts, Privacy, Quantile
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
     #: The kind of a release's items; a bare `Release` says nothing about it.
@@ -125,20 +125,26 @@ IntoContributions: TypeAlias = (
 """Everything that ``select_partitions`` takes as data."""
 
 
+Tokenizer: TypeAlias = Literal["words", "chars"] | Callable[[str], Sequence[str]]
+"""What n-grams are made of: words, characters, or the tokens of a function."""
+
+
 class SelectOptions(TypedDict, total=False):
     """The keywords of ``select_partitions``, which are documented there."""
 
-    user: str | None
+    user: str | Sequence[str] | None
     item: str | Sequence[str] | None
     privacy: Required[Privacy]
-    max_items_per_user: Required[int]
+    max_items_per_user: Required[int | Quantile]
     mechanism: SelectionMechanism | str
     with_weights: bool
     counts: float | Counts | None
     public_items: Iterable[Any] | None
     exclude: Iterable[Any] | None
     min_users: int
+    users_per_group: int | None
     ngrams: tuple[int, int] | None
+    tokenizer: Tokenizer | None
     threads: int | None
     memory_limit: int | str | None
     scratch: str | PathLike[str] | None
@@ -151,7 +157,7 @@ class SelectOptions(TypedDict, total=False):
 class TopKOptions(TypedDict, total=False):
     """The keywords of ``select_top_k``, which are documented there."""
 
-    user: str | None
+    user: str | Sequence[str] | None
     item: str | Sequence[str] | None
     k: Required[int]
     privacy: Required[Privacy]
@@ -161,6 +167,8 @@ class TopKOptions(TypedDict, total=False):
     counts: PublishedCounts
     max_items_per_user: int | None
     neighbours: Neighbours
+    ngrams: tuple[int, int] | None
+    tokenizer: Tokenizer | None
     threads: int | None
     memory_limit: int | str | None
     scratch: str | PathLike[str] | None

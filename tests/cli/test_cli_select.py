@@ -102,7 +102,7 @@ def test_a_test_key_repeats_the_release_and_stamps_the_report(dpsel_run, folder)
 
 # Every option with a value for it, and what the library has to be called with.
 HONOURED = {
-    "user": (("--user", "who"), {"user": "who"}),
+    "users": (("--user", "who"), {"user": ["user", "who"]}),
     "items": (("--item", "town"), {"item": ["item", "town"]}),
     "epsilon": (("--epsilon", "0.5"), {"privacy": dpsel.ApproxDP(epsilon=0.5, delta=1e-6)}),
     "delta": (("--delta", "1e-9"), {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-9)}),
@@ -125,7 +125,9 @@ HONOURED = {
     "public_items": (("--public-items", str(PRIOR)), {"public_items": [("the", "9.5"), ("a, b", "3")]}),
     "exclude": (("--exclude", str(PRIOR)), {"exclude": [("the", "9.5"), ("a, b", "3")]}),
     "min_users": (("--min-users", "9"), {"min_users": 9}),
+    "users_per_group": (("--users-per-group", "3"), {"users_per_group": 3}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
+    "tokenizer": (("--tokenizer", "chars"), {"tokenizer": "chars"}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),

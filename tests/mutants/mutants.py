@@ -16,6 +16,7 @@ CURVES = "tests/conformance/test_release_curves.py"
 MATCHING = "tests/conformance/test_matching.py"
 MAD2R = "tests/conformance/test_mad2r.py"
 BY_LENGTH = "tests/conformance/test_by_length.py"
+QUANTILE = "tests/conformance/test_quantile.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
 PIPES = "tests/interop/test_pipes.py"
@@ -443,8 +444,8 @@ MUTANTS = [
     Mutant(
         "the words of a library that opens a table are passed on",
         "python/dpsel/_ingest/__init__.py",
-        "return opened(lambda: _open_object(data, columns))",
-        "return _open_object(data, columns)",
+        "return opened(lambda: _open_object(data, columns, tokens))",
+        "return _open_object(data, columns, tokens)",
         ("tests/counterexamples/test_foreign_errors.py",),
     ),
     Mutant(
@@ -1013,8 +1014,8 @@ MUTANTS = [
     Mutant(
         "two numbers of a look with the same noise",
         CORE + "look/mod.rs",
-        "Purpose::Look, class)",
-        "Purpose::Look, class / 2)",
+        "Coins::new(key, purpose, class)",
+        "Coins::new(key, purpose, class / 2)",
         ("cargo:look::", BY_LENGTH),
     ),
     Mutant(
@@ -1023,6 +1024,63 @@ MUTANTS = [
         ".filter(|items| *items > 0)",
         ".filter(|items| *items < u32::MAX)",
         (BY_LENGTH,),
+    ),
+    Mutant(
+        "a limit from the data that costs nothing",
+        CORE + "look/quantile.rs",
+        "(part, sub_down(whole, part))",
+        "(part, whole)",
+        ("cargo:look::quantile", QUANTILE),
+    ),
+    Mutant(
+        "a limit from the data that costs epsilon in place of rho",
+        CORE + "look/quantile.rs",
+        "(sqrt_down(mul_down(2.0, part)), rest",
+        "(2.0 * sqrt_down(mul_down(2.0, part)), rest",
+        ("cargo:look::quantile", QUANTILE),
+    ),
+    Mutant(
+        "the whole budget for a selection with a limit from the data",
+        CORE + "task/select/request.rs",
+        "Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })",
+        "let privacy = if limit > 1 { self.privacy } else { privacy };\n"
+        "        Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })",
+        (QUANTILE,),
+    ),
+    Mutant(
+        "users keep as many items as the largest limit that could be found",
+        CORE + "task/calibrated.rs",
+        "self.request.limited(quantile, found.limit)?.kept_items()",
+        "self.request.limited(quantile, found.limit.max(1_000))?.kept_items()",
+        (QUANTILE,),
+    ),
+    Mutant(
+        "two users of several columns that are glued together",
+        CORE + "ingest/items/composite.rs",
+        "    out.push(kind as u8);\n    let mut length = value.len();",
+        "    out.push(kind as u8);\n    let mut length = value.len() & !3;",
+        ("cargo:composite", "tests/interop/test_composite_users.py"),
+    ),
+    Mutant(
+        "users of several columns are told apart by the first one",
+        CORE + "ingest/encode/users.rs",
+        "encode_composite(&flats.collect::<Result<Vec<_>>>()?, rows, &mut packed);",
+        "encode_composite(&flats.take(1).collect::<Result<Vec<_>>>()?, rows, &mut packed);",
+        ("tests/interop/test_composite_users.py",),
+    ),
+    Mutant(
+        "a list of tokens that its function uses again",
+        "python/dpsel/_ingest/_tokens.py",
+        'return [" ".join(words[at : at + n])',
+        'return tokens if self.most == 1 else [" ".join(words[at : at + n])',
+        ("tests/unit/test_tokenizers.py",),
+    ),
+    Mutant(
+        "a group that nothing could be promised to",
+        "python/dpsel/_request/_selection.py",
+        "    for_group(privacy, users)\n",
+        "",
+        ("tests/unit/test_groups.py",),
     ),
     Mutant(
         "a look that is not derived again",

@@ -12,6 +12,7 @@ from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel._ingest import _objects
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
+from dpsel._request import NamedColumns
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     _named(columns, data.columns)
     narrow = data[columns].reset_index(drop=True)
     if found := _objects.found_in(narrow, columns):
-        narrow = _objects.as_arrow(narrow, columns, found)
+        narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
     mask = keys.mask(narrow).to_bytes()
     if labels is None:
         return data[[mark == RELEASED for mark in mask]]

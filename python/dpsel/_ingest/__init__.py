@@ -16,7 +16,8 @@ from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
 from dpsel._ingest._remote import is_remote, scan
-from dpsel._request import columns_of
+from dpsel._ingest._tokens import Tokens
+from dpsel._request import NamedColumns, columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel._restored import Restored
     from dpsel.typing import FileFormat
 
-__all__ = ["Opened", "is_read_once", "open_columns", "open_data"]
+__all__ = ["Opened", "Tokens", "is_read_once", "open_columns", "open_data"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Opened:
         _core_calls.check_source(self.source, job)
 
 
-def open_columns(data: object, user: object, item: object, file_format: FileFormat | None) -> Opened:
+def open_columns(
+    data: object, user: object, item: object, file_format: FileFormat | None, tokens: Tokens | None = None
+) -> Opened:
     """Recognise the data; a table must have its columns named."""
     named = user is not None and item is not None
     if isinstance(data, list | tuple) and not data and (named or file_format is not None):
@@ -57,7 +60,7 @@ def open_columns(data: object, user: object, item: object, file_format: FileForm
             f"the {type_name(data)} is empty and names no file; name at least one, or pass iter(data) "
             "if it is to hold pairs"
         )
-    opened = open_data(data, columns=columns_of(user, item), file_format=file_format)
+    opened = open_data(data, columns=columns_of(user, item), file_format=file_format, tokens=tokens)
     if opened.has_named_columns and not named:
         missing = [name for name, given in (("user", user), ("item", item)) if given is None]
         written = ", ".join(f"{name}='...'" for name in missing)
@@ -68,13 +71,16 @@ def open_columns(data: object, user: object, item: object, file_format: FileForm
     return opened
 
 
-def open_data(data: object, *, columns: list[str], file_format: FileFormat | None) -> Opened:
+def open_data(
+    data: object, *, columns: NamedColumns, file_format: FileFormat | None, tokens: Tokens | None = None
+) -> Opened:
     """Recognise ``data``; nothing is read yet.
 
     Args:
         data: Any source.
         columns: The needed columns, for projection; empty if they are not named.
         file_format: The format of files; refused for everything else.
+        tokens: The tokens of a function of the caller's, which are the items.
 
     Raises:
         SchemaError: If it is nothing that can be read; the message has the fix.
@@ -82,6 +88,11 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         DataError: If a table's own library fails to open it.
     """
     paths = _as_paths(data)
+    if paths is not None and tokens is not None:
+        raise InvalidParameterError(
+            'tokenizer must be "words" or "chars" for files, got a function; open them with a library, '
+            "such as polars.scan_parquet, and pass that"
+        )
     if paths is not None and any(map(is_remote, paths)):
         return opened(lambda: _open_remote(data, paths, columns, file_format))
     if paths is not None:
@@ -89,18 +100,18 @@ def open_data(data: object, *, columns: list[str], file_format: FileFormat | Non
         return Opened(Source.files(paths, file_format, quoted=quoted), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return opened(lambda: _open_object(data, columns))
+    return opened(lambda: _open_object(data, columns, tokens))
 
 
 def _open_remote(
-    data: object, paths: list[str], columns: list[str], file_format: FileFormat | None
+    data: object, paths: list[str], columns: NamedColumns, file_format: FileFormat | None
 ) -> Opened:
     lazy = scan(paths, file_format, may_be_fetched=_may_be_quoted(data))
     # As for local files, the items come back as a table without a library.
     return replace(_open_object(lazy, columns), returns="table", restored=None)
 
 
-def _open_object(data: object, columns: list[str]) -> Opened:
+def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = None) -> Opened:
     library = library_of(data)
     if library == "pyspark":
         # Before the Arrow protocol: from 4.2 on a Spark DataFrame has it, and would stream every partition
@@ -110,15 +121,18 @@ def _open_object(data: object, columns: list[str]) -> Opened:
             "dpsel.spark.select_top_k instead"
         )
     if (adapter := _frames.ADAPTERS.get(library)) and (adapted := adapter(data, columns)):
-        return _open_adapted(adapted)
+        return _open_adapted(adapted, columns, tokens)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return _open_adapted(_frames.Adapted(data, "table"))
+        return _open_adapted(_frames.Adapted(data, "table"), columns, tokens)
     if plain := _plain_of(library, data, columns):
-        return _open_plain(plain)
-    return _open_pairs(data)
+        return _open_plain(plain, columns, tokens)
+    return _open_pairs(data, tokens)
 
 
-def _open_adapted(adapted: _frames.Adapted) -> Opened:
+def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Tokens | None) -> Opened:
+    if tokens is not None:
+        rows = tokens.of_table(adapted.source, columns.items, in_batches=adapted.in_batches)
+        return Opened(Source.stream(rows, [], adapted.names), adapted.returns)
     if adapted.in_batches:
         source = Source.batches(adapted.source, adapted.names)
     else:
@@ -126,7 +140,7 @@ def _open_adapted(adapted: _frames.Adapted) -> Opened:
     return Opened(source, adapted.returns, restored=adapted.restored)
 
 
-def _plain_of(library: str, data: object, columns: list[str]) -> Plain | None:
+def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None:
     """Recognise arrays, records and columns by name; ``None`` for all else."""
     if library == "numpy" and hasattr(data, "dtype") and data.dtype.kind != "O":
         return of_numpy(data, columns)
@@ -139,13 +153,17 @@ def _plain_of(library: str, data: object, columns: list[str]) -> Plain | None:
     return None
 
 
-def _open_plain(plain: Plain) -> Opened:
-    names = list(plain.rows.column_names) if plain.is_table else None
+def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:
+    if tokens is not None:
+        if not plain.is_table:
+            return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
+        plain = replace(plain, rows=tokens.of_table(plain.rows, columns.items, in_batches=False))
+    names = list(plain.rows.schema.names) if plain.is_table else None
     source = Source.stream(plain.rows, [], names) if plain.is_table else Source.pairs(plain.rows)
     return Opened(source, "list", has_named_columns=plain.has_named_columns)
 
 
-def _open_pairs(data: object) -> Opened:
+def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
     if isinstance(data, Mapping):
         raise SchemaError(
             f"a {type_name(data)} is not a table; name its columns with user= and item=, or pass "
@@ -156,7 +174,8 @@ def _open_pairs(data: object) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    return Opened(Source.pairs(data), "list", has_named_columns=False)
+    rows = data if tokens is None else tokens.of_pairs(data)
+    return Opened(Source.pairs(rows), "list", has_named_columns=False)
 
 
 def is_read_once(data: object) -> bool:

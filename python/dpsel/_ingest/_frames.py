@@ -19,6 +19,8 @@ from dpsel.exceptions import DpselError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dpsel._request import NamedColumns
+
 __all__ = ["ADAPTERS", "Adapted", "duckdb_stream"]
 
 
@@ -47,7 +49,7 @@ class _Capsule:
         return self._capsule
 
 
-def _narrows(columns: list[str], names: Iterable[object]) -> bool:
+def _narrows(columns: NamedColumns, names: Iterable[object]) -> bool:
     """Whether a table with these names has all of ``columns``, and others to leave behind."""
     there = list(names)
     return 0 < len(columns) < len(there) and set(columns) <= set(there)
@@ -57,7 +59,7 @@ def _no_table(library: str, data: object, fix: str) -> SchemaError:
     return SchemaError(f"a {library} {type(data).__name__} is not a table of rows; {fix}")
 
 
-def _polars(data: Any, columns: list[str]) -> Adapted | None:
+def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
     kind = type(data).__name__
     if kind == "LazyFrame":
         batches, restored, names = _polars_batches(data, columns)
@@ -85,14 +87,14 @@ def _polars_readable(frame: Any, schema: Any) -> Any:
     return frame.cast(types) if types else frame
 
 
-def _polars_types(schema: Any, columns: list[str]) -> Restored:
+def _polars_types(schema: Any, columns: NamedColumns) -> Restored:
     """Return the types to restore in fresh columns. The names after the first one are item columns."""
     import polars as pl
 
     # Before version 2 a Categorical lists all categories that the process has ever seen.
     has_closed_pools = int(pl.__version__.partition(".")[0]) >= 2  # noqa: PLR2004 - the version
     lost: list[tuple[str, Any]] = []
-    for name in dict.fromkeys(columns[1:]):
+    for name in dict.fromkeys(columns.items):
         dtype = schema.get(name)
         dtype = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
         if isinstance(dtype, pl.Enum):
@@ -102,7 +104,7 @@ def _polars_types(schema: Any, columns: list[str]) -> Restored:
     return Restored("polars", tuple(lost))
 
 
-def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Restored, list[str]]:
+def _polars_batches(lazy: Any, columns: NamedColumns) -> tuple[Iterable[Any], Restored, list[str]]:
     schema = lazy.collect_schema()
     restored = _polars_types(schema, columns)
     if _narrows(columns, schema.names()):
@@ -121,7 +123,7 @@ def _polars_batches(lazy: Any, columns: list[str]) -> tuple[Iterable[Any], Resto
     return chain([schema.to_frame()], batches_of(lazy)), restored, list(schema.names())
 
 
-def _pandas(data: Any, columns: list[str]) -> Adapted | None:
+def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
     if type(data).__name__ in {"Series", "Index"} or type(data).__name__.endswith("Index"):
         raise SchemaError("a pandas Series or Index has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "columns") or not hasattr(data, "dtypes"):
@@ -164,7 +166,7 @@ def _pandas_names(data: Any) -> list[str]:
     return [*map(str, data.columns), *named]
 
 
-def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
+def _refuse_duplicates(columns: NamedColumns, names: Iterable[object]) -> None:
     there = Counter(names)
     if twice := next((name for name in columns if there[name] > 1), None):
         raise SchemaError(
@@ -173,7 +175,7 @@ def _refuse_duplicates(columns: list[str], names: Iterable[object]) -> None:
         )
 
 
-def _pandas_types(data: Any, columns: list[str]) -> Restored:
+def _pandas_types(data: Any, columns: NamedColumns) -> Restored:
     """Return the item columns to restore as categories, without periods, which would become bare numbers."""
     import pandas as pd
 
@@ -187,14 +189,14 @@ def _pandas_types(data: Any, columns: list[str]) -> Restored:
                 f"column '{name}' has categories that are pandas periods, which Arrow holds as bare numbers; "
                 "convert them with astype(str)"
             )
-        if name in columns[1:]:
+        if name in columns.items:
             lost.append((name, "category"))
     return Restored("pandas", tuple(lost))
 
 
-def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
+def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
     if hasattr(data, "scanner"):
-        names = columns if _narrows(columns, data.schema.names) else None
+        names = list(columns) if _narrows(columns, data.schema.names) else None
         reader = data.scanner(columns=names).to_reader()
         restored = _pyarrow_types(data.schema, columns)
         return Adapted(reader, "pyarrow", restored=restored, names=list(data.schema.names))
@@ -214,12 +216,12 @@ def _pyarrow(data: Any, columns: list[str]) -> Adapted | None:
     return Adapted(data, "pyarrow", restored=restored, names=list(data.schema.names))
 
 
-def _pyarrow_types(schema: Any, columns: list[str]) -> Restored:
+def _pyarrow_types(schema: Any, columns: NamedColumns) -> Restored:
     """Return which items are to become dictionaries again, and the types of their indices."""
     import pyarrow.types as pt
 
     lost = []
-    for name in dict.fromkeys(columns[1:]):
+    for name in dict.fromkeys(columns.items):
         at = schema.get_field_index(name)
         kind = schema.field(at).type if at >= 0 else None
         if kind is not None and _is_list(kind):
@@ -237,7 +239,7 @@ def _is_list(kind: Any) -> bool:
     return any(check is not None and check(kind) for check in known)
 
 
-def _duckdb(data: Any, columns: list[str]) -> Adapted | None:
+def _duckdb(data: Any, columns: NamedColumns) -> Adapted | None:
     if not hasattr(data, "columns"):
         raise SchemaError("a DuckDB connection or statement is not a table; pass con.sql('select ...')")
     if _narrows(columns, data.columns):
@@ -256,7 +258,7 @@ def duckdb_stream(relation: Any) -> Any:
     raise SchemaError("this version of DuckDB exports no Arrow stream; update DuckDB, or pass data.arrow()")
 
 
-def _datasets(data: Any, columns: list[str]) -> Adapted:
+def _datasets(data: Any, columns: NamedColumns) -> Adapted:
     from dpsel._ingest._datasets import batches_of_dataset
 
     batches, names = batches_of_dataset(data, columns)
@@ -267,7 +269,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-ADAPTERS: Final[dict[str, Callable[[Any, list[str]], Adapted | None]]] = {
+ADAPTERS: Final[dict[str, Callable[[Any, NamedColumns], Adapted | None]]] = {
     "polars": _polars,
     "pandas": _pandas,
     "pyarrow": _pyarrow,

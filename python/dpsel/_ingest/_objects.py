@@ -6,9 +6,12 @@ type every released value has, or whether there is an error that quotes it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
+
+if TYPE_CHECKING:
+    from dpsel._request import NamedColumns
 
 __all__ = ["as_arrow", "found_in"]
 
@@ -29,12 +32,12 @@ def _is_object(dtype: Any) -> bool:
     return str(dtype if categories is None else categories.dtype) == "object"
 
 
-def as_arrow(data: Any, columns: list[str], found: list[str]) -> Any:
-    """Return a pyarrow Table of the needed columns: the user and the items.
+def as_arrow(data: Any, columns: NamedColumns, found: list[str]) -> Any:
+    """Return a pyarrow Table of the needed columns: the users and the items.
 
     Args:
         data: A DataFrame with each of the columns once.
-        columns: The user column, and then the item columns.
+        columns: The user columns, and then the item columns.
         found: The columns whose values have to be inspected.
     """
     import pyarrow as pa
@@ -43,7 +46,7 @@ def as_arrow(data: Any, columns: list[str], found: list[str]) -> Any:
         data[[name for name in dict.fromkeys(columns) if name not in found]], preserve_index=False
     )
     # A single item column may hold collections of items; a user is one value, and so is a part of an item.
-    lists = columns[1:] if len(set(columns)) == len(columns) == 2 else []  # noqa: PLR2004 - a user and an item
+    lists = columns.items if len(columns.items) == 1 and not set(columns.items) & set(columns.users) else []
     arrays = {name: table.column(name) for name in table.column_names}
     arrays |= {name: _array(pa, data[name], lists=name in lists) for name in found}
     return pa.table(arrays)

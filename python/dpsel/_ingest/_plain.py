@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel.exceptions import SchemaError
+
+if TYPE_CHECKING:
+    from dpsel._request import NamedColumns
 
 __all__ = ["Plain", "of_columns", "of_numpy", "of_records", "of_scipy"]
 
@@ -29,7 +32,7 @@ class Plain:
     has_named_columns: bool
 
 
-def of_records(rows: Sequence[Any], columns: list[str]) -> Plain:
+def of_records(rows: Sequence[Any], columns: NamedColumns) -> Plain:
     """Return the pairs of rows that are mappings from names to values."""
     for name in columns:
         if name not in rows[0]:
@@ -40,8 +43,7 @@ def of_records(rows: Sequence[Any], columns: list[str]) -> Plain:
     return Plain(_pairs_of_records(rows, columns), is_table=False, has_named_columns=True)
 
 
-def _pairs_of_records(rows: Iterable[Any], columns: list[str]) -> Iterator[tuple[Any, Any]]:
-    user, *items = columns
+def _pairs_of_records(rows: Iterable[Any], columns: NamedColumns) -> Iterator[tuple[Any, Any]]:
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(
@@ -49,11 +51,16 @@ def _pairs_of_records(rows: Iterable[Any], columns: list[str]) -> Iterator[tuple
                 "values; give rows of one kind"
             )
         # As a field that is missing in a line of NDJSON: null.
-        found = [row.get(name) for name in items]
-        yield row.get(user), found[0] if len(found) == 1 else tuple(found)
+        yield _one(map(row.get, columns.users)), _one(map(row.get, columns.items))
 
 
-def of_columns(data: Mapping[Any, Any], columns: list[str]) -> Plain | None:
+def _one(parts: Iterable[Any]) -> Any:
+    """Return the value of one column, or the tuple of several."""
+    found = tuple(parts)
+    return found[0] if len(found) == 1 else found
+
+
+def of_columns(data: Mapping[Any, Any], columns: NamedColumns) -> Plain | None:
     """Return the rows of a mapping from names to columns; ``None`` if it does not have these names."""
     if any(name not in data for name in columns):
         return None
@@ -66,7 +73,7 @@ def of_columns(data: Mapping[Any, Any], columns: list[str]) -> Plain | None:
     return _rows(columns, values, named=True)
 
 
-def of_numpy(data: Any, columns: list[str]) -> Plain:
+def of_numpy(data: Any, columns: NamedColumns) -> Plain:
     """Return the rows of a structured array, or of a two-dimensional one: users, then items."""
     if data.dtype.names is not None:
         missing = next((name for name in columns if name not in data.dtype.names), None)
@@ -83,7 +90,7 @@ def of_numpy(data: Any, columns: list[str]) -> Plain:
     return _rows(columns, [data[:, at] for at in range(len(columns))], named=False)
 
 
-def of_scipy(data: Any, columns: list[str]) -> Plain:
+def of_scipy(data: Any, columns: NamedColumns) -> Plain:
     """Return the entries that are not zero of a matrix of users by items; both are numbered from zero."""
     if len(data.shape) != 2 or len(columns) != 2:  # noqa: PLR2004 - a matrix, a user and an item
         raise SchemaError("a sparse matrix has users as rows and items as columns; name at most one item=")
@@ -92,7 +99,7 @@ def of_scipy(data: Any, columns: list[str]) -> Plain:
     return _rows(columns, [entries.row[stored], entries.col[stored]], named=False)
 
 
-def _rows(columns: list[str], values: list[Any], *, named: bool) -> Plain:
+def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
     lengths = {len(column) for column in values}
     if len(lengths) > 1:
         raise SchemaError("the columns have different lengths; give one value for each row in all of them")
@@ -101,12 +108,18 @@ def _rows(columns: list[str], values: list[Any], *, named: bool) -> Plain:
         raise SchemaError("a column has several dimensions; give one value for each row")
     if arrays and all(column.dtype.kind != "O" for column in values) and find_spec("pyarrow"):
         return Plain(_arrow(columns, values), is_table=True, has_named_columns=named)
-    users, *items = (_listed(name, column) for name, column in zip(columns, values, strict=True))
-    pairs = zip(users, items[0] if len(items) == 1 else zip(*items, strict=True), strict=True)
-    return Plain(pairs, is_table=False, has_named_columns=named)
+    listed = [_listed(name, column) for name, column in zip(columns, values, strict=True)]
+    split = len(columns.users)
+    users, items = _joined(listed[:split]), _joined(listed[split:])
+    return Plain(zip(users, items, strict=True), is_table=False, has_named_columns=named)
 
 
-def _arrow(columns: list[str], values: list[Any]) -> Any:
+def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
+    """Return the values of one column, or the tuples of several."""
+    return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+def _arrow(columns: NamedColumns, values: list[Any]) -> Any:
     import pyarrow as pa
 
     return pa.table(dict(zip(columns, map(pa.array, values), strict=True)))

@@ -39,19 +39,20 @@ def resolve(
     max_items_per_user: int,
     *,
     with_weights: bool = False,
-    on_cluster: bool = False,
+    may_look: bool = True,
     min_users: int = 1,
     counts: Counts | None = None,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
-    ``"auto"`` depends on public parameters only. On a cluster no mechanism looks at the data first.
+    ``"auto"`` depends on public parameters only. On a cluster no mechanism looks at the data first, and
+    none does if the limit comes from the data already.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
     if min_users > 1:
         return _best_counts(privacy, max_items_per_user, counts, _COUNTS_FOR_MIN_USERS)
-    choose = _choose if on_cluster else _choose_or_look
+    choose = _choose_or_look if may_look else _choose
     return choose(privacy, max_items_per_user, with_weights=with_weights, counts=counts)
 
 
@@ -66,11 +67,11 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
             of_json(request["privacy"]),
             request["max_items_per_user"],
             with_weights=request["with_weights"],
-            on_cluster=on_cluster,
+            may_look=may_look,
             min_users=request.get("min_users", 1),
             counts=counts_of_json(request),
         )
-        for on_cluster in (False, True)
+        for may_look in ((False,) if "quantile" in request else (True, False))
     ]
     return [(mechanism.to_json(), reason) for mechanism, reason in answers if reason is not None]
 

@@ -2,32 +2,82 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from dpsel._arguments import as_int, type_name
 from dpsel.exceptions import InvalidParameterError
 
-__all__ = ["checked_test_key", "columns_of", "ngrams_of"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NamedColumns", "checked_test_key", "columns_of", "lengths_of", "ngrams_of"]
 
 
-def columns_of(user: object, item: object) -> list[str]:
-    """Return the user column and then the item columns; labels stand in where pairs have no names."""
-    named = ["user" if user is None else user]
-    if item is None:
-        named.append("item")
-    elif isinstance(item, list | tuple):
-        named.extend(item)
-    else:
-        named.append(item)
-    columns = [name for name in named if isinstance(name, str)]
-    if len(columns) < len(named):
+class NamedColumns(list[str]):
+    """The names of the user columns and then of the item columns.
+
+    Args:
+        users: The columns that identify a user; several make a user of each combination.
+        items: The columns that make up an item.
+    """
+
+    def __init__(self, users: Sequence[str] = ("user",), items: Sequence[str] = ("item",)) -> None:
+        """Keep the names in order."""
+        super().__init__([*users, *items])
+        self.users = list(users)
+        self.items = list(items)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the columns as they stand in requests: one user column is a text."""
+        return {"user": self.users[0] if len(self.users) == 1 else self.users, "items": self.items}
+
+
+def columns_of(user: object, item: object) -> NamedColumns:
+    """Return the user columns and the item columns; labels stand in where pairs have no names."""
+    return NamedColumns(_names("user", user), _names("item", item))
+
+
+def _names(role: str, given: object) -> list[str]:
+    """Return the names of one role."""
+    if given is None:
+        return [role]
+    named = list(given) if isinstance(given, list | tuple) else [given]
+    names = [name for name in named if isinstance(name, str)]
+    if len(names) < len(named):
         wrong = next(name for name in named if not isinstance(name, str))
         raise InvalidParameterError(
             f"user and item must be names of columns, got {type_name(wrong)}; give texts"
         )
-    return columns
+    if role == "user" and not names:
+        raise InvalidParameterError("user must name a column, got an empty list; name one, or several")
+    return names
 
 
-def ngrams_of(ngrams: object) -> tuple[int, int] | None:
-    """Check (fewest, most) words."""
+#: What n-grams are made of without a tokenizer of the caller's own.
+_UNITS = ("words", "chars")
+
+
+def ngrams_of(ngrams: object, tokenizer: object = None) -> dict[str, Any] | None:
+    """Return what the core makes of a text; ``None`` if nothing, or if a function makes tokens of it."""
+    lengths = lengths_of(ngrams)
+    if tokenizer is None or callable(tokenizer):
+        # A function makes the n-grams itself.
+        unit, lengths = "words", None if tokenizer is not None else lengths
+    elif not isinstance(tokenizer, str) or tokenizer not in _UNITS:
+        shown = repr(tokenizer) if isinstance(tokenizer, str) else type_name(tokenizer)
+        raise InvalidParameterError(
+            f'tokenizer must be "words", "chars" or a function from a text to a list of tokens, got {shown}'
+        )
+    else:
+        unit, lengths = tokenizer, lengths or (1, 1)
+    if lengths is None:
+        return None
+    made = {"min": lengths[0], "max": lengths[1]}
+    return made if unit == "words" else made | {"unit": unit}
+
+
+def lengths_of(ngrams: object) -> tuple[int, int] | None:
+    """Check (fewest, most) words or characters."""
     if ngrams is None:
         return None
     if not isinstance(ngrams, tuple | list) or len(ngrams) != 2:  # noqa: PLR2004 - a pair

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_int, type_name
+from dpsel._request._columns import NamedColumns
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, request_of
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpsel.accounting import Counts, Privacy, PublishedCounts
+    from dpsel.accounting import Counts, Privacy, PublishedCounts, Quantile
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["named_columns", "priced", "selection_request", "top_k_request"]
@@ -28,17 +27,19 @@ def selection_request(
     max_items_per_user: int,
     mechanism: SelectionMechanism,
     *,
-    columns: Sequence[str] = ("user", "item"),
-    ngrams: tuple[int, int] | None = None,
+    columns: NamedColumns | None = None,
+    ngrams: dict[str, Any] | None = None,
     with_weights: bool = False,
     min_users: int = 1,
     counts: Counts | None = None,
+    users_per_group: int | None = None,
+    quantile: Quantile | None = None,
     lists: PublicLists = NO_LISTS,
     chosen: str | None = None,
 ) -> Request[SelectionMechanism]:
-    """Return the request of a selection; ``columns`` are the user column and then the item columns."""
+    """Return the request of a selection."""
     parameters = {
-        "columns": named_columns(columns, ngrams),
+        "columns": named_columns(columns or NamedColumns(), ngrams),
         "max_items_per_user": max_items_per_user,
         "with_weights": with_weights,
         **lists.stamps(),
@@ -47,6 +48,10 @@ def selection_request(
         parameters["min_users"] = min_users
     if counts is not None:
         parameters["counts"] = counts.to_json(max_items_per_user)
+    if users_per_group is not None:
+        parameters["users_per_group"] = users_per_group
+    if quantile is not None:
+        parameters["quantile"] = quantile.to_json()
     return request_of(
         "select",
         privacy,
@@ -68,7 +73,8 @@ def top_k_request(
     sensitivity: int = 1,
     counts: object = None,
     domain: dict[str, Any] | None = None,
-    columns: Sequence[str] | None = None,
+    columns: NamedColumns | None = None,
+    ngrams: dict[str, Any] | None = None,
     chosen: str | None = None,
     public_table: list[tuple[int, Any]] | None = None,
 ) -> Request[TopKMechanism]:
@@ -94,15 +100,15 @@ def top_k_request(
         "counts": _published(counts),
     }
     if columns is not None:
-        parameters["columns"] = named_columns(columns)
+        parameters["columns"] = named_columns(columns, ngrams)
     return request_of("top_k", privacy, mechanism, parameters, chosen=chosen, public_table=public_table)
 
 
-def named_columns(columns: Sequence[str], ngrams: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Return the columns of a request: the user column, then the item columns."""
-    named: dict[str, Any] = {"user": columns[0], "items": list(columns[1:])}
+def named_columns(columns: NamedColumns, ngrams: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the columns of a request."""
+    named = columns.to_json()
     if ngrams is not None:
-        named["ngrams"] = {"min": ngrams[0], "max": ngrams[1]}
+        named["ngrams"] = ngrams
     return named
 
 

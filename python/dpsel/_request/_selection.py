@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_flag, as_int, at_least_one
 from dpsel._request._auto import resolve
-from dpsel._request._columns import ngrams_of
+from dpsel._request._columns import NamedColumns, ngrams_of
 from dpsel._request._fixed import named_columns, selection_request
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
-from dpsel.accounting import checked_counts, checked_privacy
+from dpsel.accounting import Quantile, checked_counts, checked_privacy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["checked_limit", "count_request", "request_of_selection"]
+__all__ = ["checked_group", "checked_limit", "count_request", "request_of_selection"]
 
 
 def checked_limit(max_items_per_user: Any) -> int:
@@ -29,21 +27,36 @@ def checked_limit(max_items_per_user: Any) -> int:
     return limit
 
 
+def checked_group(privacy: Privacy, users_per_group: Any) -> int | None:
+    """Refuse a group of users about which nothing could be said."""
+    if users_per_group is None:
+        return None
+    from dpsel.accounting import for_group
+
+    users = as_count("users_per_group", at_least_one("users_per_group", users_per_group))
+    for_group(privacy, users)
+    return users
+
+
 def request_of_selection(
     privacy: Privacy,
-    max_items_per_user: int,
+    max_items_per_user: int | Quantile,
     mechanism: SelectionMechanism | str,
     *,
-    columns: Sequence[str] = ("user", "item"),
+    columns: NamedColumns | None = None,
     ngrams: object = None,
+    tokenizer: object = None,
     with_weights: object = False,
     on_cluster: bool = False,
     min_users: Any = 1,
+    users_per_group: Any = None,
     counts: Any = None,
     lists: PublicLists = NO_LISTS,
 ) -> Request[SelectionMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
-    privacy, limit = checked_privacy(privacy), checked_limit(max_items_per_user)
+    privacy = checked_privacy(privacy)
+    quantile = max_items_per_user if isinstance(max_items_per_user, Quantile) else None
+    limit = checked_limit(max_items_per_user if quantile is None else quantile.most)
     weights = as_flag("with_weights", with_weights)
     least = as_count("min_users", at_least_one("min_users", min_users))
     asked = checked_counts(counts)
@@ -52,7 +65,7 @@ def request_of_selection(
         privacy,
         limit,
         with_weights=weights,
-        on_cluster=on_cluster,
+        may_look=not on_cluster and quantile is None,
         min_users=least,
         counts=asked,
     )
@@ -61,16 +74,18 @@ def request_of_selection(
         limit,
         chosen,
         columns=columns,
-        ngrams=ngrams_of(ngrams),
+        ngrams=ngrams_of(ngrams, tokenizer),
         with_weights=weights,
         min_users=least,
         counts=asked,
+        users_per_group=checked_group(privacy, users_per_group),
+        quantile=quantile,
         lists=lists,
         chosen=reason,
     )
 
 
-def count_request(columns: Sequence[str], ngrams: object) -> Request[None]:
+def count_request(columns: NamedColumns, ngrams: object) -> Request[None]:
     """Return a request to count users per item, exactly; for public data only."""
     fields = {"columns": named_columns(columns, ngrams_of(ngrams))}
     return Request("count", as_json("count", fields), None)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_flag, as_int_if_given, type_name
 from dpsel._request._auto_top_k import resolve
+from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import top_k_request
 from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.item_table import ItemTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from dpsel._request._columns import NamedColumns
     from dpsel._request._request import Request
     from dpsel.accounting import Privacy, PublishedCounts
     from dpsel.mechanisms import TopKMechanism
@@ -23,7 +25,7 @@ __all__ = ["as_list", "request_of_rows"]
 
 
 def request_of_rows(
-    columns: Sequence[str],
+    columns: NamedColumns,
     *,
     k: int,
     privacy: Privacy,
@@ -33,6 +35,8 @@ def request_of_rows(
     counts: PublishedCounts,
     max_items_per_user: int | None,
     neighbours: str,
+    ngrams: object = None,
+    tokenizer: object = None,
 ) -> Request[TopKMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
     privacy = checked_privacy(privacy)
@@ -56,6 +60,7 @@ def request_of_rows(
         counts=counts,
         domain={"kind": "unknown" if domain is None else "listed"},
         columns=columns,
+        ngrams=ngrams_of(ngrams, tokenizer),
         chosen=reason,
         public_table=listed,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, PublishedCounts
 from dpsel.accounting._counts import Counts, checked_counts, counts_of_json
 from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
+from dpsel.accounting._quantile import Quantile
 
 if TYPE_CHECKING:
     from dpsel.accounting._groups import for_group
@@ -34,6 +35,7 @@ __all__ = [
     "Privacy",
     "PublishedCounts",
     "PureDP",
+    "Quantile",
     "checked_counts",
     "checked_privacy",
     "counts_of_json",

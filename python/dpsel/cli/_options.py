@@ -59,8 +59,15 @@ def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
 
 
 def column_options(command: F) -> F:
-    """Add ``--user``, and ``--item``, which may be repeated; see ``columns_from``."""
-    user = click.option("--user", required=True, metavar="COLUMN", help="Column that identifies the user.")
+    """Add ``--user`` and ``--item``, which may be repeated; see ``columns_from``."""
+    user = click.option(
+        "--user",
+        "users",
+        required=True,
+        multiple=True,
+        metavar="COLUMN",
+        help="Column that identifies the user; repeat it if several do so together.",
+    )
     item = click.option(
         "--item",
         "items",
@@ -74,8 +81,11 @@ def column_options(command: F) -> F:
 
 def columns_from(options: dict[str, Any]) -> dict[str, Any]:
     """Return the columns as keyword arguments."""
-    items: tuple[str, ...] = options["items"]
-    return {"user": options["user"], "item": items[0] if len(items) == 1 else list(items)}
+    return {"user": _one_or_list(options["users"]), "item": _one_or_list(options["items"])}
+
+
+def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
 
 
 format_option = click.option(
@@ -97,6 +107,20 @@ ngrams_option = click.option(
     type=Counts("1,2"),
     metavar="MIN[,MAX]",
     help=f"The item column is text; the items are its n-grams of MIN to MAX words, at most {LONGEST_NGRAM}.",
+)
+
+
+tokenizer_option = click.option(
+    "--tokenizer",
+    type=click.Choice(("words", "chars")),
+    help="What n-grams are made of: words, or characters.  [default: words]",
+)
+
+group_option = click.option(
+    "--users-per-group",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Also say what the guarantee is for any K users together.",
 )
 
 

@@ -9,10 +9,18 @@ from typing import Any
 
 import click
 
+import dpsel
+from dpsel.exceptions import InvalidParameterError
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", re.IGNORECASE)
 _KEY_BYTES = 32
+_NUMBER = r"\d*\.?\d+(?:e-?\d+)?"
+_QUANTILE = re.compile(
+    rf"quantile\(\s*(?P<quantile>{_NUMBER})\s*"
+    rf"(?:,\s*share\s*=\s*(?P<share>{_NUMBER})\s*)?(?:,\s*most\s*=\s*(?P<most>\d+)\s*)?\)"
+)
 
 
 class ByteSize(click.ParamType[int]):
@@ -64,6 +72,41 @@ class Counts(click.ParamType[tuple[int, ...]]):
         if min(numbers) < 1:
             self.fail(f"{value!r} is not a list of whole numbers above 0 such as {self.example}", param, ctx)
         return numbers
+
+
+class Limit(click.ParamType[Any]):
+    """A limit as a number, or as a quantile that the call finds: ``quantile(0.95, share=0.02)``."""
+
+    name = "n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the text."""
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if match := _QUANTILE.fullmatch(text):
+            share, most = float(match["share"] or 0.02), int(match["most"] or 1_000)
+            try:
+                return dpsel.Quantile(float(match["quantile"]), share, most)
+            except InvalidParameterError as error:
+                self.fail(str(error), param, ctx)
+        if not text.isdecimal() or int(text) < 1:
+            self.fail(
+                f"{value!r} is no whole number above 0, and no quantile such as quantile(0.95, share=0.02)",
+                param,
+                ctx,
+            )
+        return int(text)
+
+
+class Limits(Counts):
+    """As ``Counts``, or one quantile."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the text."""
+        if isinstance(value, str) and value.lstrip().startswith("quantile"):
+            return (Limit().convert(value, param, ctx),)
+        return super().convert(value, param, ctx)
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):

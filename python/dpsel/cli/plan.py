@@ -11,12 +11,13 @@ from dpsel.cli._budgets import counted_from, counted_options, privacy_from, priv
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     check_plot,
+    group_option,
     json_option,
     plot_option,
     print_result,
 )
 from dpsel.cli._output import Staged
-from dpsel.cli._types import Counts
+from dpsel.cli._types import Counts, Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
     short_help="Thresholds and release probabilities, without data.",
 )
 @privacy_options
-@click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits to compare.")
+@click.option("--max-items-per-user", required=True, type=Limits(), help="Limits to compare, or a quantile.")
 @mechanism_option("selection", several=True)
 @click.option(
     "--users",
@@ -62,6 +63,14 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
     is_flag=True,
     help="Plan releases with noisy weights, for which auto may choose another mechanism.",
 )
+@click.option(
+    "--min-users",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="K",
+    help="Plan releases of no item of fewer than K users.  [default: 1]",
+)
+@group_option
 @counted_options
 @plot_option
 @json_option
@@ -80,6 +89,8 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
         items_per_user=options["items_per_user"],
         users=list(options["users"]),
         with_weights=options["with_weights"],
+        min_users=options["min_users"],
+        users_per_group=options["users_per_group"],
         counts=counted_from(options),
     )
     with Staged() as staged:

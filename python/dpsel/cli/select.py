@@ -20,16 +20,18 @@ from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
     columns_from,
+    group_option,
     ngrams_from,
     ngrams_option,
     rows_from,
     running_from,
     running_options,
     scratch_options,
+    tokenizer_option,
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
-from dpsel.cli._types import FrequencyTable, ItemFile
+from dpsel.cli._types import FrequencyTable, ItemFile, Limit
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
@@ -86,9 +88,9 @@ greedy-frequency counts repeated rows. CSV columns are text.
 @click.option(
     "--max-items-per-user",
     required=True,
-    type=click.IntRange(min=1),
+    type=Limit(),
     metavar="N",
-    help="Items of each user that count.",
+    help="Items of each user that count: a number, or 'quantile(0.95)' to have it found within the budget.",
 )
 @mechanism_option("selection")
 @click.option(
@@ -120,7 +122,9 @@ greedy-frequency counts repeated rows. CSV columns are text.
     metavar="K",
     help="Release no item of fewer than K users.  [default: 1]",
 )
+@group_option
 @ngrams_option
+@tokenizer_option
 @running_options
 @scratch_options
 @result_options
@@ -163,7 +167,9 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "public_items": options["public_items"],
         "exclude": options["exclude"],
         "min_users": options["min_users"],
+        "users_per_group": options["users_per_group"],
         "ngrams": ngrams_from(options["ngrams"]),
+        "tokenizer": options["tokenizer"],
         **running_from(options),
         "scratch": options["scratch"],
         "scratch_limit": options["scratch_limit"],

@@ -23,10 +23,13 @@ from dpsel.cli._mechanisms import Chosen, MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
     columns_from,
+    ngrams_from,
+    ngrams_option,
     rows_from,
     running_from,
     running_options,
     scratch_options,
+    tokenizer_option,
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
@@ -83,6 +86,8 @@ Examples:
     show_default=True,
     help="The guarantee covers adding or removing a user, or swapping one for another.",
 )
+@ngrams_option
+@tokenizer_option
 @running_options
 @scratch_options
 @result_options
@@ -119,6 +124,8 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "counts": counts,
         "max_items_per_user": options["max_items_per_user"],
         "neighbours": options["neighbours"].replace("-", "_"),
+        "ngrams": ngrams_from(options["ngrams"]),
+        "tokenizer": options["tokenizer"],
         **running_from(options),
         "scratch": options["scratch"],
         "scratch_limit": options["scratch_limit"],

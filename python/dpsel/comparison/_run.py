@@ -43,7 +43,7 @@ _CAUTION: Final = (
 def compare(
     data: IntoContributions,
     *,
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     privacy: Privacy | Sequence[Privacy],
     max_items_per_user: int | Sequence[int],

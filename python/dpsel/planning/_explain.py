@@ -66,15 +66,17 @@ def explain(release: Release[Any] | Report) -> Explanation:
 
 
 def _as_it_ran(report: Report) -> dict[str, Any]:
-    """Return the request of the mechanism that a look at the data chose, or the request itself."""
+    """Return the request with the mechanism or limit that a look at the data chose, or the request itself."""
     request: dict[str, Any] = dict(report["request"])
     if "look" not in report:
         return request
-    return request | {"mechanism": chosen_mechanism(report), "privacy": report["look"]["rest"]}
+    request.pop("quantile", None)
+    found = {"mechanism": chosen_mechanism(report), "max_items_per_user": report.limit}
+    return request | found | {"privacy": report["look"]["rest"]}
 
 
 def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
-    privacy, limit = of_json(request["privacy"]), int(request["max_items_per_user"])
+    privacy, limit = of_json(request["privacy"]), int(ran["max_items_per_user"])
     least, weights = request.get("min_users", 1), request["with_weights"]
     counts = None if request.get("counts") is None else Counts(**request["counts"])
     reach = ran["mechanism"].get("reach", 1)

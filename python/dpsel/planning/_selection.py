@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, several
 from dpsel._plot import Curve, draw
-from dpsel._request import checked_limit, request_of_selection
+from dpsel._request import checked_group, request_of_selection
 from dpsel._tables import Tabular
-from dpsel.accounting import checked_privacy
+from dpsel.accounting import Quantile, checked_privacy, for_group
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._base import kept_items, planned
-from dpsel.release._wording import readable
+from dpsel.release._wording import counted, notation, readable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from dpsel._request import Request
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import ApproxDP, Counts, Privacy, PureDP
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
@@ -34,12 +35,13 @@ _CURVE_POINTS: Final = 60
 def plan(
     *,
     privacy: Privacy,
-    max_items_per_user: int | Sequence[int],
+    max_items_per_user: int | Quantile | Sequence[int | Quantile],
     mechanisms: SelectionMechanism | str | Sequence[SelectionMechanism | str] | None = None,
     items_per_user: int | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
     min_users: int = 1,
+    users_per_group: int | None = None,
     counts: float | Counts | None = None,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
@@ -52,7 +54,8 @@ def plan(
 
     Args:
         privacy: The guarantee.
-        max_items_per_user: One limit, or several to compare.
+        max_items_per_user: One limit, or several to compare. A [`Quantile`][dpsel.Quantile] has one row for
+            each limit that it can find, with what it leaves of the budget.
         mechanisms: One or several; ``"auto"`` by default.
         items_per_user: Items that each holder of the item contributes; by default as many as users keep at
             most, the worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the
@@ -61,6 +64,7 @@ def plan(
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
         min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
+        users_per_group: Also say what the guarantee is for any so many users together.
         counts: Plan calls with these ``counts=``: what they leave to the selection, and their noise.
 
     Returns:
@@ -86,26 +90,55 @@ def plan(
         15 162
     """
     privacy = checked_privacy(privacy)
-    limits = [as_int("max_items_per_user", limit) for limit in several(max_items_per_user)]
+    limits = several(max_items_per_user)
+    group = checked_group(privacy, users_per_group)
     shown = [at_least_one("users", number) for number in users]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
-        (
-            limit,
+        asked
+        for limit in limits
+        for mechanism in several("auto" if mechanisms is None else mechanisms)
+        for asked in _asked(
             request_of_selection(
                 privacy,
-                checked_limit(limit),
+                limit,
                 mechanism,
                 with_weights=with_weights,
                 min_users=min_users,
                 counts=counts,
             ),
+            limit,
         )
-        for limit in limits
-        for mechanism in several("auto" if mechanisms is None else mechanisms)
     ]
-    rows = tuple(_row(limit, request, _held(limit, request, held), shown) for limit, request in requests)
-    return Plan(privacy=privacy, users=tuple(shown), _rows=rows)
+    rows = tuple(_row(each, _held(each.limit, each.mechanism, held), shown) for each in requests)
+    return Plan(privacy=privacy, users=tuple(shown), _rows=rows, users_per_group=group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request with a limit that is a number, and what was spent to find the limit."""
+
+    limit: int
+    mechanism: SelectionMechanism
+    json: str
+    look: dict[str, float]
+
+
+def _asked(request: Request[SelectionMechanism], given: int | Quantile) -> list[_Asked]:
+    """Return the request, or one for each limit that a look at the data can find."""
+    if not isinstance(given, Quantile):
+        return [_Asked(as_int("max_items_per_user", given), request.mechanism, request.json, {})]
+    limits, epsilon, rest = _core_calls.possible_limits(request.json)
+    # The noise is geometric: beyond z with a probability of 2 a^(z + 1) / (1 + a), where a = e^-epsilon.
+    half_width = math.ceil((math.log(40) - math.log1p(math.exp(-epsilon))) / epsilon) - 1
+    look = {"look_epsilon": epsilon, "look_half_width": max(0, half_width)}
+    fields = json.loads(request.json)
+    fields.pop("quantile")
+    fields["privacy"] = json.loads(rest)
+    return [
+        _Asked(limit, request.mechanism, json.dumps(fields | {"max_items_per_user": limit}), look)
+        for limit in limits
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +160,12 @@ class Plan(Tabular):
     privacy: Privacy
     users: tuple[int, ...]
     _rows: tuple[dict[str, Any], ...]
+    users_per_group: int | None = None
+
+    @property
+    def group(self) -> PureDP | ApproxDP | None:
+        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
+        return None if self.users_per_group is None else for_group(self.privacy, self.users_per_group)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -137,13 +176,33 @@ class Plan(Tabular):
         odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
         ``users_for_95``, ``users_for_99``: the least number of users for that probability. With ``counts=``
         also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise of the column
-        ``users``, and the half-width of an interval that holds one number with 95 %.
+        ``users``, and the half-width of an interval that holds one number with 95 %. With a
+        [`Quantile`][dpsel.Quantile] also ``look_epsilon`` and ``look_half_width``: the epsilon of the noisy
+        numbers from which the limit follows, and the same half-width for one of them.
         """
         return self._copies()
 
     def to_json(self) -> str:
         """Return the rows as JSON text."""
-        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
+        said: dict[str, Any] = {"privacy": self.privacy.to_json()}
+        if (group := self.group) is not None:
+            said |= {"users_per_group": self.users_per_group, "group": group.to_json()}
+        return json.dumps(said | {"rows": self._rows}, indent=2)
+
+    def __str__(self) -> str:
+        """Return the table, and what holds for groups and of a limit that is found in the data."""
+        lines = [Tabular.__str__(self)]
+        if (group := self.group) is not None:
+            users = counted(self.users_per_group or 1, "user")
+            lines.append(f"for any {users} together: {notation(group.to_json())}")
+        looking = [row for row in self._rows if "look_epsilon" in row]
+        looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
+        lines += [
+            f"to find the limit costs epsilon = {epsilon:.4g}; the noisy numbers of users of each size are "
+            f"within {half_width:,} with 95 %"
+            for epsilon, half_width in looks
+        ]
+        return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw the keep probability against the number of users.
@@ -207,9 +266,9 @@ class Plan(Tabular):
         return head, body
 
 
-def _held(limit: int, request: Request[SelectionMechanism], asked: int | None) -> int:
+def _held(limit: int, mechanism: SelectionMechanism, asked: int | None) -> int:
     """Return the items of each holder: those asked for, or as many as users keep."""
-    kept = kept_items(planned(request.mechanism), limit)
+    kept = kept_items(planned(mechanism), limit)
     if asked is not None and asked > kept:
         product = "" if kept == limit else f"{kept // limit} x "
         raise InvalidParameterError(
@@ -219,8 +278,8 @@ def _held(limit: int, request: Request[SelectionMechanism], asked: int | None) -
     return asked or kept
 
 
-def _row(limit: int, request: Request[SelectionMechanism], held: int, users: list[int]) -> dict[str, Any]:
-    calibration = request.calibrate()
+def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
+    calibration = _core_calls.calibrate(request.json)
     rounds = [readable(each) for each in calibration["rounds"]]
     counts = calibration.get("counts")
     noise = (
@@ -232,11 +291,12 @@ def _row(limit: int, request: Request[SelectionMechanism], held: int, users: lis
     needed = _core_calls.users_needed(request.json, held, list(_KEEP))
     return {
         "mechanism": repr(request.mechanism),
-        "max_items_per_user": limit,
+        "max_items_per_user": request.limit,
         "items_per_user": held,
         "scale": rounds[-1]["scale"],
         "threshold": rounds[-1]["threshold"],
         **noise,
+        **request.look,
         "rounds": rounds,
         "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},

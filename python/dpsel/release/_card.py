@@ -135,7 +135,8 @@ class Card:
             "any": "changed each count by at most the stated amount",
         }[request.get("neighbours", "add_remove")]
         columns = request.get("columns")
-        user = "user" if columns is None else columns["user"]
+        named = "user" if columns is None else columns["user"]
+        user = named if isinstance(named, str) else " and ".join(named)
         listed = "" if self.items is None else f"The list has {counted(self.items, 'item')}. "
         return (
             f"<p>{listed}Nobody can tell from the list whether any one <b>{html.escape(user)}</b> "
@@ -172,7 +173,7 @@ class Card:
 
     def _groups(self) -> str:
         rows = []
-        for users in _GROUPS:
+        for users in sorted({*_GROUPS, self.report["request"].get("users_per_group") or _GROUPS[0]} - {1}):
             try:
                 group = for_group(self.report.cost.total, users)
             except DpselError:
@@ -185,7 +186,10 @@ class Card:
     def _made(self) -> str:
         report, request = self.report, self.report["request"]
         lines = [("Mechanism", describe_mechanism(report))]
-        if "look" in report:
+        if (quantile := request.get("quantile")) is not None:
+            found = f"{report.limit:,} items, a noisy {quantile['quantile']:g} quantile of what people have"
+            lines.append(("Limit", f"{found}; in the same guarantee"))
+        elif "look" in report:
             lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
         if (kept := items_kept(report)) is not None:
             lines.append(("Items per person", f"at most {kept:,} count"))

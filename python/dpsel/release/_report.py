@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
-from dpsel.release._wording import describe, has_guarantee, readable
+from dpsel.release._wording import describe, has_guarantee, limit_of, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,6 +175,21 @@ class Report(Mapping[str, Any]):
             counts=PRICES[counts["kind"]](counts),
             neighbours=request.get("neighbours", "add_remove"),
         )
+
+    @property
+    def limit(self) -> int | None:
+        """The most distinct items that one user contributes, before the reach of the mechanism.
+
+        As it was given, or as a noisy [`Quantile`][dpsel.Quantile] found it; ``None`` for a top-k without
+        one.
+        """
+        return limit_of(self._data)
+
+    @property
+    def group(self) -> PureDP | ApproxDP | None:
+        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
+        users = self._data["request"].get("users_per_group")
+        return None if users is None else self.for_group(users)
 
     def for_group(self, users_per_group: int, *, delta: float | None = None) -> PureDP | ApproxDP:
         """Return what the whole cost says about any group of users; see [`for_group`][dpsel.for_group].

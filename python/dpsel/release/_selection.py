@@ -14,6 +14,7 @@ from dpsel.release._wording import (
     describe,
     describe_guarantee,
     mechanism_as_code,
+    notation,
 )
 from dpsel.typing import ItemsT
 
@@ -240,11 +241,14 @@ class Release(Contents, Generic[ItemsT]):
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         chosen = chosen_mechanism(self.report)
-        limit, reach = request["max_items_per_user"], chosen.get("reach", 1)
+        limit, reach = self.report.limit or 0, chosen.get("reach", 1)
         kept = counted(reach * limit, "item") + (f" ({reach} x {limit:,})" if reach > 1 else "")
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
+            if (group := self.report.group) is not None:
+                users = request["users_per_group"]
+                guarantee += f", {notation(group.to_json())} for any {counted(users, 'user')} together"
         public = " that is not public" if "public_items" in request else ""
         least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
         rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
@@ -261,6 +265,8 @@ class Release(Contents, Generic[ItemsT]):
             rule += f"within {counts['half_width']:.4g} with 95 %; those with more than "
             rule += f"{counts['max_counted_items']:,} of these items count less than 1 in each"
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
+        if (quantile := request.get("quantile")) is not None:
+            look = f", limit {limit:,}: a noisy {quantile['quantile']:g} quantile of users' numbers of items"
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
             f"{guarantee}, {kept} per user at most{least}\n"

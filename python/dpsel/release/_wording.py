@@ -16,6 +16,7 @@ __all__ = [
     "describe_guarantee",
     "describe_mechanism",
     "has_guarantee",
+    "limit_of",
     "mechanism_as_code",
     "notation",
     "readable",
@@ -61,12 +62,19 @@ def describe(report: Mapping[str, Any]) -> str:
 def chosen_mechanism(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mechanism of a report, or the one that its look at the data chose."""
     mechanism: dict[str, Any] = report["request"]["mechanism"]
-    return mechanism[report["look"]["lists"]] if "look" in report else mechanism
+    lists = report["look"].get("lists") if "look" in report else None
+    return mechanism if lists is None else mechanism[lists]
+
+
+def limit_of(report: Mapping[str, Any]) -> int | None:
+    """Return the limit: as it was given, or as a look at the data found it; ``None`` without one."""
+    given: int | None = report["request"].get("max_items_per_user")
+    return report["look"].get("limit", given) if "look" in report else given
 
 
 def items_kept(report: Mapping[str, Any]) -> int | None:
     """Return the most items of a user that count, with the mechanism that ran; ``None`` without a limit."""
-    limit: int | None = report["request"].get("max_items_per_user")
+    limit = limit_of(report)
     return None if limit is None else limit * int(chosen_mechanism(report).get("reach", 1))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpsel import _core
+    from dpsel._request import NamedColumns
 
 __all__ = ["Cluster"]
 
@@ -26,7 +27,7 @@ class Cluster:
     """A DataFrame, its needed columns, the number of partitions, and the file that wraps the key."""
 
     frame: Any
-    columns: list[str]
+    columns: NamedColumns
     num_partitions: int
     secret_file: str | os.PathLike[str] | None
 
@@ -34,7 +35,7 @@ class Cluster:
     def checked(
         cls,
         frame: Any,
-        columns: list[str],
+        columns: NamedColumns,
         *,
         num_partitions: int | None,
         unencrypted: Unencrypted,

@@ -24,8 +24,9 @@ from dpsel.spark import _tasks
 from dpsel.spark._schema import item_types, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from dpsel._request import NamedColumns
     from dpsel.spark._sharing import Sealed
 
 __all__ = ["Dataflow"]
@@ -49,7 +50,7 @@ class Dataflow:
     """One release."""
 
     def __init__(
-        self, data: Any, columns: Sequence[str], job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
+        self, data: Any, columns: NamedColumns, job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
     ) -> None:
         """Nothing runs yet. The job stays here, and tasks get it sealed."""
         self._data = data
@@ -162,7 +163,7 @@ class Dataflow:
 
         if not released:
             return []
-        items = tuple(self._columns[1:])
+        items = tuple(self._columns.items)
         fields = item_types(self._data, items, is_text=self._job.is_text)
         schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
         with self._shared(released) as shared:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest._libraries import library_of
-from dpsel._request import columns_of
+from dpsel._request import NamedColumns, columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["checked_frame", "checked_partitions", "named_columns"]
+__all__ = ["checked_frame", "checked_partitions", "checked_tokenizer", "named_columns"]
 
 
-def named_columns(user: str | None, item: str | Sequence[str] | None) -> list[str]:
-    """Return the user column and then the item columns; tables have no default names."""
+def named_columns(user: object, item: object) -> NamedColumns:
+    """Return the user columns and the item columns; tables have no default names."""
     columns = columns_of(user, item)
     if user is None or item is None:
         raise InvalidParameterError(
             "user and item must name columns of the table, got none; write user='...', item='...'"
         )
     return columns
+
+
+def checked_tokenizer(tokenizer: object) -> object:
+    """Refuse a function: it would run wherever Spark runs."""
+    if callable(tokenizer):
+        raise InvalidParameterError(
+            'tokenizer must be "words" or "chars" for a Spark DataFrame, got a function; make a column of '
+            "lists of tokens with a UDF, and name it as item="
+        )
+    return tokenizer
 
 
 def checked_frame(data: Any, function: str) -> Any:

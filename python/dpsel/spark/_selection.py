@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core, _core_calls
 from dpsel._request import request_of_selection
@@ -11,7 +11,7 @@ from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns
+from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
 from dpsel.spark._release import SparkRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
 
@@ -29,13 +29,14 @@ __all__ = ["select_partitions"]
 def select_partitions(
     data: Any,
     *,
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
     max_items_per_user: int,
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     ngrams: tuple[int, int] | None = None,
+    tokenizer: Literal["words", "chars"] | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -50,7 +51,8 @@ def select_partitions(
     Args:
         data: A Spark DataFrame. Items of integers, dates and the like are read once. Texts and several
             columns are read twice, so they should be the same both times.
-        user: Column that identifies the user, the unit of privacy. Null users are refused.
+        user: Column that identifies the user, the unit of privacy, or several columns that do so together.
+            Null users are refused.
         item: Column of the item, or several columns that make up one. Null items are dropped.
         privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
@@ -62,6 +64,7 @@ def select_partitions(
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        tokenizer: What n-grams are made of: ``"words"`` (usual) or ``"chars"``.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
             memory.
@@ -89,6 +92,7 @@ def select_partitions(
         mechanism,
         columns=columns,
         ngrams=ngrams,
+        tokenizer=checked_tokenizer(tokenizer),
         with_weights=with_weights,
         on_cluster=True,
     )

@@ -12,7 +12,7 @@ from dpsel.exceptions import DataError
 from dpsel.release import TopKRelease
 from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, named_columns
+from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, exact_schema
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["select_top_k"]
 
 
-def select_top_k(
+def select_top_k(  # noqa: PLR0913 - keyword-only settings
     data: Any,
     *,
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     k: int,
     privacy: Privacy,
@@ -41,6 +41,8 @@ def select_top_k(
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
+    ngrams: tuple[int, int] | None = None,
+    tokenizer: Literal["words", "chars"] | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -54,7 +56,8 @@ def select_top_k(
     Args:
         data: A Spark DataFrame. Without ``domain`` items of texts and of several columns are read twice, so
             they should be the same both times.
-        user: Column that identifies the user, the unit of privacy. Null users are refused.
+        user: Column that identifies the user, the unit of privacy, or several columns that do so together.
+            Null users are refused.
         item: Column of the item, or several columns that make up one. Null items are dropped.
         k: Number of items.
         privacy: The guarantee.
@@ -66,6 +69,8 @@ def select_top_k(
             [`select_top_k`][dpsel.select_top_k]; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
+        ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        tokenizer: What n-grams are made of: ``"words"`` (usual) or ``"chars"``.
         num_partitions: Number of partitions into which users and items are divided, as for
             [`select_partitions`][dpsel.select_partitions].
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
@@ -94,6 +99,8 @@ def select_top_k(
         counts=counts,
         max_items_per_user=max_items_per_user,
         neighbours=neighbours,
+        ngrams=ngrams,
+        tokenizer=checked_tokenizer(tokenizer),
     )
     key = checked_test_key(insecure_test_key)
     request.calibrate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from dpsel._core_calls import run
-from dpsel._ingest import open_columns
+from dpsel._ingest import Tokens, open_columns
 from dpsel._request import columns_of, priced, request_of_rows
 from dpsel._scratch import place_of_rows
 from dpsel.budget._payment import begin_call
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         PublishedCounts,
         Relation,
         Table,
+        Tokenizer,
         TopKOptions,
     )
 
@@ -61,7 +62,7 @@ def select_top_k(data: IntoContributions, **options: Unpack[TopKOptions]) -> Top
 def select_top_k(  # noqa: PLR0913 - keyword-only settings
     data: IntoContributions,
     *,
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     k: int,
     privacy: Privacy,
@@ -71,6 +72,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
     neighbours: Neighbours = "add_remove",
+    ngrams: tuple[int, int] | None = None,
+    tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     scratch: str | PathLike[str] | None = None,
@@ -104,6 +107,10 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
             ``ApproxDP``. ``"free"`` publishes those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
+        ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, or a function from a text to
+            a list of tokens, which must depend on that one text alone: see
+            [the page](../guide/tokenizers.md).
         threads: The most threads to use.
         memory_limit: The most bytes to use, such as ``"4GiB"``.
         scratch: A folder on a disk for the rows beyond ``memory_limit``, or ``"auto"``, as for
@@ -143,6 +150,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         counts=counts,
         max_items_per_user=max_items_per_user,
         neighbours=neighbours,
+        ngrams=ngrams,
+        tokenizer=tokenizer,
     )
     scratch, memory_limit = place_of_rows(scratch, memory_limit)
     job = request.job(
@@ -153,12 +162,13 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         scratch_limit=scratch_limit,
         progress=progress,
     )
-    opened = open_columns(data, user, item, file_format)
+    opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
     opened.check(job)
     payment = begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
     )
     core = run(opened.source, job)
-    release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, opened.restored)
+    restored = None if ngrams or tokenizer else opened.restored
+    release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, restored)
     payment.settle(release.report)
     return release

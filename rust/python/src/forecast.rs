@@ -1,6 +1,7 @@
 //! Forecasts without data: keep probabilities, numbers of users, and the loss of a top-k.
 
 use dpsel_core::Error;
+use dpsel_core::look::Quantile;
 use dpsel_core::mechanisms::forecast;
 use dpsel_core::rounds::{Calibration, Lowered};
 use dpsel_core::task::loss_bound;
@@ -39,6 +40,18 @@ pub(crate) fn users_needed(
 pub(crate) fn top_k_loss(request_json: &str, items: u64, probability: f64) -> PyResult<Option<f64>> {
     let request = parse_top_k(request_json)?;
     guarded(|| loss_bound(&request, items, probability))
+}
+
+/// The limits between which a look chooses, the epsilon of the look, and the budget of the selection as JSON.
+#[pyfunction]
+pub(crate) fn possible_limits(request_json: &str) -> PyResult<(Vec<u32>, f64, String)> {
+    let request = parse_select(request_json)?;
+    guarded(|| {
+        let quantile = request.quantile.ok_or(Error::Internal("the limit is a number"))?;
+        let (epsilon, rest) = quantile.parts(request.privacy)?;
+        let rest = serde_json::to_string(&rest).map_err(|_| Error::Internal("a budget is no JSON"))?;
+        Ok((Quantile::sizes(request.max_items_per_user), epsilon, rest))
+    })
 }
 
 /// Calibrate the request of a selection.

@@ -60,7 +60,7 @@ mod _core {
     #[pymodule_export]
     use super::export::{Release, write_text};
     #[pymodule_export]
-    use super::forecast::{curve_words, keep_probabilities, top_k_loss, users_needed};
+    use super::forecast::{curve_words, keep_probabilities, possible_limits, top_k_loss, users_needed};
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]

@@ -22,7 +22,8 @@ pub(crate) struct Pairs {
     rows_in: Py<PyIterator>,
     /// The rest of a group that did not fit into the last batch, with its user.
     group: Option<(Py<PyAny>, Py<PyIterator>)>,
-    columns: Vec<Column>,
+    users: Vec<Column>,
+    items: Vec<Column>,
     position: u64,
     rows: usize,
     first: Option<RecordBatch>,
@@ -46,12 +47,13 @@ impl Pairs {
 
     /// Read the first chunk, which fixes the type of each column.
     fn read(pairs: &Bound<'_, PyAny>, columns: &Columns, column: impl Fn(&str) -> Column) -> PyResult<Self> {
-        let names = std::iter::once(&columns.user).chain(&columns.items);
+        let named = |names: &[String]| names.iter().map(|name| column(name)).collect();
         let rows_in = pairs.try_iter().map_err(|error| replaced(pairs.py(), error, "when it was opened"))?;
         let mut made = Self {
             rows_in: rows_in.unbind(),
             group: None,
-            columns: names.map(|name| column(name)).collect(),
+            users: named(columns.user.names()),
+            items: named(&columns.items),
             position: 0,
             rows: 0,
             first: None,
@@ -101,29 +103,29 @@ impl Pairs {
     /// Append one row. A missing item is dropped, as null items are in every source.
     fn push_row(&mut self, user: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>) -> PyResult<()> {
         let position = self.position;
-        let [user_column, item_columns @ ..] = self.columns.as_mut_slice() else {
-            return Err(internal("pairs without columns"));
-        };
-        if user_column.is_missing(user)? {
-            return Err(no_user(user, position));
+        if let ([users], [items]) = (self.users.as_mut_slice(), self.items.as_mut_slice()) {
+            // Most pairs have one value on each side, which needs no list of parts.
+            if users.is_missing(user)? {
+                return Err(no_user(user, position));
+            }
+            if !items.is_missing(item)? {
+                items.push(item, position)?;
+                users.push(user, position)?;
+                self.rows += 1;
+            }
+            return Ok(());
         }
-        if let [item_column] = item_columns {
-            if item_column.is_missing(item)? {
-                return Ok(());
-            }
-            item_column.push(item, position)?;
-        } else {
-            let parts = composite(item, item_columns.len(), position)?;
-            for (column, part) in item_columns.iter_mut().zip(parts.iter()) {
-                if column.is_missing(&part)? {
-                    return Ok(());
-                }
-            }
-            for (column, part) in item_columns.iter_mut().zip(parts.iter()) {
-                column.push(&part, position)?;
-            }
+        let users = parts("user", user, self.users.len(), position)?;
+        if let Some(missing) = first_missing(&mut self.users, &users)? {
+            return Err(no_user(missing, position));
         }
-        user_column.push(user, position)?;
+        let items = parts("item", item, self.items.len(), position)?;
+        if first_missing(&mut self.items, &items)?.is_some() {
+            return Ok(());
+        }
+        for (column, part) in self.items.iter_mut().zip(&items).chain(self.users.iter_mut().zip(&users)) {
+            column.push(part, position)?;
+        }
         self.rows += 1;
         Ok(())
     }
@@ -133,7 +135,7 @@ impl Pairs {
         let group = value.is_instance_of::<PyList>()
             || value.is_instance_of::<PySet>()
             || value.is_instance_of::<PyFrozenSet>();
-        if !group && value.is_instance_of::<PyTuple>() && self.columns.len() == 2 {
+        if !group && value.is_instance_of::<PyTuple>() && self.items.len() == 1 {
             return Err(shape(
                 format!("the item at position {} is a tuple, but one item column is named", self.position),
                 "give several items of a user as a list, or name the parts: item=[\"a\", \"b\"]",
@@ -167,7 +169,7 @@ impl Pairs {
 
     fn take_batch(&mut self) -> PyResult<RecordBatch> {
         self.rows = 0;
-        let columns = self.columns.iter_mut().map(Column::finish);
+        let columns = self.users.iter_mut().chain(&mut self.items).map(Column::finish);
         let (fields, arrays): (Vec<_>, Vec<_>) = columns.unzip();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
             .map_err(|_| internal("the columns of the pairs differ in length"))
@@ -187,7 +189,7 @@ impl Producer for Pairs {
 
     /// Python values have kinds, and no declared types.
     fn found(&self) -> Vec<String> {
-        self.columns.iter().map(|column| column.name().to_owned()).collect()
+        self.users.iter().chain(&self.items).map(|column| column.name().to_owned()).collect()
     }
 
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
@@ -199,14 +201,36 @@ impl Producer for Pairs {
     }
 }
 
-fn composite<'py>(item: &Bound<'py, PyAny>, parts: usize, position: u64) -> PyResult<Bound<'py, PyTuple>> {
-    match item.cast::<PyTuple>() {
-        Ok(tuple) if tuple.len() == parts => Ok(tuple.clone()),
+/// The values of a user or an item in its columns: itself in a single one, and the parts of a tuple in several.
+fn parts<'py>(
+    role: &str,
+    value: &Bound<'py, PyAny>,
+    columns: usize,
+    position: u64,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if columns == 1 {
+        return Ok(vec![value.clone()]);
+    }
+    match value.cast::<PyTuple>() {
+        Ok(tuple) if tuple.len() == columns => Ok(tuple.iter().collect()),
         _ => Err(shape(
-            format!("the item at position {position} is not a tuple of {parts} parts"),
-            "with several item columns every item is a tuple with one part for each",
+            format!("the {role} at position {position} is not a tuple of {columns} parts"),
+            &format!("with several {role} columns every {role} is a tuple with one part for each"),
         )),
     }
+}
+
+/// The first value that is missing.
+fn first_missing<'a, 'py>(
+    columns: &mut [Column],
+    values: &'a [Bound<'py, PyAny>],
+) -> PyResult<Option<&'a Bound<'py, PyAny>>> {
+    for (column, value) in columns.iter_mut().zip(values) {
+        if column.is_missing(value)? {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
 }
 
 fn no_user(user: &Bound<'_, PyAny>, position: u64) -> PyErr {

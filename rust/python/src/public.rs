@@ -34,7 +34,7 @@ fn read(
     columns: &Columns,
     argument: &'static str,
 ) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-    let mut producer = Pairs::of_argument(pairs, columns, argument)?;
+    let mut producer = Pairs::of_argument(pairs, &columns.of_list(), argument)?;
     let schema = producer.schema();
     let mut batches = Vec::new();
     while let Some(batch) = producer.next_batch(pairs.py())? {

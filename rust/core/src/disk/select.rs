@@ -12,7 +12,6 @@ use super::stages::Stages;
 use crate::contributions::{RowOrder, row_order};
 use crate::exchange::{ByDigest, Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
-use crate::mechanisms::Lists;
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
 use crate::scratch::{Scratch, ScratchSpace, Stored};
@@ -52,7 +51,7 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
 /// whether there is an error.
 fn check_mechanism(request: &SelectRequest) -> Result<()> {
     let (mut on_disk, mut in_memory) = (None, None);
-    for request in possible(request)? {
+    for request in request.possible()? {
         let name = request.mechanism.type_name();
         *(if way(&request)?.is_some() { &mut on_disk } else { &mut in_memory }) = Some(name);
     }
@@ -77,12 +76,6 @@ const NEEDED: &str = "all rows in memory, about 17 bytes for each and 60 for eac
 
 fn way(request: &SelectRequest) -> Result<Option<Way>> {
     Way::of(&request.calibrate_once()?)
-}
-
-/// The request, or those between which a look chooses.
-fn possible(request: &SelectRequest) -> Result<Vec<SelectRequest>> {
-    let Some(choice) = request.mechanism.choice() else { return Ok(vec![request.clone()]) };
-    [Lists::Short, Lists::Long].into_iter().map(|lists| request.chosen(choice, lists)).collect()
 }
 
 /// As [`task::select_partitions`]. Rows that exceed the memory limit go to scratch, and the release is the same.
@@ -186,5 +179,5 @@ fn counts_users(request: &SelectRequest, key: &ReleaseKey) -> Result<bool> {
         let selection = Selection::of(Calibrated { request, look: None, calibration }, key.clone())?;
         Ok(needed || selection.job().frequent_above() >= 1)
     };
-    possible(request)?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
+    request.possible()?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
 }

@@ -55,8 +55,9 @@ pub(super) fn top_k_within(
     let schema = opened.layout().item_schema()?;
     let list =
         request.listed.as_deref().map(|list| list.in_types_of(opened.layout(), columns)).transpose()?;
-    let listed = list
-        .map(|(list, types)| Ok((contributions::read(list, columns, None, key, &apart(control))?, types)));
+    let listed = list.map(|(list, types)| {
+        Ok((contributions::read(list, &columns.of_list(), None, key, &apart(control))?, types))
+    });
     let listed = listed.transpose()?;
     let with_names = listed.is_none() && again.is_none() && schema.integer_kind().is_none();
     let wanted = Wanted { counts: asked.calibration.discovery.is_some(), names: with_names, held: false };

@@ -11,8 +11,8 @@ pub(super) const INPUT_NAME: &str = "the input";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
-    /// The column that identifies the user (the unit of privacy).
-    pub user: String,
+    /// The column or columns that identify the user (the unit of privacy).
+    pub user: UserColumns,
     /// The column or columns that make up the item.
     pub items: Vec<String>,
     /// If set, the item column is text and its n-grams are the items.
@@ -20,7 +20,34 @@ pub struct Columns {
     pub ngrams: Option<NGrams>,
 }
 
-/// Which n-grams of a text are items: all lengths from `min` to `max` words.
+/// The names of the columns that identify a user. In JSON one column is a text, and several are a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum UserColumns {
+    /// The values of one column are users.
+    One(String),
+    /// Users are tuples with a value of each column.
+    Several(Vec<String>),
+}
+
+impl UserColumns {
+    /// The names, in order.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for UserColumns {
+    fn from(name: T) -> Self {
+        Self::One(name.into())
+    }
+}
+
+/// Which n-grams of a text are items: all lengths from `min` to `max` words or characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NGrams {
@@ -28,15 +55,57 @@ pub struct NGrams {
     pub min: u8,
     /// Most words.
     pub max: u8,
+    /// What an n-gram is made of.
+    #[serde(default, skip_serializing_if = "Unit::is_usual")]
+    pub unit: Unit,
+}
+
+/// What n-grams are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Words.
+    #[default]
+    Words,
+    /// Characters: Unicode scalar values.
+    Chars,
+}
+
+impl Unit {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        matches!(self, Self::Words)
+    }
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 impl Columns {
+    /// The columns of a public list of items: whole items, beside one column that nobody reads.
+    #[must_use]
+    pub fn of_list(&self) -> Self {
+        let user = self.user.names().iter().take(1).cloned().collect::<String>().into();
+        Self { user, items: self.items.clone(), ngrams: None }
+    }
+
     pub(crate) fn validate(&self) -> Result<()> {
         const FIX: &str = "name at least one item column, each once, and not the user column";
-        let mut names: Vec<&str> = self.items.iter().map(String::as_str).collect();
-        names.sort_unstable();
-        names.dedup();
-        if self.items.is_empty() || names.len() < self.items.len() || self.items.contains(&self.user) {
+        const FIX_USERS: &str = "name each column once; a user of one column is a text and not a list";
+        let users = self.user.names();
+        if matches!(self.user, UserColumns::Several(_)) && (users.len() < 2 || !are_distinct(users)) {
+            return Err(Error::parameter(
+                "user",
+                "one or more distinct columns",
+                users.join(", "),
+                FIX_USERS,
+            ));
+        }
+        let is_user = |name: &String| users.contains(name);
+        if self.items.is_empty() || !are_distinct(&self.items) || self.items.iter().any(is_user) {
             return Err(Error::parameter("item", "one or more distinct columns", self.items.join(", "), FIX));
         }
         match self.ngrams {
@@ -44,13 +113,13 @@ impl Columns {
                 what: "ngrams= needs exactly one item column".into(),
                 fix: "name the text column alone as item=",
             }),
-            Some(NGrams { min, max }) if min == 0 || max < min || max > 8 => Err(Error::parameter(
+            Some(NGrams { min, max, unit: _ }) if min == 0 || max < min || max > 8 => Err(Error::parameter(
                 "ngrams",
                 "(min, max) with 1 <= min <= max <= 8",
                 format!("({min}, {max})"),
                 "(1, 1) makes single words, (1, 2) words and pairs",
             )),
-            Some(NGrams { min: _, max: _ }) | None => Ok(()),
+            Some(NGrams { min: _, max: _, unit: _ }) | None => Ok(()),
         }
     }
 }

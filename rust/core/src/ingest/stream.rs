@@ -86,8 +86,8 @@ impl Stream {
             self.row += rows as u64;
             // Checked shortly before the bytes are digested, so that they are loaded into the cache only once.
             self.texts.check(&batch, &self.source, first_row)?;
-            let (user, items) = self.positions.columns(&batch);
-            emit(Chunk { user, items, source: Arc::clone(&self.source), first_row, work: rows as u64 })?;
+            let (users, items) = self.positions.columns(&batch);
+            emit(Chunk { users, items, source: Arc::clone(&self.source), first_row, work: rows as u64 })?;
         }
         Ok(())
     }

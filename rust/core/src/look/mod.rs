@@ -1,7 +1,11 @@
 //! A look at the data before the mechanism: how many users have how many items, with noise.
 //!
-//! Every user with items is in exactly one class, so one user more raises one count by 1. Theorem and proof:
-//! `docs/algorithms/by_length.md`.
+//! Every user with items is in exactly one class, so one user more raises one count by 1. Theorems and proofs:
+//! `docs/algorithms/by_length.md` and `docs/algorithms/quantile.md`.
+
+mod quantile;
+
+pub use quantile::{FoundLimit, Quantile};
 
 use crate::contributions::Contributions;
 use crate::numeric::{Bits, geometric};
@@ -26,11 +30,11 @@ pub(crate) fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec
 ///
 /// # Contract
 /// The noises are independent two-sided geometric numbers, whose probability falls by e^-`rate` for each step away from
-/// 0, exactly. They depend on the key and the class alone.
+/// 0, exactly. They depend on the key, the purpose and the class alone.
 #[must_use]
-pub(crate) fn noisy_users(users: &[u64], rate: f64, key: &ReleaseKey) -> Vec<i64> {
+pub(crate) fn noisy_users(users: &[u64], rate: f64, key: &ReleaseKey, purpose: Purpose) -> Vec<i64> {
     let numbered = (0_u32..).zip(users);
-    numbered.map(|(class, users)| noisy(*users, rate, &mut Coins::new(key, Purpose::Look, class))).collect()
+    numbered.map(|(class, users)| noisy(*users, rate, &mut Coins::new(key, purpose, class))).collect()
 }
 
 /// A number of users with noise.
@@ -56,7 +60,7 @@ mod tests {
     fn looked(lens: &[u64], rate: f64, key: &ReleaseKey) -> Vec<i64> {
         let rows: Vec<(u64, u64)> =
             (0..).zip(lens).flat_map(|(user, len)| (0..*len).map(move |item| (user, 7 * item))).collect();
-        noisy_users(&users_by_size(&contributions(&rows, key), &SIZES), rate, key)
+        noisy_users(&users_by_size(&contributions(&rows, key), &SIZES), rate, key, Purpose::Look)
     }
 
     #[test]

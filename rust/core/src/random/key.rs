@@ -35,6 +35,8 @@ pub enum Purpose {
     Look = 13,
     /// The noise of the numbers of users that are published with a selection.
     Counts = 14,
+    /// The noise of the numbers of users from which a limit follows.
+    Limit = 15,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

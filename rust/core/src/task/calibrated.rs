@@ -7,6 +7,7 @@ use super::top_k::TopKRequest;
 use crate::Result;
 use crate::accounting::{Cost, Guarantee, L0Bound};
 use crate::counting::Paid;
+use crate::look::{FoundLimit, Quantile};
 use crate::mechanisms::Looked;
 use crate::rounds::Calibration;
 use crate::top_k::TopKCalibration;
@@ -18,9 +19,29 @@ pub struct Calibrated<R, C> {
     pub request: R,
     /// What a look at the data showed, with noise, if the request asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look: Option<Looked>,
+    pub look: Option<Look>,
     /// Noise scales, rates and thresholds.
     pub calibration: C,
+}
+
+/// What a look at the data showed, and what follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Look {
+    /// Which lists users have, and so which mechanism runs.
+    Lists(Looked),
+    /// The limit of items.
+    Limit(FoundLimit),
+}
+
+impl Look {
+    /// The noisy numbers of users that it showed.
+    fn users(&self) -> Vec<i64> {
+        match self {
+            Self::Lists(looked) => looked.users.to_vec(),
+            Self::Limit(found) => found.users.clone(),
+        }
+    }
 }
 
 /// A selection with its rounds.
@@ -39,21 +60,28 @@ pub enum Enforced {
 }
 
 impl CalibratedSelect {
-    /// A selection with the rounds of its mechanism, or of the one that these noisy numbers of users choose.
+    /// A selection with the rounds of its mechanism, or of the mechanism or limit that these noisy numbers of users choose.
     ///
-    /// `None` if there are numbers and the mechanism does not look, or the other way round.
+    /// `None` if there are numbers and nothing looks, or the other way round, or if their number is another one.
     ///
     /// # Errors
     /// As [`SelectRequest::calibrate`].
-    pub(super) fn after(request: SelectRequest, users: Option<[i64; 2]>) -> Result<Option<Self>> {
-        let (look, calibration) = match (request.mechanism.choice(), users) {
-            (None, None) => (None, request.calibrate_once()?),
-            (Some(choice), Some(users)) => {
+    pub(super) fn after(request: SelectRequest, users: Option<Vec<i64>>) -> Result<Option<Self>> {
+        let (look, calibration) = match (request.mechanism.choice(), &request.quantile, users) {
+            (None, None, None) => (None, request.calibrate_once()?),
+            (Some(choice), None, Some(users)) => {
+                let Ok(users) = users.try_into() else { return Ok(None) };
                 let look = choice.looked(request.privacy, users)?;
                 let calibration = request.chosen(choice, look.lists)?.calibrate_once()?;
-                (Some(look), calibration)
+                (Some(Look::Lists(look)), calibration)
             }
-            (None, Some(_)) | (Some(_), None) => return Ok(None),
+            (None, Some(quantile), Some(users)) => {
+                let found = quantile.found(request.privacy, request.max_items_per_user, users)?;
+                let Some(found) = found else { return Ok(None) };
+                let calibration = request.limited(quantile, found.limit)?.calibrate_once()?;
+                (Some(Look::Limit(found)), calibration)
+            }
+            (None, None, Some(_)) | (Some(_), _, _) | (None, Some(_), None) => return Ok(None),
         };
         Ok(Some(Self { request, look, calibration }))
     }
@@ -63,9 +91,14 @@ impl CalibratedSelect {
     /// # Errors
     /// As [`SelectRequest::kept_items`].
     pub(crate) fn kept_items(&self) -> Result<L0Bound> {
-        match (self.request.mechanism.choice(), &self.look) {
-            (Some(choice), Some(look)) => self.request.chosen(choice, look.lists)?.kept_items(),
-            (None | Some(_), _) => self.request.kept_items(),
+        match (self.request.mechanism.choice(), &self.request.quantile, &self.look) {
+            (Some(choice), _, Some(Look::Lists(look))) => {
+                self.request.chosen(choice, look.lists)?.kept_items()
+            }
+            (_, Some(quantile), Some(Look::Limit(found))) => {
+                self.request.limited(quantile, found.limit)?.kept_items()
+            }
+            (_, _, Some(Look::Lists(_) | Look::Limit(_)) | None) => self.request.kept_items(),
         }
     }
 }
@@ -98,6 +131,15 @@ impl Enforced {
         }
     }
 
+    /// How a limit that was found in the data is part of the guarantee, in one sentence, if there is one.
+    #[must_use]
+    pub fn of_limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Select(select) => select.request.quantile.map(|_| Quantile::STATEMENT),
+            Self::TopK(_) => None,
+        }
+    }
+
     /// The cost of the call.
     ///
     /// # Errors
@@ -117,7 +159,7 @@ impl Enforced {
         match self {
             Self::Select(Calibrated { request, look, calibration }) => {
                 let request = request.clone().validate()?;
-                let users = look.as_ref().map(|look| look.users);
+                let users = look.as_ref().map(Look::users);
                 let Some(expected) = CalibratedSelect::after(request, users)? else {
                     return Ok(vec!["there is a look, or none, other than the request calls for".into()]);
                 };

@@ -61,6 +61,9 @@ pub struct Stated {
     /// How the counts of users are part of the guarantee, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<&'static str>,
+    /// How a limit that was found in the data is part of it, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<&'static str>,
 }
 
 /// The part of a report about its release key.
@@ -86,7 +89,11 @@ impl Report {
         Ok(Self {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            guarantee: Some(Stated { mechanism: enforced.guarantee(), counts: enforced.of_counts() }),
+            guarantee: Some(Stated {
+                mechanism: enforced.guarantee(),
+                counts: enforced.of_counts(),
+                limit: enforced.of_limit(),
+            }),
             cost: Some(enforced.cost()?),
             enforced,
             chosen: None,

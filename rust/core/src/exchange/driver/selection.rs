@@ -60,6 +60,12 @@ impl Selection {
                 fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
             });
         }
+        if request.quantile.is_some() {
+            return Err(Error::Incompatible {
+                what: "max_items_per_user=Quantile(...) is not there on a cluster".into(),
+                fix: "give max_items_per_user as a number, or call dpsel.select_partitions on one machine",
+            });
+        }
         if request.mechanism.choice().is_some() || !runs_in_pieces(&calibration) {
             return Err(Error::Incompatible {
                 what: "the mechanism cannot be run on a cluster".into(),

@@ -57,7 +57,13 @@ impl TopK {
         };
         ingest::check_schema(schema, columns)?;
         let read = |domain: &PublicList| {
-            contributions::read(domain.beside(schema, columns)?, columns, None, &key, &one_thread())
+            contributions::read(
+                domain.beside(schema, columns)?,
+                &columns.of_list(),
+                None,
+                &key,
+                &one_thread(),
+            )
         };
         // On a cluster all columns have declared types, which are those of the released items.
         let listed = domain.map(|domain| Ok((read(domain)?, ListedTypes::default()))).transpose()?;

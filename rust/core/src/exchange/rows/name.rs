@@ -31,7 +31,7 @@ pub struct Name {
 impl Name {
     pub(crate) fn new(columns: &Columns, key: ReleaseKey, released: ReleasedSet) -> Self {
         // Longer than the name of any item column, so different from all of them.
-        let user = format!("user of {}", columns.items.join(" "));
+        let user = format!("user of {}", columns.items.join(" ")).into();
         let columns = Columns { user, ..columns.clone() };
         Self { columns, key, unnamed: released, waiting: Batcher::default() }
     }
@@ -59,7 +59,9 @@ impl Name {
     /// The rows, all of the same user.
     fn with_user(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let users: ArrayRef = Arc::new(Int8Array::from(vec![0; batch.num_rows()]));
-        with_first_column(batch, &self.columns.user, users).map_err(|_| MISMATCH)
+        // One column stands in for the users.
+        let name = self.columns.user.names().first().ok_or(MISMATCH)?;
+        with_first_column(batch, name, users).map_err(|_| MISMATCH)
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 /// The needed columns of some rows of one source.
 #[derive(Debug, Clone)]
 pub(in crate::ingest) struct Chunk {
-    pub(in crate::ingest) user: ArrayRef,
+    pub(in crate::ingest) users: Vec<ArrayRef>,
     pub(in crate::ingest) items: Vec<ArrayRef>,
     /// The name of the file, or of the input.
     pub(in crate::ingest) source: Arc<str>,

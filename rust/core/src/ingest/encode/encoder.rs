@@ -26,24 +26,24 @@ impl<S: Sink> Encoder<S> {
     pub(in crate::ingest) fn new(layout: &ColumnLayout, key: &ReleaseKey, sink: S) -> Self {
         Self {
             sink,
-            users: UserEncoder::new(layout.user_name(), key),
+            users: UserEncoder::new(layout.users(), key),
             items: ItemEncoder::new(layout.ngrams(), key),
         }
     }
 
     /// Encode all rows of a chunk.
     pub(in crate::ingest) fn encode(&mut self, chunk: &Chunk) -> Result<()> {
-        let rows = chunk.user.len();
+        let rows = chunk.users.first().map_or(0, Array::len);
         for start in (0..rows).step_by(ROWS) {
             let length = ROWS.min(rows - start);
-            let user = chunk.user.slice(start, length);
-            let items: Vec<ArrayRef> = chunk.items.iter().map(|c| c.slice(start, length)).collect();
+            let slices = |columns: &[ArrayRef]| columns.iter().map(|c| c.slice(start, length)).collect();
+            let (users, items): (Vec<ArrayRef>, Vec<ArrayRef>) = (slices(&chunk.users), slices(&chunk.items));
             if self.sink.begin()? {
                 self.users.forget();
                 self.items.forget();
             }
             let position = (&*chunk.source, chunk.first_row + start as u64);
-            self.users.encode(&user, position, &mut self.sink)?;
+            self.users.encode(&users, position, &mut self.sink)?;
             let (codes, counts) = self.items.encode(&items, &mut self.sink)?;
             let (users, lens) = self.users.runs(length, counts)?;
             self.sink.push(users, lens, codes)?;

@@ -3,11 +3,14 @@
 //! The whole text is lower-cased (Unicode `to_lowercase`, no locale) and split at the Unicode word boundaries (UAX
 //! #29). Segments without a letter or digit are not words. An n-gram is n consecutive words, joined by one space,
 //! whatever stood between them. A text of fewer than `min` words has no n-grams.
+//!
+//! N-grams of characters are n consecutive Unicode scalar values of the lower-cased text, in which two or more
+//! characters of white space in a row are one space. That is `analyzer="char"` of scikit-learn's `CountVectorizer`.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ingest::columns::{ByteColumn, Packed};
-use crate::ingest::names::NGrams;
+use crate::ingest::names::{NGrams, Unit};
 use crate::{Error, Result};
 
 /// Append the n-grams of every text of a column, and the number of n-grams of each text to `counts`.
@@ -26,7 +29,11 @@ pub(super) fn push_ngrams(
         let before = out.ends.len();
         let text =
             std::str::from_utf8(texts.get(row)).map_err(|_| Error::Internal("text that is not UTF-8"))?;
-        push_text(text, ngrams, &mut scratch, out);
+        match ngrams.unit {
+            Unit::Words => scratch.set_words(text),
+            Unit::Chars => scratch.set_chars(text),
+        }
+        scratch.push_ngrams(ngrams, out);
         let count = u32::try_from(out.ends.len() - before);
         counts.push(count.map_err(|_| Error::Internal("a text of more than 2^32 n-grams"))?);
     }
@@ -35,29 +42,65 @@ pub(super) fn push_ngrams(
 
 #[derive(Debug, Default)]
 struct Scratch {
-    /// The words, each followed by one space.
-    words: String,
-    /// Where each word starts and ends.
+    /// The words, each followed by one space, or the characters.
+    text: String,
+    /// Where each word or character starts and ends.
     spans: Vec<(usize, usize)>,
 }
 
-fn push_text(text: &str, ngrams: NGrams, scratch: &mut Scratch, out: &mut Packed) {
-    scratch.words.clear();
-    scratch.spans.clear();
-    for word in text.to_lowercase().unicode_words() {
-        let start = scratch.words.len();
-        scratch.words.push_str(word);
-        scratch.spans.push((start, scratch.words.len()));
-        scratch.words.push(' ');
+impl Scratch {
+    fn set_words(&mut self, text: &str) {
+        self.text.clear();
+        self.spans.clear();
+        for word in text.to_lowercase().unicode_words() {
+            let start = self.text.len();
+            self.text.push_str(word);
+            self.spans.push((start, self.text.len()));
+            self.text.push(' ');
+        }
     }
-    for n in usize::from(ngrams.min)..=usize::from(ngrams.max) {
-        for gram in scratch.spans.windows(n) {
-            if let (Some(first), Some(last)) = (gram.first(), gram.last()) {
-                out.data.extend_from_slice(&scratch.words.as_bytes()[first.0..last.1]);
-                out.end();
+
+    fn set_chars(&mut self, text: &str) {
+        self.text.clear();
+        self.spans.clear();
+        // White space is pushed once it is known whether more follows.
+        let mut space: Option<(char, usize)> = None;
+        let lowered = text.to_lowercase();
+        for character in lowered.chars().map(Some).chain([None]) {
+            if let Some(white) = character.filter(|character| is_space(*character)) {
+                space = Some(space.map_or((white, 1), |(first, count)| (first, count + 1)));
+                continue;
+            }
+            if let Some((first, count)) = space.take() {
+                self.push_char(if count == 1 { first } else { ' ' });
+            }
+            if let Some(character) = character {
+                self.push_char(character);
             }
         }
     }
+
+    fn push_char(&mut self, character: char) {
+        let start = self.text.len();
+        self.text.push(character);
+        self.spans.push((start, self.text.len()));
+    }
+
+    fn push_ngrams(&self, ngrams: NGrams, out: &mut Packed) {
+        for n in usize::from(ngrams.min)..=usize::from(ngrams.max) {
+            for gram in self.spans.windows(n) {
+                if let (Some(first), Some(last)) = (gram.first(), gram.last()) {
+                    out.data.extend_from_slice(&self.text.as_bytes()[first.0..last.1]);
+                    out.end();
+                }
+            }
+        }
+    }
+}
+
+/// White space as Python's regular expressions know it: that of Unicode, and four separators of ASCII.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
 }
 
 #[cfg(test)]
@@ -66,9 +109,13 @@ mod tests {
     use arrow_array::BinaryArray;
 
     fn grams(text: &str, min: u8, max: u8) -> Vec<String> {
+        grams_of(text, NGrams { min, max, unit: Unit::Words })
+    }
+
+    fn grams_of(text: &str, ngrams: NGrams) -> Vec<String> {
         let (mut out, mut counts) = (Packed::default(), Vec::new());
         let texts = BinaryArray::from(vec![text.as_bytes()]);
-        push_ngrams(&texts, NGrams { min, max }, &mut out, &mut counts).unwrap();
+        push_ngrams(&texts, ngrams, &mut out, &mut counts).unwrap();
         assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);
         (0..out.rows()).map(|r| String::from_utf8(out.get(r).to_vec()).unwrap()).collect()
     }
@@ -77,6 +124,16 @@ mod tests {
     fn words_and_pairs() {
         assert_eq!(grams("The quick,  brown", 1, 2), ["the", "quick", "brown", "the quick", "quick brown"]);
         assert_eq!(grams("can't 3.14 ÜBER 你好", 1, 1), ["can't", "3.14", "über", "你", "好"]);
+    }
+
+    #[test]
+    fn characters_with_runs_of_white_space_as_one() {
+        let chars = |text, min, max| grams_of(text, NGrams { min, max, unit: Unit::Chars });
+        assert_eq!(chars("aÜ b", 1, 2), ["a", "ü", " ", "b", "aü", "ü ", " b"]);
+        assert_eq!(chars("a \n\tb", 3, 3), ["a b"]);
+        assert_eq!(chars("a\tb\x1f\x1f", 2, 2), ["a\t", "\tb", "b "]);
+        assert_eq!(chars("ab", 3, 4), Vec::<String>::new());
+        assert_eq!(chars("", 1, 8), Vec::<String>::new());
     }
 
     #[test]

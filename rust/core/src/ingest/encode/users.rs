@@ -4,19 +4,22 @@ use arrow_array::{Array, ArrayRef};
 
 use super::coder::Coder;
 use super::sink::Sink;
-use crate::ingest::columns::{ByteColumn, Flat, Values, Words, decode_runs, dictionary_keys};
-use crate::ingest::items::UserCode;
+use crate::ingest::columns::{
+    ByteColumn, Flat, Packed, Values, Words, decode_runs, dictionary_keys, plain_values,
+};
+use crate::ingest::items::{UserCode, encode_composite};
 use crate::random::{KeyKind, Purpose, ReleaseKey};
 use crate::{Error, Result};
 
 /// One thread's encoder of users. Neighbouring rows are compared first, and only the first row of each run is coded.
 #[derive(Debug)]
 pub(super) struct UserEncoder {
-    name: String,
+    names: Vec<String>,
     coder: Coder<UserCode>,
     starts: Vec<u32>,
     users: Vec<UserCode>,
     lens: Vec<u32>,
+    packed: Packed,
 }
 
 /// Some rows of a column.
@@ -40,13 +43,14 @@ impl<C: ByteColumn> ByteColumn for Picked<'_, C> {
 }
 
 impl UserEncoder {
-    pub(super) fn new(name: &str, key: &ReleaseKey) -> Self {
+    pub(super) fn new<'a>(names: impl Iterator<Item = &'a str>, key: &ReleaseKey) -> Self {
         Self {
-            name: name.to_owned(),
+            names: names.map(str::to_owned).collect(),
             coder: Coder::new(key, Purpose::UserDigest),
             starts: Vec::new(),
             users: Vec::new(),
             lens: Vec::new(),
+            packed: Packed::default(),
         }
     }
 
@@ -55,32 +59,53 @@ impl UserEncoder {
         self.coder.forget();
     }
 
-    /// Find the runs of one slice of a user column and code their users.
+    /// Find the runs of one slice of the user columns and code their users.
     ///
     /// # Errors
     /// [`Error::Data`] naming column and row for a null.
     pub(super) fn encode(
         &mut self,
-        column: &ArrayRef,
+        columns: &[ArrayRef],
         (source, first_row): (&str, u64),
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let column = decode_runs(column)?;
-        if let Some(at) = first_null(&column) {
+        let columns: Vec<ArrayRef> = columns.iter().map(decode_runs).collect::<Result<_>>()?;
+        let nulls =
+            columns.iter().zip(&self.names).filter_map(|(column, name)| Some((first_null(column)?, name)));
+        if let Some((at, name)) = nulls.min_by_key(|(at, _)| *at) {
             return Err(Error::Data {
                 source_name: source.to_owned(),
-                what: format!("user column '{}' is null in row {}", self.name, first_row + at as u64 + 1),
+                what: format!("user column '{name}' is null in row {}", first_row + at as u64 + 1),
                 fix: "every row must name its user; drop these rows or fill in the user before the call",
             });
         }
         self.starts.clear();
         self.users.clear();
-        if let Some((keys, values)) = dictionary_keys(&column) {
+        match columns.as_slice() {
+            [column] => self.single(column, sink),
+            _ => self.composite(&columns, sink),
+        }
+    }
+
+    fn single(&mut self, column: &ArrayRef, sink: &mut impl Sink) -> Result<()> {
+        if let Some((keys, values)) = dictionary_keys(column) {
             find_starts(&keys, &mut self.starts);
             let keys: Vec<u32> = self.starts.iter().map(|&at| keys[at as usize]).collect();
             return self.coder.dictionary(&keys, values, sink, &mut self.users);
         }
-        self.flat(&Flat::new(&column)?, sink)
+        self.flat(&Flat::new(column)?, sink)
+    }
+
+    /// Users of several columns: their key is that of an item with the same columns.
+    fn composite(&mut self, columns: &[ArrayRef], sink: &mut impl Sink) -> Result<()> {
+        let rows = columns.first().map_or(0, Array::len);
+        let flats = columns.iter().map(|column| Flat::new(&plain_values(column)?));
+        let mut packed = std::mem::take(&mut self.packed);
+        packed.clear();
+        encode_composite(&flats.collect::<Result<Vec<_>>>()?, rows, &mut packed);
+        let coded = self.bytes(KeyKind::Composite, &packed, sink);
+        self.packed = packed;
+        coded
     }
 
     /// The users of the runs of the last slice, and the number of codes of each run. `counts` is the number of codes of

@@ -90,8 +90,8 @@ impl Task for CsvFile {
         let mut first_row = 0;
         while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.to_error(path, &source)))? {
             let count = batch.num_rows() as u64;
-            let (user, items) = positions.columns(&batch);
-            emit(Chunk { user, items, source: Arc::clone(&source), first_row, work: rows.text.work() })?;
+            let (users, items) = positions.columns(&batch);
+            emit(Chunk { users, items, source: Arc::clone(&source), first_row, work: rows.text.work() })?;
             first_row += count;
         }
         Ok(())

@@ -16,7 +16,7 @@ const PERIOD: &str = "pandas.period";
 /// The checked types of the user and item columns of one source.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnLayout {
-    user: (String, DataType),
+    users: Vec<(String, DataType)>,
     items: Vec<(String, DataType)>,
     /// For each item column, whether its source declares no type, so that the type was inferred from values.
     undeclared: Vec<bool>,
@@ -34,12 +34,8 @@ impl ColumnLayout {
         source: &str,
     ) -> Result<(Self, Positions)> {
         let positions = Positions::find(schema, columns, source)?;
-        let user = schema.field(positions.user);
-        refuse_periods("user", user, source)?;
-        let user_type = value_type(user.data_type());
-        if key_kind(user_type).is_none() {
-            return Err(unsupported_type("user", user.name(), user_type, source));
-        }
+        let users = positions.users.iter().map(|&at| user_type(schema.field(at), source));
+        let users = users.collect::<Result<_>>()?;
         let single = positions.items.len() == 1;
         let items: Vec<_> = positions
             .items
@@ -47,8 +43,7 @@ impl ColumnLayout {
             .map(|&at| item_type(schema.field(at), single, columns.ngrams, source))
             .collect::<Result<_>>()?;
         let undeclared = vec![false; items.len()];
-        let user = (user.name().clone(), user_type.clone());
-        Ok((Self { user, items, undeclared, ngrams: columns.ngrams }, positions))
+        Ok((Self { users, items, undeclared, ngrams: columns.ngrams }, positions))
     }
 
     /// The same layout, where the source declares no type for some columns.
@@ -74,10 +69,11 @@ impl ColumnLayout {
                 }),
             }
         };
-        let user = join(self.user, &other.user.1, true)?;
+        let users = self.users.into_iter().zip(&other.users).map(|(a, b)| join(a, &b.1, true));
+        let users = users.collect::<Result<_>>()?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
         let undeclared = self.undeclared.iter().zip(&other.undeclared).map(|(a, b)| *a || *b).collect();
-        Ok(Self { user, items: items.collect::<Result<_>>()?, undeclared, ngrams: self.ngrams })
+        Ok(Self { users, items: items.collect::<Result<_>>()?, undeclared, ngrams: self.ngrams })
     }
 
     /// Names and types of the item columns of the release.
@@ -103,9 +99,19 @@ impl ColumnLayout {
         self.ngrams
     }
 
-    pub(in crate::ingest) fn user_name(&self) -> &str {
-        &self.user.0
+    /// The names of the user columns.
+    pub(in crate::ingest) fn users(&self) -> impl Iterator<Item = &str> {
+        self.users.iter().map(|(name, _)| name.as_str())
     }
+}
+
+fn user_type(field: &Field, source: &str) -> Result<(String, DataType)> {
+    refuse_periods("user", field, source)?;
+    let data_type = value_type(field.data_type());
+    if key_kind(data_type).is_none() {
+        return Err(unsupported_type("user", field.name(), data_type, source));
+    }
+    Ok((field.name().clone(), data_type.clone()))
 }
 
 fn item_type(

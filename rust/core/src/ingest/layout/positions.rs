@@ -14,7 +14,7 @@ const LISTED: usize = 20;
 /// Positions of the user and item columns in one schema.
 #[derive(Debug, Clone)]
 pub(in crate::ingest) struct Positions {
-    pub(in crate::ingest) user: usize,
+    pub(in crate::ingest) users: Vec<usize>,
     pub(in crate::ingest) items: Vec<usize>,
 }
 
@@ -24,31 +24,32 @@ impl Positions {
     /// # Errors
     /// [`Error::Schema`] for a column that is missing or ambiguous.
     pub(in crate::ingest) fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
-        let user = position(schema, Role::User, &columns.user, source)?;
-        let item = |name: &String| position(schema, Role::Item, name, source);
-        let items = columns.items.iter().map(item).collect::<Result<_>>()?;
-        Ok(Self { user, items })
+        let all = |role, names: &[String]| {
+            names.iter().map(|name| position(schema, role, name, source)).collect::<Result<_>>()
+        };
+        Ok(Self { users: all(Role::User, columns.user.names())?, items: all(Role::Item, &columns.items)? })
     }
 
     /// All positions, ascending.
     pub(in crate::ingest) fn ascending(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = self.items.iter().copied().chain([self.user]).collect();
+        let mut all: Vec<usize> = self.items.iter().chain(&self.users).copied().collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// The user column and the item columns of a batch.
-    pub(in crate::ingest) fn columns(&self, batch: &RecordBatch) -> (ArrayRef, Vec<ArrayRef>) {
-        let column = |at: &usize| Arc::clone(batch.column(*at));
-        (column(&self.user), self.items.iter().map(column).collect())
+    /// The user columns and the item columns of a batch.
+    pub(in crate::ingest) fn columns(&self, batch: &RecordBatch) -> (Vec<ArrayRef>, Vec<ArrayRef>) {
+        let columns = |all: &[usize]| all.iter().map(|at| Arc::clone(batch.column(*at))).collect();
+        (columns(&self.users), columns(&self.items))
     }
 
     /// The positions after a projection to [`Self::ascending`].
     pub(in crate::ingest) fn projected(&self) -> Self {
         let all = self.ascending();
-        let rank = |at: usize| all.partition_point(|other| *other < at);
-        Self { user: rank(self.user), items: self.items.iter().map(|&at| rank(at)).collect() }
+        let ranks =
+            |places: &[usize]| places.iter().map(|at| all.partition_point(|other| other < at)).collect();
+        Self { users: ranks(&self.users), items: ranks(&self.items) }
     }
 }
 
@@ -77,9 +78,13 @@ impl Role {
     }
 }
 
-/// All needed columns with their roles: the items in order, then the user.
+/// All needed columns with their roles: the items in order, then the users.
 pub(in crate::ingest) fn roles(columns: &Columns) -> impl Iterator<Item = (Role, &String)> {
-    columns.items.iter().map(|name| (Role::Item, name)).chain([(Role::User, &columns.user)])
+    columns
+        .items
+        .iter()
+        .map(|name| (Role::Item, name))
+        .chain(columns.user.names().iter().map(|name| (Role::User, name)))
 }
 
 fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {

@@ -64,7 +64,7 @@ impl PublicList {
     }
 
     fn cast(&self, data: &ColumnLayout, columns: &Columns, name: &str) -> Result<(Source, ListedTypes)> {
-        let columns = Columns { ngrams: None, ..columns.clone() };
+        let columns = columns.of_list();
         let empty = RecordBatch::new_empty(SchemaRef::clone(&self.schema));
         let targets = Target::of(&self.batches, data, &columns, name)?;
         let schema = in_types_of(&empty, &targets, &columns, name, 0)?.schema();

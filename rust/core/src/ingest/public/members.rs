@@ -113,8 +113,8 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
     let columns = Columns { user: "row".into(), items: names.clone(), ngrams: None };
     let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, name).map_err(shown)?;
     let mut encoder = Encoder::new(&layout, key, sink);
-    let (user, items) = positions.columns(&batch);
-    encoder.encode(&Chunk { user, items, source: name.into(), first_row: 0, work: 0 })?;
+    let (users, items) = positions.columns(&batch);
+    encoder.encode(&Chunk { users, items, source: name.into(), first_row: 0, work: 0 })?;
     Ok(encoder.into_sink())
 }
 

@@ -38,7 +38,7 @@ impl Prior {
         data: &ColumnLayout,
         key: &ReleaseKey,
     ) -> Result<HashMap<Digest, u32>> {
-        let columns = Columns { ngrams: None, ..columns.clone() };
+        let columns = columns.of_list();
         let targets = Target::of(&self.0, data, &columns, NAME)?;
         let mut ranked = Ranked::default();
         let mut rows = 0;
@@ -47,8 +47,8 @@ impl Prior {
             rows += batch.num_rows();
             let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, NAME)?;
             let mut encoder = Encoder::new(&layout, key, ranked);
-            let (user, items) = positions.columns(&batch);
-            encoder.encode(&Chunk { user, items, source: NAME.into(), first_row: 0, work: 0 })?;
+            let (users, items) = positions.columns(&batch);
+            encoder.encode(&Chunk { users, items, source: NAME.into(), first_row: 0, work: 0 })?;
             ranked = encoder.into_sink();
         }
         let rank = |code: u32| {

@@ -84,7 +84,7 @@ fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Resul
     };
     let key = ReleaseKey::insecure_test([1; 32]);
     let mut encoder = Encoder::new(&layout, &key, recorder);
-    encoder.encode(&Chunk { user, items, source: "the input".into(), first_row: 0, work: 0 })?;
+    encoder.encode(&Chunk { users: vec![user], items, source: "the input".into(), first_row: 0, work: 0 })?;
     let recorder = encoder.into_sink();
     let digests = recorder.digests.iter().enumerate();
     let keys = digests.map(|(at, digest)| Key { digest: *digest, long: recorder.store.get(at) });

@@ -56,7 +56,7 @@ fn lists_are_exploded() {
 #[test]
 fn ngrams_are_the_items() {
     let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("A b"), None, Some("b!")]));
-    let grams = Some(NGrams { min: 1, max: 2 });
+    let grams = Some(NGrams { min: 1, max: 2, unit: Unit::Words });
     let (recorder, decoded) = record(ints(&[1, 1, 2]), vec![texts.clone()], grams).unwrap();
     assert_eq!(decoded.column(0).as_ref(), &StringArray::from(vec!["a", "a b", "b"]));
     assert_eq!(recorder.rows.len(), 4);

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::request::SelectRequest;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::counting::Counted;
-use crate::ingest::{Columns, OpenSource, PublicList, sorted};
+use crate::ingest::{OpenSource, PublicList, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::{PublicItems, with_public};
 use crate::runtime::Control;
@@ -34,9 +34,9 @@ impl PublicLists {
             }
             let Some(list) = list else { return Ok(None) };
             let source = list.named_in_types_of(data.layout(), &request.columns, name)?;
-            let columns = Columns { ngrams: None, ..request.columns.clone() };
             // A list is short, and no part of the progress.
-            contributions::read(source, &columns, None, key, &Control::new(None, None)).map(Some)
+            contributions::read(source, &request.columns.of_list(), None, key, &Control::new(None, None))
+                .map(Some)
         };
         let excluded = list(request.excluded.as_deref(), request.exclude.is_some(), "exclude=")?;
         let public = list(request.public.as_deref(), request.public_items.is_some(), "public_items=")?;

@@ -9,6 +9,7 @@ use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
 use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
 use crate::ingest::{Columns, Prior, PublicList};
+use crate::look::Quantile;
 use crate::mechanisms::{ByLength, Lists, MechanismSpec, NoisyWeights};
 use crate::noise::Noise;
 use crate::numeric::{Interval, add_up, mul_up, sub_down};
@@ -20,9 +21,9 @@ use crate::{Error, Result};
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// The parameters that determine a calibration.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>);
+type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>, Option<Quantile>);
 /// How many calibrations are remembered.
-const REMEMBERED: usize = 16;
+const REMEMBERED: usize = 64;
 static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque::new());
 
 /// A public list of items in a report: how long it is, and a hash of its items.
@@ -43,8 +44,11 @@ pub struct SelectRequest {
     pub columns: Columns,
     /// The guarantee.
     pub privacy: Privacy,
-    /// The most distinct items that one user may contribute.
+    /// The most distinct items that one user may contribute, or the largest limit that `quantile` can find.
     pub max_items_per_user: L0Bound,
+    /// The limit is a noisy quantile of the users' numbers of items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Quantile>,
     /// The mechanism and its parameters.
     pub mechanism: MechanismSpec,
     /// Whether the noisy weight of each released item is returned.
@@ -55,6 +59,9 @@ pub struct SelectRequest {
     /// Every released item has at least this many users.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub min_users: u32,
+    /// The report says what the guarantee is for any so many users together. Nothing else depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users_per_group: Option<u32>,
     /// The list of items that are removed before bounding and never released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude: Option<ListStamp>,
@@ -87,8 +94,21 @@ impl SelectRequest {
             let fix = "leave it out if any number of users will do";
             return Err(Error::parameter("min_users", "at least 1", self.min_users, fix));
         }
+        if self.users_per_group == Some(0) {
+            let fix = "it is the number of users that are added or removed together";
+            return Err(Error::parameter("users_per_group", "at least 1", 0, fix));
+        }
         if let Some(counts) = &self.counts {
             counts.validate()?;
+        }
+        if let Some(quantile) = &self.quantile {
+            quantile.validate()?;
+            if self.mechanism.choice().is_some() {
+                return Err(Error::Incompatible {
+                    what: "max_items_per_user=Quantile(...) and ByLength both look at the data first".into(),
+                    fix: "name one of its two mechanisms, or give max_items_per_user as a number",
+                });
+            }
         }
         self.check_columns()?;
         if self.with_weights && self.mechanism.choice().is_some() {
@@ -183,6 +203,7 @@ impl SelectRequest {
     /// in any case.
     ///
     /// If a look chooses the mechanism, these are the rounds for long lists. Those for short ones have to exist as well.
+    /// If it finds the limit, they are those of the largest, and those of all others have to exist.
     ///
     /// # Errors
     /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
@@ -191,6 +212,12 @@ impl SelectRequest {
         if let Some(choice) = self.mechanism.choice() {
             self.chosen(choice, Lists::Short)?.calibrate_once()?;
             return self.chosen(choice, Lists::Long)?.calibrate_once();
+        }
+        if let Some(quantile) = &self.quantile {
+            for limit in Quantile::sizes(self.max_items_per_user) {
+                self.limited(quantile, limit)?.calibrate_once()?;
+            }
+            return self.limited(quantile, self.max_items_per_user.get())?.calibrate_once();
         }
         let calibration = self.rounds()?;
         self.lowered().check(&calibration)?;
@@ -242,6 +269,29 @@ impl SelectRequest {
         Ok(Self { mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone() })
     }
 
+    /// The request with the limit that a look found, for what the look leaves of the budget.
+    ///
+    /// # Errors
+    /// As [`Quantile::parts`].
+    pub(crate) fn limited(&self, quantile: &Quantile, limit: u32) -> Result<Self> {
+        let (_, privacy) = quantile.parts(self.privacy)?;
+        let max_items_per_user = L0Bound::new(limit.into())?;
+        Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })
+    }
+
+    /// The request, or those between which a look at the data chooses.
+    ///
+    /// # Errors
+    /// As [`ByLength::parts`] and [`Quantile::parts`].
+    pub(crate) fn possible(&self) -> Result<Vec<Self>> {
+        if let Some(quantile) = &self.quantile {
+            let sizes = Quantile::sizes(self.max_items_per_user).into_iter();
+            return sizes.map(|limit| self.limited(quantile, limit)).collect();
+        }
+        let Some(choice) = self.mechanism.choice() else { return Ok(vec![self.clone()]) };
+        [Lists::Short, Lists::Long].into_iter().map(|lists| self.chosen(choice, lists)).collect()
+    }
+
     /// What `with_weights` publishes of each item.
     fn noisy_weights(&self) -> NoisyWeights {
         self.mechanism.as_mechanism().properties().noisy_weights
@@ -260,6 +310,7 @@ impl SelectRequest {
             self.with_weights,
             self.min_users,
             self.counts,
+            self.quantile,
         );
         // A lock that is held (in a forked child perhaps for ever) is not waited for.
         if let Ok(recent) = RECENT.try_lock()

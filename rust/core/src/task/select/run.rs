@@ -6,9 +6,8 @@ use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{self, Contributions};
 use crate::ingest::{OpenSource, Source};
-use crate::look::{noisy_users, users_by_size};
-use crate::mechanisms::{ByLength, Lists, MechanismSpec};
-use crate::random::ReleaseKey;
+use crate::look::{Quantile, noisy_users, users_by_size};
+use crate::random::{Purpose, ReleaseKey};
 use crate::release::publish;
 use crate::rounds::{Selected, select_rounds};
 use crate::runtime::{Control, PHASES};
@@ -84,12 +83,11 @@ fn selected(
 /// # Errors
 /// As [`SelectRequest::calibrate`].
 pub(crate) fn most_rounds(request: &SelectRequest) -> Result<usize> {
-    let usual = request.calibrate_once()?.rounds.len();
-    let Some(choice) = request.mechanism.choice() else { return Ok(usual) };
-    Ok(usual.max(request.chosen(choice, Lists::Short)?.calibrate_once()?.rounds.len()))
+    let rounds = |request: &SelectRequest| Ok(request.calibrate_once()?.rounds.len());
+    request.possible()?.iter().try_fold(rounds(request)?, |most, possible| Ok(most.max(rounds(possible)?)))
 }
 
-/// The request with its rounds: those of the mechanism that a look at the data chooses, if it asks for one.
+/// The request with its rounds: those of the mechanism or the limit that a look at the data chooses, if it asks for one.
 ///
 /// `count` counts the users of each class, see [`users_by_size`].
 ///
@@ -103,12 +101,18 @@ pub(crate) fn after_a_look(
     key: &ReleaseKey,
     count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,
 ) -> Result<CalibratedSelect> {
-    let look = |choice: &ByLength<MechanismSpec>| {
-        let (epsilon, _) = choice.parts(request.privacy)?;
-        let users = noisy_users(&count(&[choice.size])?, epsilon, key);
-        <[i64; 2]>::try_from(users).map_err(|_| Error::Internal("a look has two numbers"))
+    let asked = match (request.mechanism.choice(), &request.quantile) {
+        (Some(choice), _) => Some((vec![choice.size], choice.parts(request.privacy)?.0, Purpose::Look)),
+        (None, Some(quantile)) => {
+            let sizes = Quantile::sizes(request.max_items_per_user);
+            Some((sizes, quantile.parts(request.privacy)?.0, Purpose::Limit))
+        }
+        (None, None) => None,
     };
-    let users = request.mechanism.choice().map(look).transpose()?;
+    let look = |(sizes, epsilon, purpose): (Vec<u32>, f64, Purpose)| -> Result<Vec<i64>> {
+        Ok(noisy_users(&count(&sizes)?, epsilon, key, purpose))
+    };
+    let users = asked.map(look).transpose()?;
     CalibratedSelect::after(request.clone(), users)?
         .ok_or(Error::Internal("a look is there if it is asked for"))
 }

@@ -158,12 +158,6 @@ impl TopKRequest {
         let Some(columns) = &self.columns else { return Ok(()) };
         columns.validate()?;
         self.check_counted_rows()?;
-        if columns.ngrams.is_some() {
-            return Err(Error::Incompatible {
-                what: "ngrams= does not apply to a top-k".into(),
-                fix: "make the n-grams the rows",
-            });
-        }
         if let Some(name) = columns.items.iter().find(|name| *name == RANK_COLUMN || *name == COUNT_COLUMN) {
             return Err(Error::Incompatible {
                 what: format!(

@@ -48,8 +48,8 @@ fn items_of_rows(
     let list = top_k.request.listed.as_deref();
     control.plan(phases(top_k));
     let (contributions, list) = contributions::read_with_list(source, list, columns, key, control)?;
-    let listed =
-        list.map(|(list, types)| Ok((contributions::read(list, columns, None, key, control)?, types)));
+    let listed = list
+        .map(|(list, types)| Ok((contributions::read(list, &columns.of_list(), None, key, control)?, types)));
     items_of_contributions(contributions, listed.transpose()?.as_ref(), top_k, key, control)
 }
 

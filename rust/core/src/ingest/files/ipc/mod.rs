@@ -190,9 +190,9 @@ impl Task for IpcFile {
             worked += work;
             for start in (0..batch.num_rows()).step_by(CHUNK) {
                 let rows = CHUNK.min(batch.num_rows() - start);
-                let (user, items) = positions.columns(&batch.slice(start, rows));
+                let (users, items) = positions.columns(&batch.slice(start, rows));
                 emit(Chunk {
-                    user,
+                    users,
                     items,
                     source: Arc::clone(&source),
                     first_row: first_row + start as u64,

@@ -106,10 +106,10 @@ impl Task for NdJsonFile {
                 return Ok(());
             }
             let mut arrays: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_>>()?;
-            // The user is the last of the names.
-            let user = arrays.remove(positions.user);
+            // The users are the last of the names.
+            let users = arrays.split_off(positions.items.len());
             emit(Chunk {
-                user,
+                users,
                 items: arrays,
                 source: Arc::clone(&source),
                 first_row,

@@ -206,8 +206,8 @@ impl Task for Part {
             done += batch.num_rows() as u64;
             let work = self.work * done / total - worked;
             worked += work;
-            let (user, items) = positions.columns(&batch);
-            emit(Chunk { user, items, source: Arc::clone(source), first_row, work })?;
+            let (users, items) = positions.columns(&batch);
+            emit(Chunk { users, items, source: Arc::clone(source), first_row, work })?;
         }
         Ok(())
     }

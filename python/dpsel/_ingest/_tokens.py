@@ -1,0 +1,106 @@
+"""Tokens of a function of the caller's: each text of the item column becomes the list of its n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from dpsel._arguments import type_name
+from dpsel._request._columns import lengths_of
+from dpsel.exceptions import InvalidParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Tokens"]
+
+#: The most words of an n-gram; the core has the same limit.
+_LONGEST = 8
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A function from a text to its tokens, and how many tokens make an item.
+
+    Args:
+        function: The function.
+        fewest: The fewest tokens of an item.
+        most: The most tokens of an item.
+    """
+
+    function: Callable[[str], Sequence[str]]
+    fewest: int
+    most: int
+
+    @classmethod
+    def of(cls, tokenizer: object, ngrams: object) -> Tokens | None:
+        """Return the tokens of a function; ``None`` for the tokenizers of the core."""
+        if not callable(tokenizer):
+            return None
+        fewest, most = lengths_of(ngrams) or (1, 1)
+        if not 1 <= fewest <= most <= _LONGEST:
+            raise InvalidParameterError(
+                f"ngrams must be (min, max) with 1 <= min <= max <= {_LONGEST}, got ({fewest}, {most}); "
+                "(1, 1) makes single tokens, (1, 2) tokens and pairs"
+            )
+        return cls(tokenizer, fewest, most)
+
+    def of_text(self, text: object) -> list[str] | None:
+        """Return the n-grams of a text, joined by spaces; ``None`` for a missing one.
+
+        Raises:
+            SchemaError: If it is no text, or the function returns no list of texts. The value is not shown.
+        """
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            raise SchemaError(f"tokenizer= needs text, but the item column holds a {type_name(text)}")
+        tokens = self.function(text)
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+            raise SchemaError(
+                f"tokenizer= must return a list of tokens, got {type_name(tokens)}; return texts in a list"
+            )
+        # A copy: the function may use its list again.
+        words = list(tokens)
+        if not all(isinstance(word, str) for word in words):
+            raise SchemaError("tokenizer= must return a list of texts, got a list with something else in it")
+        lengths = range(self.fewest, self.most + 1)
+        return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
+
+    def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
+        """Return pairs of users and lists of n-grams."""
+        for user, value in pairs:
+            texts = value if isinstance(value, list | set | frozenset) else [value]
+            yield user, [item for text in texts for item in self.of_text(text) or ()]
+
+    def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Any:
+        """Return a reader of the table with lists of n-grams in place of texts.
+
+        Raises:
+            SchemaError: If there are several item columns, or none of the name, or it has no texts.
+            ImportError: If pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        if len(items) != 1:
+            raise SchemaError("tokenizer= needs exactly one item column; name the text column alone as item=")
+        parts = iter(source if in_batches else [source])
+        # A library gives at least one part, for the columns.
+        first = pa.RecordBatchReader.from_stream(next(parts))
+        at = first.schema.get_field_index(items[0])
+        if at < 0:
+            # The core has the message.
+            return pa.RecordBatchReader.from_batches(first.schema, [])
+        schema = first.schema.set(at, pa.field(items[0], pa.list_(pa.large_string())))
+
+        def listed() -> Iterator[Any]:
+            for reader in chain([first], map(pa.RecordBatchReader.from_stream, parts)):
+                for batch in reader:
+                    texts = map(self.of_text, batch.column(at).to_pylist())
+                    column = pa.array(list(texts), schema.field(at).type)
+                    columns = [*batch.columns[:at], column, *batch.columns[at + 1 :]]
+                    yield pa.record_batch(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, listed())

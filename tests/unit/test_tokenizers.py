@@ -1,0 +1,142 @@
+"""What n-grams are made of: characters, and the tokens of a function."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpsel
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
+from dpsel.spark._frames import checked_tokenizer
+from weak import WEAK
+
+pytestmark = WEAK
+
+#: Every item of two users comes out, and each user keeps all items.
+SURE = {"privacy": dpsel.ApproxDP(epsilon=60.0, delta=0.4), "max_items_per_user": 2_000}
+SURE |= {"mechanism": dpsel.CountGaussian(), "insecure_test_key": bytes(32)}
+
+
+def items_of(text: str, **options) -> list[str]:
+    release = dpsel.select_partitions([(user, text) for user in range(40)], **SURE, **options)
+    return release.items
+
+
+def analysed(text: str, fewest: int, most: int) -> set[str]:
+    """The n-grams of `CountVectorizer(analyzer="char")`, whose texts are written like this."""
+    text = re.sub(r"\s\s+", " ", text.lower())
+    return {text[at : at + n] for n in range(fewest, most + 1) for at in range(len(text) - n + 1)}
+
+
+@given(text=st.text(st.sampled_from("aB éÜß\t\n\x1c\xa0\u2003日İΣ"), max_size=30), most=st.integers(1, 4))
+def test_characters_are_those_of_scikit_learn(text, most) -> None:
+    assert items_of(text, ngrams=(1, most), tokenizer="chars") == sorted(
+        analysed(text, 1, most), key=lambda item: item.encode()
+    )
+
+
+def test_characters_alone_and_words() -> None:
+    assert items_of("Tea Tea", tokenizer="chars") == [" ", "a", "e", "t"]
+    assert items_of("Tea for two", ngrams=(2, 2), tokenizer="words") == ["for two", "tea for"]
+    assert items_of("Tea for", tokenizer="words") == items_of("Tea for", ngrams=(1, 1)) == ["for", "tea"]
+
+
+def test_a_function_makes_tokens_and_their_ngrams() -> None:
+    assert items_of("Tea for Two", tokenizer=str.split) == ["Tea", "Two", "for"]
+    assert items_of("Tea for Two", tokenizer=str.split, ngrams=(2, 3)) == [
+        "Tea for",
+        "Tea for Two",
+        "for Two",
+    ]
+    assert items_of("", tokenizer=str.split) == []
+
+
+SOURCES = {
+    "pairs": lambda rows: rows,
+    "groups": lambda rows: [(user, [text]) for user, text in rows],
+    "records": lambda rows: [{"u": user, "t": text} for user, text in rows],
+    "columns": lambda rows: {"u": [user for user, _ in rows], "t": [text for _, text in rows]},
+    "polars": lambda rows: pl.DataFrame(rows, schema=["u", "t"], orient="row"),
+    "lazy": lambda rows: pl.LazyFrame(rows, schema=["u", "t"], orient="row"),
+    "categories": lambda rows: pl.DataFrame(rows, schema={"u": pl.Int64, "t": pl.Categorical}, orient="row"),
+    "pandas": lambda rows: pd.DataFrame(rows, columns=["u", "t"]),
+    "pyarrow": lambda rows: pa.table({"t": [text for _, text in rows], "u": [user for user, _ in rows]}),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_same_items(name) -> None:
+    rows = [(user, text) for user in range(40) for text in ("Tea for Two", "two", None)]
+    data = SOURCES[name](rows)
+    release = dpsel.select_partitions(data, user="u", item="t", tokenizer=str.split, ngrams=(1, 2), **SURE)
+    assert release.to_pylist() == ["Tea", "Tea for", "Two", "for", "for Two", "two"]
+
+
+def test_a_list_that_the_function_uses_again_is_copied() -> None:
+    again: list[str] = []
+
+    def tokens(text: str) -> list[str]:
+        again[:] = text.split()
+        return again
+
+    texts = [(user, text) for user in range(40) for text in ("one two", "three")]
+    for data in (texts, pl.DataFrame(texts, schema=["u", "t"], orient="row")):
+        release = dpsel.select_partitions(data, user="u", item="t", tokenizer=tokens, **SURE)
+        assert release.to_pylist() == ["one", "three", "two"]
+
+
+def test_a_top_k_of_ngrams() -> None:
+    texts = [(user, "Tea for two" if user % 4 else "two") for user in range(400)]
+    frame = pl.DataFrame(texts, schema=["u", "t"], orient="row")
+    arguments = {"user": "u", "item": "t", "k": 1, "privacy": dpsel.PureDP(epsilon=10.0)}
+    top = dpsel.select_top_k(frame, ngrams=(1, 1), domain=["two", "tea", "gin"], **arguments)
+    assert top.items["t"].to_list() == ["two"]
+    top = dpsel.select_top_k(frame, tokenizer=str.split, domain=["Tea", "gin", "tea"], **arguments)
+    assert top.items["t"].to_list() == ["Tea"]
+    top = dpsel.select_top_k(
+        frame, tokenizer="chars", ngrams=(3, 3), domain=["two", "for", "gin"], **arguments
+    )
+    assert top.items["t"].to_list() == ["two"]
+    arguments |= {"privacy": dpsel.ApproxDP(epsilon=10.0, delta=1e-6), "max_items_per_user": 4}
+    top = dpsel.select_top_k(frame, ngrams=(2, 2), **arguments)
+    assert top.items["t"].to_list()[0] in {"tea for", "for two"}
+
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda _: 3, lambda text: text, lambda text: [text, 3], lambda text: [][len(text)], None.__class__],
+    ids=["number", "text", "mixed", "error", "arguments"],
+)
+def test_what_goes_wrong_in_a_function_quotes_nothing(function) -> None:
+    rows = [(user, SECRET) for user in range(3)]
+    for data in (rows, pl.DataFrame(rows, schema=["u", "t"], orient="row")):
+        with pytest.raises((DataError, SchemaError)) as caught:
+            dpsel.select_partitions(data, user="u", item="t", tokenizer=function, **SURE)
+        assert SECRET not in str(caught.value)
+        assert caught.value.__cause__ is None or SECRET not in str(caught.value.__cause__)
+
+
+def test_where_it_does_not_apply(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("u,t\n1,tea\n")
+    with pytest.raises(InvalidParameterError, match="for files, got a function"):
+        dpsel.select_partitions(path, user="u", item="t", tokenizer=str.split, **SURE)
+    with pytest.raises(InvalidParameterError, match='tokenizer must be "words", "chars" or a function'):
+        dpsel.select_partitions([(1, "tea")], tokenizer="letters", **SURE)
+    with pytest.raises(InvalidParameterError, match="1 <= min <= max <= 8"):
+        dpsel.select_partitions([(1, "tea")], tokenizer=str.split, ngrams=(3, 2), **SURE)
+    with pytest.raises(InvalidParameterError, match="for a Spark DataFrame, got a function"):
+        checked_tokenizer(str.split)
+    frame = pl.DataFrame({"u": [1], "a": ["x"], "t": ["tea"], "n": [1]})
+    for item, message in ((["a", "t"], "exactly one item column"), ("n", "broke off with an error")):
+        with pytest.raises((DataError, SchemaError), match=message):
+            dpsel.select_partitions(frame, user="u", item=item, tokenizer=str.split, **SURE)
