@@ -259,6 +259,6 @@ def test_where_it_does_not_apply() -> None:
         lambda: dpsel.select_top_k([(1, 1)], k=1, privacy=PRIVACY, max_items_per_user=QUANTILE),
     ):
         with pytest.raises(
-            InvalidParameterError, match="max_items_per_user must be a whole number, got dpsel.accounting.Quantile"
+            InvalidParameterError, match="must be a whole number, got dpsel.accounting.Quantile"
         ):
             call()
