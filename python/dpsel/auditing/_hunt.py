@@ -35,6 +35,8 @@ __all__ = ["Hunt", "Looked", "Tested"]
 _STAGES: Final = ((0.0, 0.15, 0.2), (0.3, 0.45, 0.3), (0.55, 1.0, 0.25))
 #: If the last tests end early, so many more stages follow, each with half of the false alarms that are left.
 _MORE_STAGES: Final = 8
+#: An event that is so many standard errors beyond the claim is tested at once.
+_TELLING: Final = 3.5
 #: A test ends if its frequencies are below the claim by so many standard errors, after so many samples.
 _HOPELESS, _FEWEST_TESTED = 3.0, 200
 _TESTS: Final = 4
@@ -68,8 +70,13 @@ class Looked:
         return self.choice.effect if self.choice else -math.inf
 
     @property
+    def is_telling(self) -> bool:
+        """Whether more search is worth less than a test."""
+        return self.effect * math.sqrt(self.gathered.trials) > _TELLING
+
+    @property
     def promise(self) -> float:
-        """The same with the benefit of the doubt."""
+        """The effect with the benefit of the doubt."""
         return self.effect + _OPTIMISM / math.sqrt(max(1, self.gathered.trials))
 
 
@@ -119,7 +126,7 @@ class Hunt:
         first = self._first_look(candidates)
         self._look_at_usual(first)
         for search, test, share in self._stages():
-            while self.subject.clock.spent < search:
+            while self.subject.clock.spent < search and not any(each.is_telling for each in self.looked):
                 looked = self._next(first)
                 self._look(looked, min(_MOST_AT_ONCE, max(first, looked.gathered.trials)))
                 self._say("searching")
