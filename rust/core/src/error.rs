@@ -78,7 +78,7 @@ pub enum Error {
     /// More memory would be needed than `memory_limit` allows.
     #[error(
         "the job needs more than the memory limit of {limit} bytes while {stage}; \
-         raise memory_limit, or run it with dpsel.spark"
+         raise memory_limit, set scratch= if it is not set, or run it with dpsel.spark"
     )]
     MemoryLimit {
         /// The limit in bytes.
