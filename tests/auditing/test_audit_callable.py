@@ -244,7 +244,7 @@ def test_bounding_by_the_order_of_rows_is_not_held_against_a_function() -> None:
     def last_row_of_each_user(rows):
         return selections.correct(list(dict(rows).items()))
 
-    assert not audited(last_row_of_each_user, calls=40_000, false_alarm=ALPHA).refuted
+    assert not audited(last_row_of_each_user, calls=12_000, false_alarm=ALPHA).refuted
 
 
 def test_items_are_of_the_kinds_that_were_asked_for() -> None:

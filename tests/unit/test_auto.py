@@ -84,7 +84,7 @@ def test_few_users_keep_the_usual_mechanism(limit, users) -> None:
 def test_on_a_cluster_nothing_looks(limit) -> None:
     privacy = dpsel.ApproxDP(epsilon=4.0, delta=1e-6)
     local, reason = resolve("auto", privacy, limit)
-    cluster, plain = resolve("auto", privacy, limit, on_cluster=True)
+    cluster, plain = resolve("auto", privacy, limit, may_look=False)
     assert isinstance(local, dpsel.ByLength)
     assert cluster == local.long
     assert reason.startswith(plain)
