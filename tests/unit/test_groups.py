@@ -27,12 +27,12 @@ def test_the_report_says_what_holds_for_a_group(privacy) -> None:
     assert f"(epsilon = {group.epsilon:.6g}, delta = {group.delta:.6g})-DP for any 3 users together" in str(
         release
     )
-    assert "any 3 people" in release.card()._groups()
+    assert "any 3 users" in release.card()._groups()
 
 
 def test_a_group_of_another_size_is_on_the_card() -> None:
-    assert "any 7 people" in released(users_per_group=7).card()._groups()
-    assert "any 7 people" not in released().card()._groups()
+    assert "any 7 users" in released(users_per_group=7).card()._groups()
+    assert "any 7 users" not in released().card()._groups()
 
 
 def test_without_a_group_nothing_is_said() -> None:
@@ -83,3 +83,23 @@ def test_a_plan_says_it_too() -> None:
     assert without.group is None
     assert "group" not in json.loads(without.to_json())
     assert plan.rows == without.rows
+
+
+def test_a_plan_says_nothing_of_groups_where_nothing_holds() -> None:
+    with pytest.warns(dpsel.exceptions.DpselWarning, match="no guarantee"):
+        published = dpsel.GreedyFrequency(calibration="published")
+    with pytest.raises(InvalidParameterError, match="GreedyFrequency has no guarantee"):
+        dpsel.plan(privacy=APPROX, max_items_per_user=3, mechanisms=published, users_per_group=3)
+
+
+def test_a_card_speaks_of_users_and_never_of_persons() -> None:
+    """A user of several columns, such as a day of a person, is not a person."""
+    table = {"id": list(range(500)), "day": [1] * 500, "item": ["tea"] * 500}
+    release = dpsel.select_partitions(
+        table, user=["id", "day"], item="item", privacy=APPROX, max_items_per_user=1, users_per_group=10
+    )
+    page = release.card().to_html()
+    assert "id and day" in page
+    assert "any 10 users" in page
+    assert "person" not in page
+    assert "people" not in page

@@ -61,12 +61,13 @@ def for_group(privacy: Privacy, users_per_group: int, *, delta: float | None = N
     # Each term is rounded up. Very long sums are bounded by the number of terms times the last one.
     last = exp_up((users - 1) * epsilon)
     grown = Fraction(privacy.delta) * _sum(users, epsilon, last)
-    if grown >= 1:
+    delta = _round_up(grown) if grown < 1 else 1.0
+    if delta >= 1:
         raise InvalidParameterError(
             f"users_per_group = {users} is too many: delta would be 1 or more, so nothing is guaranteed; "
             "lower it, or epsilon and delta"
         )
-    return ApproxDP(epsilon=total, delta=min(_round_up(grown), math.nextafter(1.0, 0.0)))
+    return ApproxDP(epsilon=total, delta=delta)
 
 
 #: Sums of more terms are bounded from above.

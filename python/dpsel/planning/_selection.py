@@ -110,8 +110,19 @@ def plan(
             limit,
         )
     ]
+    if group is not None:
+        _check_groups(requests)
     rows = tuple(_row(each, _held(each.limit, each.mechanism, held), shown) for each in requests)
     return Plan(privacy=privacy, users=tuple(shown), _rows=rows, users_per_group=group)
+
+
+def _check_groups(requests: list[_Asked]) -> None:
+    for each in requests:
+        if not each.mechanism.has_guarantee:
+            raise InvalidParameterError(
+                f"{type(each.mechanism).__name__} has no guarantee, so there is none for a group; leave "
+                "users_per_group out"
+            )
 
 
 @dataclass(frozen=True, slots=True)

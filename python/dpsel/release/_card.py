@@ -47,7 +47,7 @@ class Card:
 
     It needs no other file, and prints in black and white.
 
-    Everything on it follows from the report: parameters, the theorem, and what they mean for one person. Of
+    Everything on it follows from the report: parameters, the theorem, and what they mean for one user. Of
     a release it also has the number of items.
 
     Args:
@@ -82,7 +82,7 @@ class Card:
         )
 
     def to_svg(self) -> str:
-        """Return the figure alone: how far the release can move a belief about one person."""
+        """Return the figure alone: how far the release can move a belief about one user."""
         return _figure(self._epsilon())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -121,8 +121,8 @@ class Card:
         return [
             ("What is protected", self._protected()),
             ("The guarantee", self._guarantee()),
-            ("What one person could change", self._belief()),
-            ("Several people together", self._groups()),
+            ("What one user could change", self._belief()),
+            ("Several users together", self._groups()),
             ("How it was made", self._made()),
             ("What it does not say", self._limits()),
         ]
@@ -141,7 +141,8 @@ class Card:
         return (
             f"<p>{listed}Nobody can tell from the list whether any one <b>{html.escape(user)}</b> "
             f"{neighbours}, beyond what the next section allows. Everything that the list was made from is "
-            "covered: each item that this person holds, alone or with others.</p>"
+            "covered: each item that this user holds, alone or with others. Whoever stands behind several of "
+            "these users is protected as they are together.</p>"
         )
 
     def _guarantee(self) -> str:
@@ -159,14 +160,14 @@ class Card:
                 "for which nothing is promised."
             )
         return (
-            f"<p><b>{html.escape(told)}</b>{html.escape(converted)}. One person changes the probability of "
+            f"<p><b>{html.escape(told)}</b>{html.escape(converted)}. One user changes the probability of "
             f"any result by at most a factor of {factor}.{beside}</p>"
         )
 
     def _belief(self) -> str:
         low, high = _after(0.5, self._epsilon())
         return (
-            "<p>Suppose that somebody who knows all other rows believes with 50 % that a certain person is "
+            "<p>Suppose that somebody who knows all other rows believes with 50 % that a certain user is "
             f"in the data. After seeing the list that belief is between {low:.0%} and {high:.0%}. The figure "
             f"has other beliefs.</p>{self.to_svg()}"
         )
@@ -179,7 +180,7 @@ class Card:
             except DpselError:
                 break
             rows.append(
-                f"<tr><td>any {users} people</td><td>{html.escape(notation(group.to_json()))}</td></tr>"
+                f"<tr><td>any {users} users</td><td>{html.escape(notation(group.to_json()))}</td></tr>"
             )
         return f"<table>{''.join(rows)}</table>" if rows else "<p>Nothing is promised for two or more.</p>"
 
@@ -187,12 +188,12 @@ class Card:
         report, request = self.report, self.report["request"]
         lines = [("Mechanism", describe_mechanism(report))]
         if (quantile := request.get("quantile")) is not None:
-            found = f"{report.limit:,} items, a noisy {quantile['quantile']:g} quantile of what people have"
+            found = f"{report.limit:,} items, a noisy {quantile['quantile']:g} quantile of what users have"
             lines.append(("Limit", f"{found}; in the same guarantee"))
         elif "look" in report:
             lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
         if (kept := items_kept(report)) is not None:
-            lines.append(("Items per person", f"at most {kept:,} count"))
+            lines.append(("Items per user", f"at most {kept:,} count"))
         if (least := request.get("min_users")) is not None:
             apart = ", public ones apart" if "public_items" in request else ""
             lines.append(("Users per item", f"never fewer than {least:,}{apart}"))
@@ -202,7 +203,7 @@ class Card:
         if (counts := report.counts) is not None:
             told = f"noise of standard deviation {counts['scale']:.4g}, within {counts['half_width']:.4g}"
             told += (
-                f" with 95 %; people with more than {counts['max_counted_items']:,} of these items count less"
+                f" with 95 %; users with more than {counts['max_counted_items']:,} of these items count less"
             )
             lines.append(("Numbers of users", f"{told} than 1 in each; in the same guarantee"))
             lines.append(("Theorem of the numbers", report["guarantee"]["counts"]))
@@ -219,8 +220,8 @@ class Card:
 
     def _limits(self) -> str:
         return (
-            "<p>The costs of all releases about the same people add up, and this card is about one. It says "
-            "nothing about what many people have in common: that a habit is frequent can be seen, and "
+            "<p>The costs of all releases about the same users add up, and this card is about one. It says "
+            "nothing about what many users have in common: that a habit is frequent can be seen, and "
             "applies to those who are not in the data too. The report has all numbers, and "
             "<code>dpsel check</code> derives them again.</p>"
         )
@@ -249,7 +250,7 @@ def _figure(epsilon: float) -> str:
             f'stroke="#000"/><line x1="{at:.1f}" y1="{y - 11:g}" x2="{at:.1f}" y2="{y + 11:g}" '
             'stroke="#000" stroke-width="3"/>'
         )
-    title = f"Beliefs about one person, before and after the release, at epsilon = {epsilon:.4g}"
+    title = f"Beliefs about one user, before and after the release, at epsilon = {epsilon:.4g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 40} {height}" '
         f'width="{_LEFT + _WIDTH + 40}" height="{height}" role="img" font-family="sans-serif" font-size="14">'
@@ -268,5 +269,5 @@ def _axis(height: int) -> str:
             f'<text x="{x:g}" y="{bottom + 20}" text-anchor="middle">{tick} %</text>'
         )
     middle = _LEFT + _WIDTH / 2
-    label = "belief that the person is in the data"
+    label = "belief that the user is in the data"
     return f'{"".join(ticks)}<text x="{middle:g}" y="{height - 6}" text-anchor="middle">{label}</text>'
