@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 import pytest
 
 import dpsel
-from dpsel.auditing import _hunt
+from dpsel.auditing import _callables, _hunt
 from dpsel.auditing._claims import bounds_of
 from dpsel.auditing._sequential import Evidence, Side
 from dpsel.exceptions import InvalidParameterError
@@ -122,6 +122,12 @@ def test_every_program_of_a_witness_is_python() -> None:
             name=name,
         )
         ast.parse(report.findings[0].witness.replay)
+
+
+@pytest.mark.parametrize("trials", range(1, 12))
+def test_what_would_have_been_seen_is_known_for_few_samples(trials) -> None:
+    bounds = bounds_of(CLAIM)
+    assert not any(_callables._is_seen(rate / 10, 0.0, trials, bounds, 1e-6) for rate in range(10))
 
 
 @pytest.mark.parametrize("claim", [CLAIM, dpsel.ZCDP(rho=0.5, delta=0.02)], ids=repr)

@@ -238,7 +238,8 @@ def _seen(hunt: Hunt, plan: Plan, left_out: list[str]) -> str:
 def _is_seen(likely: float, rare: float, trials: int, bounds: Bounds, alpha: float) -> bool:
     sides = []
     for rate in (likely, rare):
-        side = Side.expected(round(rate * trials / 4), trials // 4)
+        before = trials // 4
+        side = Side.expected(min(before, round(rate * trials / 4)), before)
         side.hits, side.trials = round(rate * trials), trials
         sides.append(side)
     return Evidence(*sides).against(bounds) >= -math.log(alpha)
