@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
-from dpsel._request._columns import lengths_of
+from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:

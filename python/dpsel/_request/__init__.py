@@ -4,7 +4,7 @@
 ``_selection.py`` and ``_top_k.py`` take the arguments of the public functions.
 """
 
-from dpsel._request._columns import NamedColumns, columns_of, ngrams_of
+from dpsel._request._columns import NamedColumns, columns_of, lengths_of, ngrams_of
 from dpsel._request._fixed import priced, selection_request, top_k_request
 from dpsel._request._lists import public_lists
 from dpsel._request._request import Request
@@ -19,6 +19,7 @@ __all__ = [
     "checked_limit",
     "columns_of",
     "count_request",
+    "lengths_of",
     "ngrams_of",
     "priced",
     "public_lists",

@@ -114,7 +114,7 @@ def counted_options(command: F) -> F:
         "--max-counted-items",
         type=click.IntRange(min=1),
         metavar="B",
-        help="Users of more released items count less than 1 in each.  [default: --max-items-per-user]",
+        help="Users of more released items count less than 1 in each.  [default: the limit, at most 100]",
     )
     nonnegative = click.option(
         "--nonnegative", is_flag=True, help="Publish 0 in place of numbers of users below 0."
