@@ -1,6 +1,6 @@
 //! What users hold, kept from before the selection, and the noisy numbers of users of the released items.
 
-use super::noise::{CountNoise, contribution};
+use super::noise::{CountNoise, each_contribution};
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, ItemCode};
@@ -102,11 +102,10 @@ impl Holdings {
     /// Add one user to the sums of the counted items that it holds.
     fn add(&self, user: usize, places: &[u32], limit: L0Bound, sums: &mut [u64]) {
         let held = &self.items[self.starts[user]..][..self.lens[user] as usize];
-        let counted = held.iter().map(|item| places[*item as usize]).filter(|place| *place != NOT_COUNTED);
-        let each = contribution(counted.clone().count() as u64, limit);
-        for place in counted {
+        let place = |item: u32| Some(places[item as usize]).filter(|place| *place != NOT_COUNTED);
+        each_contribution(held, place, limit, |place, each| {
             sums[place as usize] = sums[place as usize].saturating_add(each);
-        }
+        });
     }
 }
 

@@ -7,5 +7,5 @@ mod holdings;
 mod noise;
 
 pub(crate) use holdings::{Counted, Holdings};
-pub(crate) use noise::contribution;
+pub(crate) use noise::each_contribution;
 pub use noise::{CountNoise, CountedUsers, Paid};

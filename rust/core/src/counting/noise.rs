@@ -160,12 +160,28 @@ impl CountNoise {
 /// # Contract
 /// The squares of `held` such contributions add up to at most `limit`, in squared units, exactly.
 #[expect(clippy::cast_possible_truncation, reason = "at most one unit")]
-pub(crate) fn contribution(held: u64, limit: L0Bound) -> u64 {
+fn contribution(held: u64, limit: L0Bound) -> u64 {
     let limit = u64::from(limit.get());
     if held <= limit {
         return UNIT;
     }
     (u128::from(UNIT) * u128::from(UNIT) * u128::from(limit) / u128::from(held)).isqrt() as u64
+}
+
+/// Hand out what a user adds to each counted item that it holds: the place of the item, and grid steps.
+///
+/// # Contract
+/// `held` has all items of the user, each once, and `place` the place of every counted item. So the user has one norm
+/// for all of them.
+pub(crate) fn each_contribution<P>(
+    held: &[u32],
+    place: impl Fn(u32) -> Option<P>,
+    limit: L0Bound,
+    mut add: impl FnMut(P, u64),
+) {
+    let counted = held.iter().filter_map(|item| place(*item));
+    let each = contribution(counted.clone().count() as u64, limit);
+    counted.for_each(|place| add(place, each));
 }
 
 #[cfg(test)]

@@ -48,19 +48,29 @@ impl ExchangeSelection {
         guarded(|| self.selection.looks_up(&schema))
     }
 
-    /// The release, from what the naming tasks found.
-    #[pyo3(signature = (named, released, schema, chosen=None))]
+    /// Whether the users of the released items are counted.
+    #[getter]
+    fn counts_users(&self) -> bool {
+        self.selection.counts_users()
+    }
+
+    /// The release, from what the naming tasks found, with the noisy numbers of users if they are counted.
+    #[pyo3(signature = (named, released, users, schema, chosen=None))]
     fn publish(
         &self,
         py: Python<'_>,
         named: Vec<PyRecordBatch>,
         released: &ExchangePacked,
+        users: Option<&ExchangePacked>,
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
         let (named, schema) = (from_python(named), arrow_schema(schema)?);
-        let decided = || Decisions::unpack(released.packed.bytes());
-        let mut release = guarded(|| self.selection.publish(&named, decided()?, &schema))?;
+        let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
+        let mut release = guarded(|| {
+            let users = users.map(unpacked).transpose()?;
+            self.selection.publish(&named, unpacked(released)?, users.as_ref(), &schema)
+        })?;
         release.report.chosen = chosen;
         Release::new(py, release)
     }

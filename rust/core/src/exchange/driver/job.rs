@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::L0Bound;
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, Steer, Sum, Total};
+use crate::counting::CountNoise;
+use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyUsers, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Sizes, Weigh,
+    Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Sizes, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
@@ -17,6 +18,7 @@ use crate::weighting::UNIT;
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
+const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
 
 /// The parameters of a job, without the key.
@@ -213,6 +215,28 @@ impl ExchangeJob {
     #[must_use]
     pub fn total(&self, most: Option<u32>) -> Sum<Total> {
         Sum::new(Total::new(most))
+    }
+
+    /// The stage that counts the users of released items, which is to see all items of each user.
+    ///
+    /// # Errors
+    /// A number of partitions out of range; a calibration without noise of counts.
+    pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
+        let limit = self.count_noise()?.max_counted_items;
+        let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
+        Ok(Gather::new(count, &self.key, self.sizes))
+    }
+
+    /// The stage that makes noisy numbers of users of these counts.
+    ///
+    /// # Errors
+    /// A calibration without noise of counts.
+    pub fn noisy_users(&self) -> Result<Sum<NoisyUsers>> {
+        Ok(Sum::new(NoisyUsers::new(self.count_noise()?, self.key.clone())))
+    }
+
+    fn count_noise(&self) -> Result<CountNoise> {
+        self.spec.calibration.counts.ok_or(UNCOUNTED)
     }
 
     /// The stage that finds the items of the table that pass a filter.

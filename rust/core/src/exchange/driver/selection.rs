@@ -5,7 +5,7 @@ use arrow_schema::Schema;
 
 use super::job::{ExchangeJob, JobSpec};
 use super::named::{are_looked_up, changed, items_of};
-use crate::exchange::wire::{ByDigest, Decisions};
+use crate::exchange::wire::Decisions;
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
 use crate::release::{Beside, publish_columns};
@@ -54,9 +54,9 @@ impl Selection {
     pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
         let listed = request.exclude.is_some() || request.public_items.is_some();
-        if listed || request.min_users > 1 || request.counts.is_some() {
+        if listed || request.min_users > 1 {
             return Err(Error::Incompatible {
-                what: "exclude=, public_items=, min_users= and counts= are not there on a cluster".into(),
+                what: "exclude=, public_items= and min_users= are not there on a cluster".into(),
                 fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
             });
         }
@@ -90,27 +90,43 @@ impl Selection {
         are_looked_up(&self.asked.request.columns, schema)
     }
 
-    /// The release: every decision needs its name, and every name its decision.
+    /// Whether the users of the released items are counted.
+    #[must_use]
+    pub fn counts_users(&self) -> bool {
+        self.asked.request.counts.is_some()
+    }
+
+    /// The release: every decision needs its name, and every name its decision. `users` has the noisy numbers of users
+    /// if they are counted.
     ///
     /// # Errors
-    /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(&self, named: &[RecordBatch], released: Decisions, schema: &Schema) -> Result<Release> {
+    /// [`Error::Source`] if the table changed between two reads, so that items have no name or were not counted.
+    pub fn publish(
+        &self,
+        named: &[RecordBatch],
+        released: Decisions,
+        users: Option<&Decisions>,
+        schema: &Schema,
+    ) -> Result<Release> {
+        if users.is_some_and(|users| users.len() != released.len()) {
+            return Err(changed());
+        }
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        self.publish_items(&digests, &items, released, None)
+        self.publish_items(&digests, &items, released, users)
     }
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users if there are some.
+    /// The release, given the items and their digests in one order, and the noisy numbers of users if they are counted.
     ///
     /// # Errors
-    /// [`Error::Source`] if an item has no decision, or a decision no item.
+    /// [`Error::Source`] if an item has no decision or no number, or a decision no item.
     pub(crate) fn publish_items(
         &self,
         digests: &[Digest],
         items: &RecordBatch,
         mut released: Decisions,
-        users: Option<&ByDigest<i64>>,
+        users: Option<&Decisions>,
     ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
@@ -119,12 +135,29 @@ impl Selection {
             return Err(changed());
         };
         let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let number = |users: &ByDigest<i64>| digests.iter().map(|item| users.get(item).copied()).collect();
-        let users: Option<Option<Vec<i64>>> = users.map(number);
-        let users = users.map(|users| users.ok_or(Error::Internal("an item is not counted"))).transpose()?;
+        let users = self.published_users(digests, users)?;
         let items = publish_columns(items, Beside { weights, users: users.as_deref() })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
+    }
+
+    /// The numbers of users of these items as they are published; `None` if they are not counted.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if an item has no number: each has a user, unless the table changed.
+    pub(crate) fn published_users(
+        &self,
+        digests: &[Digest],
+        users: Option<&Decisions>,
+    ) -> Result<Option<Vec<i64>>> {
+        match (self.asked.request.counts, users) {
+            (None, None) => Ok(None),
+            (Some(counts), Some(users)) => {
+                let numbers: Option<Vec<i64>> = digests.iter().map(|item| users.get(*item)).collect();
+                Ok(Some(counts.published(numbers.ok_or_else(changed)?)))
+            }
+            (None, Some(_)) | (Some(_), None) => Err(Error::Internal("numbers do not fit the request")),
+        }
     }
 }
 
