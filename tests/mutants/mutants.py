@@ -37,6 +37,7 @@ LEDGER = "tests/unit/test_ledger.py"
 FILTER = "tests/unit/test_filter.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
+COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,72 @@ MUTANTS = [
     Mutant(
         "the noise of numbers of users does not know how many items a user moves",
         CORE + "counting/noise.rs",
-        "let sigma = div_up(sqrt_up(limit.get().into()), mu);",
-        "let sigma = div_up(1.0, mu);",
+        "let sigma = div_up(norm_up(asked.limit()), mu);",
+        "let sigma = div_up(norm_up(asked.limit()).min(1.0), mu);",
         (COUNTS, "cargo:counting"),
+    ),
+    Mutant(
+        "the noise of numbers of rows is that of users",
+        CORE + "counting/noise.rs",
+        "mul_up(sqrt_up(limit.items().get().into()), limit.most_rows().into())",
+        "mul_up(sqrt_up(limit.items().get().into()), limit.most_rows().min(1).into())",
+        (COUNTED_ROWS, "cargo:counting"),
     ),
     Mutant(
         "users of many released items count whole in each",
-        CORE + "counting/noise.rs",
-        "if held <= limit {",
-        "if held <= limit.max(1 << 40) {",
+        CORE + "counting/limit.rs",
+        "if squares <= most {",
+        "if squares <= most.max(1 << 40) {",
         (COUNTS, "cargo:counting"),
     ),
     Mutant(
+        "a user's rows are scaled by its number of items, whatever their norm",
+        CORE + "counting/limit.rs",
+        "u128::from(rows) * u128::from(rows)",
+        "u128::from(rows)",
+        (COUNTED_ROWS, "cargo:counting"),
+    ),
+    Mutant(
         "contributions to numbers are rounded up",
-        CORE + "counting/noise.rs",
-        "u128::from(held)).isqrt() as u64",
-        "u128::from(held)).isqrt() as u64 + 1",
+        CORE + "counting/limit.rs",
+        "* most / squares).isqrt() as u64",
+        "* most / squares).isqrt() as u64 + 1",
         ("cargo:counting", COUNTS),
+    ),
+    Mutant(
+        "all rows of a user count",
+        CORE + "counting/limit.rs",
+        "unwrap_or(u32::MAX).min(self.rows)",
+        "unwrap_or(u32::MAX)",
+        (COUNTED_ROWS, "cargo:counting"),
+    ),
+    Mutant(
+        "sums of rows grow beyond what noise can be added to",
+        CORE + "counting/limit.rs",
+        "sum.min(LARGEST)",
+        "sum",
+        ("cargo:counting",),
+    ),
+    Mutant(
+        "sums of rows in memory begin anew at the end",
+        CORE + "counting/holdings.rs",
+        "*sum = sum.saturating_add(added(rows, of_row));",
+        "*sum = sum.wrapping_add(added(rows, of_row));",
+        ("cargo:counting",),
+    ),
+    Mutant(
+        "sums of rows on the disk begin anew at the end",
+        CORE + "disk/counts.rs",
+        "Some(sum.saturating_add(more))",
+        "Some(sum.wrapping_add(more))",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "rows that go to the disk are lost beyond the first of each item",
+        CORE + "disk/select.rs",
+        "let read_order = request.read_order(&order);\n    match",
+        "let read_order = order.clone();\n    match",
+        ("cargo:disk",),
     ),
     Mutant(
         "numbers have the noise of the selection",
@@ -156,8 +206,8 @@ MUTANTS = [
     Mutant(
         "a user counts fully in all released items from the disk",
         CORE + "disk/counts.rs",
-        "contribution(counted.clone().count() as u64, self.limit)",
-        "contribution(1 + 0 * counted.clone().count() as u64, self.limit)",
+        "self.limit.of_row(counted.clone().map(|(_, rows)| square(rows)).sum())",
+        "self.limit.of_row(counted.clone().map(|(_, rows)| square(rows)).sum::<u128>().min(1))",
         ("cargo:disk",),
     ),
     Mutant(

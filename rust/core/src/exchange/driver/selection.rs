@@ -8,7 +8,7 @@ use super::named::{are_looked_up, changed, items_of};
 use crate::exchange::wire::{ByDigest, Decisions};
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
-use crate::release::{Beside, publish_columns};
+use crate::release::{Beside, Numbers, publish_columns};
 use crate::rounds::{Calibration, Round};
 use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
 use crate::{Error, Result};
@@ -101,7 +101,7 @@ impl Selection {
         self.publish_items(&digests, &items, released, None)
     }
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users if there are some.
+    /// The release, given the items and their digests in one order, and the noisy numbers of users or rows if there are some.
     ///
     /// # Errors
     /// [`Error::Source`] if an item has no decision, or a decision no item.
@@ -110,7 +110,7 @@ impl Selection {
         digests: &[Digest],
         items: &RecordBatch,
         mut released: Decisions,
-        users: Option<&ByDigest<i64>>,
+        numbers: Option<&ByDigest<i64>>,
     ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
@@ -119,10 +119,11 @@ impl Selection {
             return Err(changed());
         };
         let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let number = |users: &ByDigest<i64>| digests.iter().map(|item| users.get(item).copied()).collect();
-        let users: Option<Option<Vec<i64>>> = users.map(number);
-        let users = users.map(|users| users.ok_or(Error::Internal("an item is not counted"))).transpose()?;
-        let items = publish_columns(items, Beside { weights, users: users.as_deref() })?;
+        let number = |known: &ByDigest<i64>| digests.iter().map(|item| known.get(item).copied()).collect();
+        let numbers: Option<Option<Vec<i64>>> = numbers.map(number);
+        let numbers = numbers.map(|all| all.ok_or(Error::Internal("an item is not counted"))).transpose()?;
+        let numbers = Numbers::of(self.asked.request.counts.as_ref(), numbers.as_deref());
+        let items = publish_columns(items, Beside { weights, numbers })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
     }
