@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -339,7 +340,11 @@ def test_what_is_not_there_is_refused() -> None:
 
 #: What cannot be had beside numbers, and what mends it. Without numbers all of it has a calibration.
 EXTREME = {
-    "noise beyond all numbers": (dpsel.ZCDP(rho=1e-18, delta=1e-6), 0.2, "raise share, epsilon or rho"),
+    "noise beyond all numbers": (
+        dpsel.ZCDP(rho=1e-12, delta=1e-6),
+        dpsel.Counts(share=1e-4, max_counted_items=10**7),
+        "raise share, epsilon or rho",
+    ),
     "hardly any share": (APPROX, 1e-25, "raise share, epsilon or rho"),
     "many rows": (
         APPROX,
@@ -358,16 +363,19 @@ def test_extreme_noise_is_refused_in_words_of_its_own_before_data_is_read(name, 
     if isinstance(privacy, dpsel.ZCDP) and mechanism == dpsel.UnitGreedy():
         mechanism = dpsel.Sips()
 
-    def rows_() -> Iterator[tuple[int, int]]:
+    def batches() -> Iterator[pa.RecordBatch]:
         raise AssertionError("data is read")
-        yield 1, 1
+        yield
 
+    schema = pa.schema({"user": pa.int64(), "item": pa.int64()})
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
     arguments = {"privacy": privacy, "max_items_per_user": 10, "mechanism": mechanism}
     with pytest.raises(CalibrationError, match=re.escape(words)):
-        dpsel.select_partitions(rows_(), counts=counts_, **arguments)
+        dpsel.select_partitions(reader, user="user", item="item", counts=counts_, **arguments)
+    plan = partial(dpsel.plan, privacy=privacy, max_items_per_user=10, mechanisms=[mechanism])
     with pytest.raises(CalibrationError, match=re.escape(words)):
-        dpsel.plan(counts=counts_, **arguments)
-    assert dpsel.plan(**arguments).rows
+        plan(counts=counts_)
+    assert plan().rows
 
 
 def test_what_is_not_there_without_numbers_says_nothing_of_them() -> None:

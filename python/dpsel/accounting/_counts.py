@@ -110,8 +110,8 @@ class Counts:
             )
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidParameterError(
-                f"max_rows_per_item must be between 1 and 1,000,000, got {rows}; of one user, so many rows of "
-                "each item count"
+                f"max_rows_per_item must be between 1 and 1,000,000, got {rows}; of one user, so many rows "
+                "of each item count"
             )
         return rows
 
@@ -120,9 +120,8 @@ class Counts:
         usual = min(max_items_per_user, _USUAL_ITEMS)
         limit = usual if self.max_counted_items is None else self.max_counted_items
         asked = {"share": self.share, "max_counted_items": limit, "nonnegative": self.nonnegative}
-        return (
-            asked if self.max_rows_per_item is None else asked | {"max_rows_per_item": self.max_rows_per_item}
-        )
+        rows = self.max_rows_per_item
+        return asked if rows is None else asked | {"max_rows_per_item": rows}
 
 
 def _shown(value: Any) -> str:

@@ -1,10 +1,10 @@
-"""Shrunken estimates of the numbers of a release: empirical Bayes over what is published, and nothing else.
+"""Shrunken estimates of the numbers of a release: empirical Bayes over what is published alone.
 
-The model: a released item has x users (or rows), with a density that falls like a power, x^-a, where items can
-come out. Below, it is cut off by the probability of release, stretched by a factor s. The published number is
-x plus noise of a known scale. What is known of a and s is in all numbers of the release: every pair of them on
-a grid is weighed by its likelihood. An estimate is the mean of x given its number. All is computed in standard
-deviations of the noise, on a grid. Numbers far above the noise get the limit of the same formula.
+The model: a released item has x users (or rows), with a density that falls like a power, x^-a, where items
+can come out. Below, it is cut off by the probability of release, stretched by a factor s. The published
+number is x plus noise of a known scale. What is known of a and s is in all numbers of the release: every
+pair of them on a grid is weighed by its likelihood. An estimate is the mean of x given its number. All is
+computed in standard deviations of the noise, on a grid. Numbers far above it get the limit of the formula.
 """
 
 from __future__ import annotations
