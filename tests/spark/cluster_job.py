@@ -63,7 +63,7 @@ class Failing:
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
-    name = {"steered": "Steer", "joined": "FalsePositives", "counted": "NoisyUsers"}.get(scenario, "Weigh")
+    name = {"steered": "Steer", "joined": "FalsePositives", "counted": "NoisyCounts"}.get(scenario, "Weigh")
     mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
     plain = getattr(_tasks, name)
 

@@ -55,7 +55,7 @@ def test_functions_hold_and_show_no_key() -> None:
         _tasks.Weigh(sealed, 3, 0, released),
         _tasks.FilterCandidates(sealed, 3, released),
         _tasks.CountReleased(sealed, 3, released),
-        _tasks.NoisyUsers(sealed),
+        _tasks.NoisyCounts(sealed),
         _tasks.Name(sealed, ("item",), released),
         _tasks.reweight_again(sealed, 3, 1),
     ]
@@ -182,7 +182,7 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     false_positives = work(_tasks.FalsePositives(None), together(passed + partitioned))
     listed = job.sealed(job.released_set(released))
     counted = work(_tasks.CountReleased(None, 4, listed), encoded)
-    numbers = work(_tasks.NoisyUsers(None), together(counted))
+    numbers = work(_tasks.NoisyCounts(None), together(counted))
     assert len(_core.ExchangePacked(numbers)) == len(released)
     stages = [everything, frequent, pruned, weighed, decided, passed, partitioned, false_positives]
     stages += [counted, numbers]

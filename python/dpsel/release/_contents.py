@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Contents"]
 
 #: Columns of a release that are no part of an item.
-BESIDE = frozenset({"weight", "users", "public", "rank", "count"})
+BESIDE = frozenset({"weight", "users", "rows", "public", "rank", "count"})
 
 
 class Contents(ABC):

@@ -6,7 +6,7 @@
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round
     kept -> Count -> shuffle by item -> Total -> driver
-    kept -> CountReleased -> shuffle by item -> NoisyUsers -> driver
+    kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
@@ -159,14 +159,14 @@ class Dataflow:
             counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
             return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
-    def noisy_users(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
-        """Count the users of released items, with all items that users hold; the numbers have their noise."""
+    def noisy_counts(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
+        """Count the users or rows of released items, with all that users hold; the numbers have their noise."""
         if not released_set:
             return released_set
         with self._shared(released_set) as shared:
             count = _tasks.CountReleased(self._sealed, self._num_partitions, shared)
             counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
-            return _collected(counts.mapInArrow(_tasks.NoisyUsers(self._sealed), _PACKED))
+            return _collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
         """Look the items of a released set up in the table; return batches of digest and item columns."""

@@ -64,7 +64,7 @@ def select_partitions(
             that no noisy look at the lengths of lists comes first.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
-        counts: Also return the noisy number of users of each released item, as for
+        counts: Also return the noisy number of users or rows of each released item, as for
             [`select_partitions`][dpsel.select_partitions]. All items that a user holds count, so the rows are
             looked at once more.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
@@ -131,8 +131,8 @@ def _run(
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up, nothing = selection.looks_up(schema), _core.ExchangePacked()
-            is_needed = looks_up or selection.counts_users
+            is_needed = looks_up or selection.is_counted
             known = flow.released_set(contributions, released) if is_needed else nothing
-            users = flow.noisy_users(contributions, known) if selection.counts_users else None
+            numbers = flow.noisy_counts(contributions, known) if selection.is_counted else None
         named = flow.names(known if looks_up else nothing)
-        return selection.publish(named, released, users, schema, reason)
+        return selection.publish(named, released, numbers, schema, reason)

@@ -24,7 +24,7 @@ __all__ = [
     "FilterCandidates",
     "FrequentItems",
     "Name",
-    "NoisyUsers",
+    "NoisyCounts",
     "Prune",
     "Reweight",
     "Steer",
@@ -196,7 +196,7 @@ class Total(_Task):
 
 @dataclass(frozen=True)
 class CountReleased(_Task):
-    """Count the users of released items, with all items of each user."""
+    """Count the users or rows of released items, with all items of each user."""
 
     num_partitions: int
     released: Any = field(repr=False)
@@ -207,12 +207,12 @@ class CountReleased(_Task):
 
 
 @dataclass(frozen=True)
-class NoisyUsers(_Task):
-    """Add up the users of released items, and add noise."""
+class NoisyCounts(_Task):
+    """Add up the numbers of released items, and add noise."""
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.noisy_users()
+        return job.noisy_counts()
 
 
 @dataclass(frozen=True)

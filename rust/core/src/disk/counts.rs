@@ -1,4 +1,4 @@
-//! The numbers of users of released items, from rows in scratch.
+//! The numbers of users or rows of released items, from rows in scratch.
 
 use super::rounds::Rounds;
 use super::stages::Collected;
@@ -12,26 +12,27 @@ use crate::{Error, Result};
 const BYTES: u64 = 96;
 
 impl Rounds<'_> {
-    /// The noisy numbers of users of these items, as a task makes them. `held` has all rows of every user.
+    /// The noisy numbers of these items. `held` has all rows of every user that count.
     ///
     /// # Errors
     /// Those of scratch; the limit of memory; an interruption.
-    pub(super) fn noisy_users(&self, held: &Stored<i32>, items: &[Digest]) -> Result<Decisions> {
+    pub(super) fn noisy_counts(&self, held: &Stored<i32>, items: &[Digest]) -> Result<Decisions> {
         let Self { job, stages, scratch } = *self;
-        stages.control.charge_memory(items.len() as u64 * BYTES, "counting the users of released items")?;
+        let stage = "counting the users or rows of released items";
+        stages.control.charge_memory(items.len() as u64 * BYTES, stage)?;
         let counted = ReleasedSet::pack(&Decisions::pack(items.iter().map(|item| (*item, 0))), None)?;
         let counted = ReleasedSet::unpack(&counted)?;
         let sums = Spool::<i32>::new(scratch)?;
         let count = || job.count_released(stages.memory.partitions, counted.clone());
         stages.run(held, count, || stages.writer(&sums))?;
         let noisy = Collected::default();
-        stages.run(&sums.stored(), || job.noisy_users(), || &noisy)?;
+        stages.run(&sums.stored(), || job.noisy_counts(), || &noisy)?;
         let mut packed = noisy.packed().bytes().to_vec();
-        let users = Decisions::unpack(&packed)?;
+        let found = Decisions::unpack(&packed)?;
         // A public item may have no user. It has noise all the same.
         let noise: CountNoise = job.spec().calibration.counts.ok_or(Error::Internal("no noise of counts"))?;
-        let without: Vec<Digest> = items.iter().copied().filter(|item| !users.contains(*item)).collect();
-        let drawn = noise.noisy_users(without.iter().map(|item| (*item, 0)), job.key());
+        let without: Vec<Digest> = items.iter().copied().filter(|item| !found.contains(*item)).collect();
+        let drawn = noise.noisy_counts(without.iter().map(|item| (*item, 0)), job.key());
         packed.extend(Decisions::pack(without.into_iter().zip(drawn)));
         Decisions::unpack(&packed)
     }

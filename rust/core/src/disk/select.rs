@@ -117,10 +117,13 @@ pub(super) fn select_within(
         held: request.counts.is_some() && lists.remove_items(),
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
-    let asked = Asked { request, lists: &lists, order: order.clone(), key, schema: &schema };
-    match rows.read(opened, (schema.clone(), order), |rows| lists.remove_from(rows))? {
-        Read::Stored(rows) => asked.release(rows, again, stages, &scratch),
-        Read::InMemory(contributions) => release_of(contributions, &lists, request, key, control),
+    let read_order = request.read_order(&order);
+    match rows.read(opened, (schema.clone(), read_order), |rows| lists.remove_from(rows))? {
+        Read::Stored(rows) => {
+            let asked = Asked { request, lists: &lists, order, key, schema: &schema };
+            asked.release(rows, again, stages, &scratch)
+        }
+        Read::InMemory(contributions) => release_of((contributions, &order), &lists, request, key, control),
     }
 }
 
@@ -143,9 +146,10 @@ impl Asked<'_> {
     ) -> Result<Release> {
         let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
-        let (contributions, stages) = divided(contributions, &order, key, stages, scratch)?;
-        let held =
-            held.map(|held| divided(held, &order, key, stages, scratch).map(|(held, _)| held)).transpose()?;
+        let read_order = request.read_order(&order);
+        let again_divided = |rows, stages| divided(rows, &read_order, key, stages, scratch);
+        let (contributions, stages) = again_divided(contributions, stages)?;
+        let held = held.map(|held| again_divided(held, stages).map(|(held, _)| held)).transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
         let selection = Selection::of(asked.clone(), key.clone())?;
@@ -157,13 +161,13 @@ impl Asked<'_> {
         let released = Decisions::unpack(decided.bytes())?;
         let public = lists.public_digests();
         let items = released.iter().map(|(item, _)| item).chain(public.iter().copied());
-        let count = |held: Arc<Stored<i32>>| rounds.noisy_users(&held, &items.collect::<Vec<_>>());
-        let users = held.map(count).transpose()?;
+        let count = |held: Arc<Stored<i32>>| rounds.noisy_counts(&held, &items.collect::<Vec<_>>());
+        let numbers = held.map(count).transpose()?;
         let lookup = Lookup { schema, columns: &request.columns, key, control: stages.control };
         let (digests, items) = lookup.items(&released, again, names.as_ref())?;
         let Release { items, report } =
-            selection.publish_items(&digests, &items, released, users.as_ref())?;
-        let of_public = selection.published_users(&public, users.as_ref())?;
+            selection.publish_items(&digests, &items, released, numbers.as_ref())?;
+        let of_public = selection.published(&public, numbers.as_ref())?;
         Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
     }
 }

@@ -48,28 +48,28 @@ impl ExchangeSelection {
         guarded(|| self.selection.looks_up(&schema))
     }
 
-    /// Whether the users of the released items are counted.
+    /// Whether the users or rows of the released items are counted.
     #[getter]
-    fn counts_users(&self) -> bool {
-        self.selection.counts_users()
+    fn is_counted(&self) -> bool {
+        self.selection.is_counted()
     }
 
-    /// The release, from what the naming tasks found, with the noisy numbers of users if they are counted.
-    #[pyo3(signature = (named, released, users, schema, chosen=None))]
+    /// The release, from what the naming tasks found, with the noisy numbers of users or rows if they are counted.
+    #[pyo3(signature = (named, released, numbers, schema, chosen=None))]
     fn publish(
         &self,
         py: Python<'_>,
         named: Vec<PyRecordBatch>,
         released: &ExchangePacked,
-        users: Option<&ExchangePacked>,
+        numbers: Option<&ExchangePacked>,
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
         let (named, schema) = (from_python(named), arrow_schema(schema)?);
         let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
         let mut release = guarded(|| {
-            let users = users.map(unpacked).transpose()?;
-            self.selection.publish(&named, unpacked(released)?, users.as_ref(), &schema)
+            let numbers = numbers.map(unpacked).transpose()?;
+            self.selection.publish(&named, unpacked(released)?, numbers.as_ref(), &schema)
         })?;
         release.report.chosen = chosen;
         Release::new(py, release)

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::L0Bound;
+use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyUsers, Steer, Sum, Total};
+use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Sizes, Weigh,
+    Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
+    ReweightedRound, Sizes, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
@@ -81,7 +83,7 @@ impl ExchangeJob {
     /// A number of partitions out of range.
     pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
-        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts))
+        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
     }
 
     /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
@@ -217,22 +219,29 @@ impl ExchangeJob {
         Sum::new(Total::new(most))
     }
 
-    /// The stage that counts the users of released items, which is to see all items of each user.
+    /// The stage that counts the users or rows of released items, which is to see all of each user.
     ///
     /// # Errors
     /// A number of partitions out of range; a calibration without noise of counts.
     pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
-        let limit = self.count_noise()?.max_counted_items;
+        let limit = self.count_noise()?.limit();
         let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
-        Ok(Gather::new(count, &self.key, self.sizes))
+        Ok(Gather::new(count, &self.key, self.sizes).in_order(self.rows().into()))
     }
 
-    /// The stage that makes noisy numbers of users of these counts.
+    /// The stage that makes noisy numbers of these counts.
     ///
     /// # Errors
     /// A calibration without noise of counts.
-    pub fn noisy_users(&self) -> Result<Sum<NoisyUsers>> {
-        Ok(Sum::new(NoisyUsers::new(self.count_noise()?, self.key.clone())))
+    pub fn noisy_counts(&self) -> Result<Sum<NoisyCounts>> {
+        Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
+    }
+
+    /// Which rows of a user and an item are kept: one, or as many as count.
+    fn rows(&self) -> RowOrder {
+        let most = self.spec.calibration.counts.map(|noise| noise.limit().most_rows());
+        // Otherwise: only users are counted, or nothing.
+        most.filter(|most| *most > 1).map_or(RowOrder::Any, RowOrder::Rows)
     }
 
     fn count_noise(&self) -> Result<CountNoise> {

@@ -8,7 +8,7 @@ use super::named::{are_looked_up, changed, items_of};
 use crate::exchange::wire::Decisions;
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
-use crate::release::{Beside, publish_columns};
+use crate::release::{Beside, Numbers, publish_columns};
 use crate::rounds::{Calibration, Round};
 use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
 use crate::{Error, Result};
@@ -90,14 +90,14 @@ impl Selection {
         are_looked_up(&self.asked.request.columns, schema)
     }
 
-    /// Whether the users of the released items are counted.
+    /// Whether the users or rows of the released items are counted.
     #[must_use]
-    pub fn counts_users(&self) -> bool {
+    pub fn is_counted(&self) -> bool {
         self.asked.request.counts.is_some()
     }
 
-    /// The release: every decision needs its name, and every name its decision. `users` has the noisy numbers of users
-    /// if they are counted.
+    /// The release: every decision needs its name, and every name its decision. `numbers` has the noisy numbers of users
+    /// or rows if they are counted.
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name or were not counted.
@@ -105,19 +105,20 @@ impl Selection {
         &self,
         named: &[RecordBatch],
         released: Decisions,
-        users: Option<&Decisions>,
+        numbers: Option<&Decisions>,
         schema: &Schema,
     ) -> Result<Release> {
-        if users.is_some_and(|users| users.len() != released.len()) {
+        if numbers.is_some_and(|numbers| numbers.len() != released.len()) {
             return Err(changed());
         }
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        self.publish_items(&digests, &items, released, users)
+        self.publish_items(&digests, &items, released, numbers)
     }
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users if they are counted.
+    /// The release, given the items and their digests in one order, and the noisy numbers of users or rows if they are
+    /// counted.
     ///
     /// # Errors
     /// [`Error::Source`] if an item has no decision or no number, or a decision no item.
@@ -126,7 +127,7 @@ impl Selection {
         digests: &[Digest],
         items: &RecordBatch,
         mut released: Decisions,
-        users: Option<&Decisions>,
+        numbers: Option<&Decisions>,
     ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
@@ -135,26 +136,27 @@ impl Selection {
             return Err(changed());
         };
         let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let users = self.published_users(digests, users)?;
-        let items = publish_columns(items, Beside { weights, users: users.as_deref() })?;
+        let numbers = self.published(digests, numbers)?;
+        let numbers = Numbers::of(self.asked.request.counts.as_ref(), numbers.as_deref());
+        let items = publish_columns(items, Beside { weights, numbers })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
     }
 
-    /// The numbers of users of these items as they are published; `None` if they are not counted.
+    /// The numbers of these items as they are published; `None` if nothing is counted.
     ///
     /// # Errors
     /// [`Error::Source`] if an item has no number: each has a user, unless the table changed.
-    pub(crate) fn published_users(
+    pub(crate) fn published(
         &self,
         digests: &[Digest],
-        users: Option<&Decisions>,
+        numbers: Option<&Decisions>,
     ) -> Result<Option<Vec<i64>>> {
-        match (self.asked.request.counts, users) {
+        match (self.asked.request.counts, numbers) {
             (None, None) => Ok(None),
-            (Some(counts), Some(users)) => {
-                let numbers: Option<Vec<i64>> = digests.iter().map(|item| users.get(*item)).collect();
-                Ok(Some(counts.published(numbers.ok_or_else(changed)?)))
+            (Some(counts), Some(numbers)) => {
+                let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
+                Ok(Some(counts.published(known.ok_or_else(changed)?)))
             }
             (None, Some(_)) | (Some(_), None) => Err(Error::Internal("numbers do not fit the request")),
         }

@@ -1,4 +1,4 @@
-//! Packed contributions become what users add to the numbers of users of released items, sent by partition of items.
+//! Packed contributions become what users add to the numbers of released items, sent by partition of items.
 //!
 //! All items that a user holds are here, also those beyond its bound. So it has one norm for all that were released.
 
@@ -6,24 +6,23 @@ use arrow_array::RecordBatch;
 
 use super::gather::OnUsers;
 use crate::Result;
-use crate::accounting::L0Bound;
 use crate::contributions::Contributions;
-use crate::counting::each_contribution;
+use crate::counting::CountLimit;
 use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
 use crate::numeric::widths::index;
 use crate::random::Digest;
 
-/// The stage that counts the users of released items, for numbers beside a selection.
+/// The stage that counts the users or rows of released items, for numbers beside a selection.
 #[derive(Debug)]
 pub struct CountReleased {
     partitions: Partitions,
     counted: ReleasedSet,
-    limit: L0Bound,
+    limit: CountLimit,
 }
 
 impl CountReleased {
-    /// A user of more than `limit` items of `counted` adds less than 1 to each of them.
-    pub(crate) fn new(partitions: Partitions, counted: ReleasedSet, limit: L0Bound) -> Self {
+    /// Count the items of `counted`.
+    pub(crate) fn new(partitions: Partitions, counted: ReleasedSet, limit: CountLimit) -> Self {
         Self { partitions, counted, limit }
     }
 }
@@ -36,11 +35,11 @@ impl OnUsers for CountReleased {
         let mut sums = vec![0_u64; digests.len()];
         for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
             let held = &contributions.items.as_slice()[*start..][..index((*len).into())];
-            let place = |item: u32| Some(item as usize).filter(|code| is_counted[*code]);
-            // At most 2^32 users of one unit each.
-            each_contribution(held, place, self.limit, |code, each| {
-                sums[code] = sums[code].saturating_add(each);
-            });
+            // Rows of one item stand side by side.
+            let of_item = held.chunk_by(|a, b| a == b).map(|rows| (rows[0] as usize, rows.len()));
+            let counted = of_item.filter(|(code, _)| is_counted[*code]);
+            let counted = counted.map(|(code, rows)| (code, self.limit.rows(rows)));
+            self.limit.each_addition(counted, |code, more| sums[code] = sums[code].saturating_add(more));
         }
         let sums: Vec<(Digest, u64)> = digests.into_iter().zip(sums).filter(|(_, sum)| *sum > 0).collect();
         pack_by_partition(sums, self.partitions).into_batches()

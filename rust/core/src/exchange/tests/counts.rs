@@ -1,4 +1,4 @@
-//! Numbers of users beside released items.
+//! Numbers of users or rows beside released items.
 
 use super::*;
 use crate::accounting::L0Bound;
@@ -7,8 +7,33 @@ use crate::exchange::wire::unpack_weights;
 
 /// A request with numbers; users of more than four released items count less in each of them.
 fn counted(mechanism: &str, bound: u32, nonnegative: bool) -> SelectRequest {
-    let counts = CountedUsers { share: 0.3, max_counted_items: L0Bound::new(4).unwrap(), nonnegative };
+    counted_rows(mechanism, bound, nonnegative, None)
+}
+
+fn counted_rows(mechanism: &str, bound: u32, nonnegative: bool, most: Option<u32>) -> SelectRequest {
+    let max_counted_items = L0Bound::new(4).unwrap();
+    let counts = CountedUsers { share: 0.3, max_counted_items, nonnegative, max_rows_per_item: most };
     SelectRequest { counts: Some(counts), ..request(mechanism, bound, false) }
+}
+
+/// Rows that stand in many tasks, some of them very often.
+fn repeated() -> Rows {
+    let rows = some_rows();
+    let again = |part: i64| rows.iter().copied().filter(move |(user, item)| (user + item) % part == 0);
+    let often: Rows = again(7).take(5).cycle().take(900).collect();
+    [rows.clone(), again(2).collect(), again(3).collect(), often].concat()
+}
+
+#[test]
+fn rows_of_released_items_are_counted_as_in_one_process() {
+    let rows = repeated();
+    for (n, mechanism) in [MECHANISMS[1], MECHANISMS[5], MECHANISMS[8]].into_iter().enumerate() {
+        for most in [1, 3, 1_000_000] {
+            let asked = counted_rows(mechanism, 2, false, Some(most));
+            let found = same(texts, &rows, &asked, 1 + 2 * n);
+            assert!(found > 4, "{mechanism}: {found}");
+        }
+    }
 }
 
 #[test]
@@ -29,6 +54,8 @@ proptest! {
     ) {
         for mechanism in [MECHANISMS[5], MECHANISMS[7]] {
             same(table, &rows, &counted(mechanism, bound, false), partitions);
+            let twice: Rows = rows.iter().chain(&rows[..rows.len() / 2]).copied().collect();
+            same(table, &twice, &counted_rows(mechanism, bound, false, Some(2)), partitions);
         }
     }
 }
@@ -55,7 +82,7 @@ fn a_user_adds_its_norm_and_noise_comes_before_the_driver() {
     let squares: u128 = sums.iter().map(|(_, sum)| u128::from(*sum).pow(2)).sum();
     let most = u128::from(UNIT).pow(2) * 4;
     assert!(squares <= most && squares > most / 100 * 99, "{squares} of {most}");
-    let noisy = engine.noisy_users(&all);
+    let noisy = engine.noisy_counts(&all);
     let numbers: std::collections::BTreeSet<i64> = noisy.iter().map(|(_, users)| users).collect();
     assert!(noisy.len() == 200 && numbers.len() > 5, "{numbers:?}");
 }
@@ -67,7 +94,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     let selection = Selection::new(counted(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let engine = Engine::new(selection.job(), table, &rows, 2);
     let released = engine.decided(-1);
-    let users = engine.noisy_users(&released);
+    let users = engine.noisy_counts(&released);
     let publish = |selection: &Selection, users: Option<&Decisions>| {
         selection.publish(&[], Decisions::unpack(&released).unwrap(), users, &schema)
     };
@@ -80,7 +107,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     assert!(publish(&selection, None).is_err());
     let without = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     assert!(publish(&without, Some(&users)).is_err());
-    assert!(without.job().noisy_users().is_err());
+    assert!(without.job().noisy_counts().is_err());
     assert!(without.job().count_released(PARTITIONS, ReleasedSet::default()).is_err());
     assert!(selection.job().count_released(0, ReleasedSet::default()).is_err());
 }
