@@ -134,6 +134,27 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
+        "shrunken estimates do not know that sizes fall",
+        "python/dpsel/release/_shrunken.py",
+        "density = [kept * point**-slope for",
+        "density = [kept * point**-1.1 for",
+        ("tests/unit/test_shrunken_counts.py",),
+    ),
+    Mutant(
+        "numbers of public items are shrunken",
+        "python/dpsel/release/_shrunken.py",
+        "float(number) if apart else known[number]",
+        "known.get(number, float(number))",
+        ("tests/unit/test_shrunken_counts.py",),
+    ),
+    Mutant(
+        "what has no calibration is an error after data was looked at",
+        "rust/python/src/job.rs",
+        "py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;",
+        "py.detach(|| guarded(|| { let _ = request; Ok(()) }))?;",
+        (f"{COUNTS}::test_extreme_noise_is_refused_in_words_of_its_own_before_data_is_read",),
+    ),
+    Mutant(
         "numbers have the noise of the selection",
         CORE + "counting/holdings.rs",
         "Words::new(key, Purpose::Counts, 0)",
@@ -262,8 +283,8 @@ MUTANTS = [
     Mutant(
         "rows of a user count once for each filling",
         CORE + "contributions/order.rs",
-        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::EveryRow,",
-        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::Any,",
+        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n            Self::Rows(most) => Self::Rows(*most),",
+        "Self::Items(ItemOrder::Counts) => Self::Any,\n            Self::Rows(most) => Self::Rows(*most),",
         ("cargo:disk",),
     ),
     Mutant(
