@@ -53,6 +53,20 @@ def test_numbers_of_users(frame, local, mechanism) -> None:
     assert len(set(found["users"].to_pylist())) > 5
 
 
+@pytest.mark.parametrize("most", [1, 3, 10_000])
+@pytest.mark.parametrize(
+    "mechanism", [dpsel.Sips(ratio=0.2, release="curve"), dpsel.Steered(rounds=3)], ids=repr
+)
+def test_numbers_of_rows(frame, local, mechanism, most) -> None:
+    """The rows of a user and an item are in several tasks, and some are there often."""
+    counts = dpsel.Counts(0.3, max_counted_items=3, count="rows", max_rows_per_item=most)
+    often = local.filter(pa.compute.less(local["user"], 40))
+    many = frame.union(frame.where("user < 40")).union(frame.where("user < 40")).repartition(5)
+    found = same(many, pa.concat_tables([local, often, often]), mechanism, counts=counts)
+    assert found.column_names == ["item", "rows"]
+    assert len(set(found["rows"].to_pylist())) > 5
+
+
 def test_numbers_beside_weights_and_zcdp_and_of_what_auto_takes(frame, local) -> None:
     zcdp = {"privacy": dpsel.ZCDP(rho=0.5, delta=1e-4), "with_weights": True}
     found = same(frame, local, dpsel.Sips(), counts=0.2, **zcdp)

@@ -160,7 +160,7 @@ class Dataflow:
             return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
     def noisy_counts(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
-        """Count the users or rows of released items, with all that users hold; the numbers have their noise."""
+        """Count the users or rows of released items, with all that users hold; the numbers have noise."""
         if not released_set:
             return released_set
         with self._shared(released_set) as shared:
