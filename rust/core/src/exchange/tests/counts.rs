@@ -104,6 +104,10 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     fewer.take(some);
     let error = publish(&selection, Some(&fewer)).unwrap_err();
     assert!(error.to_string().contains("write the table out first"), "{error}");
+    // An item that was counted and not released: users counted less in the others for it.
+    let mut packed = Decisions::pack(users.iter());
+    Decisions::push(Digest(77), 5, &mut packed);
+    assert!(publish(&selection, Some(&Decisions::unpack(&packed).unwrap())).is_err());
     assert!(publish(&selection, None).is_err());
     let without = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     assert!(publish(&without, Some(&users)).is_err());
