@@ -34,8 +34,11 @@ def processor_seconds():
         except OSError:  # it has just ended
             continue
         parents[int(folder.name)] = int(fields[1])
-        used[int(folder.name)] = sum(map(int, fields[11:15]))
-    return sum(used[each] for each in used if is_ours(each, parents)) / os.sysconf("SC_CLK_TCK")
+        # Own time is known more exactly; that of children which have ended is not.
+        own = int(folder.name) == os.getpid()
+        used[int(folder.name)] = sum(map(int, fields[13 if own else 11 : 15]))
+    others = sum(used[each] for each in used if is_ours(each, parents))
+    return time.process_time() + others / os.sysconf("SC_CLK_TCK")
 
 
 def is_ours(process, parents):
