@@ -32,7 +32,7 @@ PAGE, FIGURES = ROOT / "docs" / "compare.md", ROOT / "docs" / "images" / "peers_
 DATA = Path(os.environ.get("DPSEL_BENCH_DATA", ROOT / "bench-data"))
 START, END = "<!-- peers_keys: start -->\n", "<!-- peers_keys: end -->\n"
 #: Seconds that one run may take; a library that takes longer has no figure.
-PATIENCE = 600
+PATIENCE = 1800
 
 
 class Peer(NamedTuple):
