@@ -1,6 +1,5 @@
 """Keys by dpsel, with "auto"."""
 
-
 import dpsel
 from timed import report
 

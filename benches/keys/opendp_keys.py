@@ -4,7 +4,6 @@ One row for each item, and then `limit` rows, are `limit` items. `truncate_num_g
 but fails in 0.16.0 where the key is one column.
 """
 
-
 import opendp.prelude as dp
 import polars as pl
 from timed import report

@@ -1,6 +1,5 @@
 """Keys by SmartNoise SQL: a private group-by. The counts that it makes on the way are dropped."""
 
-
 import pandas as pd
 import snsql
 from timed import report

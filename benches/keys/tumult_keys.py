@@ -3,7 +3,6 @@
 import os
 import sys
 import tempfile
-import time
 
 from pyspark.sql import SparkSession
 from tmlt.analytics import (
@@ -14,12 +13,12 @@ from tmlt.analytics import (
     QueryBuilder,
     Session,
 )
-from timed import report
+from timed import processor_seconds, report
 
 os.environ["PYSPARK_PYTHON"] = sys.executable  # or its workers take another Python from the path
 # Tumult keeps tables in a catalogue on disk: of its own, and gone with the process.
 catalogue = tempfile.TemporaryDirectory(prefix="tumult-")
-start = time.perf_counter()
+start = processor_seconds()
 spark = (
     SparkSession.builder.master("local[2]")
     .config("spark.sql.warehouse.dir", catalogue.name)
@@ -29,7 +28,7 @@ spark = (
 )
 spark.sparkContext.setLogLevel("ERROR")
 spark.range(1).collect()
-session_seconds = time.perf_counter() - start
+start = processor_seconds() - start
 
 
 def job(path, epsilon, delta, limit):
@@ -48,4 +47,4 @@ def job(path, epsilon, delta, limit):
     return keys
 
 
-report(job, "tmlt.analytics", session=session_seconds)
+report(job, "tmlt.analytics", session=start)
