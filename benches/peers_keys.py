@@ -172,8 +172,7 @@ def cells_of(figures: dict[str, Any] | None) -> tuple[str, str]:
     """The number of keys of a case, and the processor time."""
     if figures is None:
         return "", f"none in {PATIENCE} seconds"
-    seconds = figures["processor"]
-    return f"{figures['keys']:,}", f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
+    return f"{figures['keys']:,}", f"{figures['processor']:.2f}"
 
 
 def source_of(found: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Keys by dpsel, with "auto"."""
 
-import dpsel
 from timed import report
+
+import dpsel
 
 
 def job(path, epsilon, delta, limit):
@@ -13,9 +14,8 @@ def job(path, epsilon, delta, limit):
         privacy=dpsel.ApproxDP(epsilon=epsilon, delta=delta),
         max_items_per_user=limit,
     )
-    keys = release.items
+    return release.items
     # end
-    return keys
 
 
 report(job, "dpsel")

@@ -25,9 +25,8 @@ def job(path, epsilon, delta, limit):
         .group_by("item")
         .agg(dp.len())
     )
-    keys = query.release().collect()["item"]
+    return query.release().collect()["item"]
     # end
-    return keys
 
 
 report(job, "opendp")

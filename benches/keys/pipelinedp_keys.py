@@ -21,9 +21,8 @@ def job(path, epsilon, delta, limit):
         ),
     )
     accountant.compute_budgets()
-    keys = list(selected)
+    return list(selected)
     # end
-    return keys
 
 
 report(job, "pipeline-dp")

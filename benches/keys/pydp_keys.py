@@ -19,9 +19,8 @@ def job(path, epsilon, delta, limit):
     for items in items_of.values():
         users_of.update(random.sample(sorted(items), min(limit, len(items))))
     strategy = create_partition_strategy("truncated_geometric", epsilon, delta, limit)
-    keys = [item for item, users in users_of.items() if strategy.should_keep(users)]
+    return [item for item, users in users_of.items() if strategy.should_keep(users)]
     # end
-    return keys
 
 
 report(job, "python-dp")

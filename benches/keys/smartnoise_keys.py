@@ -21,9 +21,8 @@ def job(path, epsilon, delta, limit):
     }
     reader = snsql.from_df(rows, privacy=snsql.Privacy(epsilon=epsilon, delta=delta), metadata=meta)
     answer = reader.execute("SELECT item, COUNT(DISTINCT user) AS users FROM s.rows GROUP BY item")
-    keys = [row[0] for row in answer[1:]]
+    return [row[0] for row in answer[1:]]
     # end
-    return keys
 
 
 report(job, "smartnoise-sql")

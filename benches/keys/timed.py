@@ -26,7 +26,7 @@ def report(job, package, **more):
 
 
 def processor_seconds():
-    """What this process and its descendants have used, on Linux; the workers and the JVM of Spark are some."""
+    """What this process and its descendants have used, on Linux: workers and the JVM of Spark too."""
     parents, used = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -5,6 +5,7 @@ import sys
 import tempfile
 
 from pyspark.sql import SparkSession
+from timed import processor_seconds, report
 from tmlt.analytics import (
     AddRowsWithID,
     ApproxDPBudget,
@@ -13,7 +14,6 @@ from tmlt.analytics import (
     QueryBuilder,
     Session,
 )
-from timed import processor_seconds, report
 
 os.environ["PYSPARK_PYTHON"] = sys.executable  # or its workers take another Python from the path
 # Tumult keeps tables in a catalogue on disk: of its own, and gone with the process.
@@ -42,9 +42,8 @@ def job(path, epsilon, delta, limit):
         .enforce(MaxRowsPerGroupPerID("item", 1))
         .get_groups(["item"])
     )
-    keys = session.evaluate(query, budget).collect()
+    return session.evaluate(query, budget).collect()
     # end
-    return keys
 
 
 report(job, "tmlt.analytics", session=start)
