@@ -220,8 +220,7 @@ def spark_slow(session: nox.Session) -> None:
 
 @nox.session
 def statistical(session: nox.Session) -> None:
-    """Run goodness-of-fit tests, Rust and Python; the false-alarm rate is named once, in the tests."""
-    session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
+    """Run goodness-of-fit tests; the false-alarm rate is named once, in the tests. `rust` has those of Rust."""
     build(session)
     session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
 

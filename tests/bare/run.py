@@ -122,7 +122,7 @@ def main() -> int:
         clean = Environment(scratch / "clean")
         install(clean, package, scratch)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            steps = [pool.submit(follow, page, clean, scratch / page.stem) for page in chosen]
+            steps = [pool.submit(follow, page, clean, scratch / str(n)) for n, page in enumerate(chosen)]
         failed = 0
         for document, step in zip(chosen, steps, strict=True):
             try:
