@@ -68,13 +68,15 @@ BUILT: list[str] = []
 PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
-RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench")
+#: Tests and the module then share one build of the core: features of its dependencies would differ otherwise.
+SHARED = ("--features", "dpsel-core/as-in-tests")
+RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench", *SHARED)
 
 
 def build(session: nox.Session) -> None:
     """Build the extension module with the dev profile, once in a run: the same artifacts as `cargo test`."""
     if not BUILT:
-        session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=OURS, external=True)
+        session.run(sys.executable, "-m", "maturin", "develop", "--quiet", *SHARED, env=OURS, external=True)
         BUILT.append("dev")
 
 
@@ -220,7 +222,7 @@ def spark_slow(session: nox.Session) -> None:
 
 @nox.session
 def statistical(session: nox.Session) -> None:
-    """Run goodness-of-fit tests; the false-alarm rate is named once, in the tests. `rust` has those of Rust."""
+    """Run goodness-of-fit tests of Python; the false-alarm rate is named once. `rust` has those of Rust."""
     build(session)
     session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
 

@@ -51,7 +51,8 @@ ATTEMPTS = 4
 #: Built together: one of them alone has other features of Arrow, and everything would be built again. Our own
 #: crates are built for every mutant and therefore quickly; the dependencies are those of the repository.
 PACKAGES = (
-    "-p", "dpsel-core", "-p", "dpsel-python", "--config", "profile.dev.package.dpsel-core.opt-level=1",
+    "-p", "dpsel-core", "-p", "dpsel-python", "--features", "dpsel-core/as-in-tests",
+    "--config", "profile.dev.package.dpsel-core.opt-level=1",
 )  # fmt: skip
 
 
