@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 from dpsel._protocols import ArrowArrayExportable
 
 __all__ = [
+    "LONGEST_NGRAM",
     "ExchangeDraw",
     "ExchangeJob",
     "ExchangePacked",
@@ -45,6 +46,7 @@ __all__ = [
 
 __version__: str
 __commit__: str | None
+LONGEST_NGRAM: int
 
 @final
 class Job:

@@ -125,8 +125,8 @@ IntoContributions: TypeAlias = (
 """Everything that ``select_partitions`` takes as data."""
 
 
-Tokenizer: TypeAlias = Literal["words", "chars"] | Callable[[str], Sequence[str]]
-"""What n-grams are made of: words, characters, or the tokens of a function."""
+Tokenizer: TypeAlias = Literal["words", "chars", "subwords"] | Callable[[str], Sequence[str]]
+"""What n-grams are made of: words, characters, pieces of words, or the tokens of a function."""
 
 
 class SelectOptions(TypedDict, total=False):

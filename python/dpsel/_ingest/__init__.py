@@ -90,8 +90,8 @@ def open_data(
     paths = _as_paths(data)
     if paths is not None and tokens is not None:
         raise InvalidParameterError(
-            'tokenizer must be "words" or "chars" for files, got a function; open them with a library, '
-            "such as polars.scan_parquet, and pass that"
+            'tokenizer must be "words", "chars" or "subwords" for files, got a function; open them with a '
+            "library, such as polars.scan_parquet, and pass that"
         )
     if paths is not None and any(map(is_remote, paths)):
         return opened(lambda: _open_remote(data, paths, columns, file_format))

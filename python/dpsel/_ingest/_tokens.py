@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
+from dpsel._core_calls import LONGEST_NGRAM
 from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Tokens"]
-
-#: The most words of an n-gram; the core has the same limit.
-_LONGEST = 8
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,9 @@ class Tokens:
         if not callable(tokenizer):
             return None
         fewest, most = lengths_of(ngrams) or (1, 1)
-        if not 1 <= fewest <= most <= _LONGEST:
+        if not 1 <= fewest <= most <= LONGEST_NGRAM:
             raise InvalidParameterError(
-                f"ngrams must be (min, max) with 1 <= min <= max <= {_LONGEST}, got ({fewest}, {most}); "
+                f"ngrams must be (min, max) with 1 <= min <= max <= {LONGEST_NGRAM}, got ({fewest}, {most}); "
                 "(1, 1) makes single tokens, (1, 2) tokens and pairs"
             )
         return cls(tokenizer, fewest, most)

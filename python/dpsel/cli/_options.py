@@ -112,8 +112,8 @@ ngrams_option = click.option(
 
 tokenizer_option = click.option(
     "--tokenizer",
-    type=click.Choice(("words", "chars")),
-    help="What n-grams are made of: words, or characters.  [default: words]",
+    type=click.Choice(("words", "chars", "subwords")),
+    help="What n-grams are made of: words, characters, or characters of one word.  [default: words]",
 )
 
 group_option = click.option(

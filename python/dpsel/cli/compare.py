@@ -24,6 +24,7 @@ from dpsel.cli._options import (
     print_result,
     scratch_options,
     threads_option,
+    tokenizer_option,
 )
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._types import Counts, Numbers
@@ -72,6 +73,7 @@ _AS_NAMED = ("repeats", "seed", "file_format", "threads", "memory_limit", "scrat
 @click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
 @counted_options
 @ngrams_option
+@tokenizer_option
 @format_option
 @threads_option
 @memory_option
@@ -122,5 +124,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "public_data": options["public_data"],
         "counts": counted_from(options),
         "ngrams": ngrams_from(options["ngrams"]),
+        "tokenizer": options["tokenizer"],
         **{name: options[name] for name in _AS_NAMED},
     }

@@ -31,7 +31,7 @@ mod utf8;
 pub(crate) use encode::Sink;
 pub use files::STANDARD_INPUT_NAME;
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
-pub use names::{Columns, NGrams, Unit, UserColumns};
+pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub(crate) use open::{OpenSource, again};
 pub use open::{check_files, check_names, check_schema, item_schema};
 pub(crate) use public::ListedTypes;
