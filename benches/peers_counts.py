@@ -64,7 +64,7 @@ SETS = {
     "wiki_abstracts": Given("words of encyclopedia abstracts", 9_000),
     "deps_authors": Given("packages that recipes need, by author", None),
 }
-OURS = Kind("dpsel", "counts", "dpsel, `counts=0.2`", (LIMIT,))
+OURS = Kind("dpsel", "counts", "dpsel, `counts=0.2`", LIMITS)
 KINDS = (
     OURS,
     Kind("dpsel", "weights", "dpsel, `CountGaussian`", LIMITS),
@@ -165,11 +165,13 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
     path = rows_of(folder, name)
     true = users_of(path)
     runs = {kind: runs_of(kind, name, path) for kind in KINDS}
-    ours: Numbers = runs[OURS][LIMIT]["counts"]
+    all_ours: dict[int, Numbers] = {limit: run["counts"] for limit, run in runs[OURS].items()}
+    ours = all_ours[LIMIT]
     found: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "rows": sum(true.values()),
         "keys": len(ours),
+        "keys_of_limit": {str(limit): len(numbers) for limit, numbers in all_ours.items()},
         "errors": errors_of(ours, sorted(ours), true),
         "kinds": {},
     }
@@ -181,5 +183,108 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
             "equal": beside(numbers[LIMIT], ours, true) if LIMIT in numbers else None,
             "best_limit": best,
             "best": beside(numbers[best], ours, true) if numbers else None,
+            "best_same": beside(numbers[best], all_ours[best], true) if numbers else None,
         }
     return found
+
+
+def pair(beside: dict[str, Any], name: str) -> str:
+    """A figure of both on the common keys: theirs, then ours."""
+    if name not in beside["errors"]:
+        return "none"
+    return f"{beside['errors'][name]:.2f}, {beside['ours'][name]:.2f}"
+
+
+def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
+    """The figures of one set as Markdown."""
+    users = SETS[name].users
+    rows = f"{found['rows']:,} rows" + (f" of the first {users:,} users" if users else "")
+    lines = [
+        f"| {SETS[name].title}, {rows} | keys, limit {LIMIT} | most keys (limit) | common | error | 90 % | by users |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        f"| {OURS.title} | {found['keys']:,} | | | | | |",
+    ]
+    for title, figures in found["kinds"].items():
+        best, equal = figures["best"], figures["equal"]
+        if best is None:
+            lines.append(f"| {title} | none in {PATIENCE} s | | | | | |")
+            continue
+        cells = [
+            f"{equal['keys']:,}" if equal else f"none in {PATIENCE} s",
+            f"{best['keys']:,} ({figures['best_limit']})",
+            f"{best['common']:,}",
+            *(pair(best, of) for of in ("median", "q90", "weighted_median")),
+        ]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def best_other(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The most keys that another library has at its best limit."""
+    others = [(title, each) for title, each in found["kinds"].items() if "dpsel" not in title and each["best"]]
+    return max(others, key=lambda one: one[1]["best"]["keys"])
+
+
+def table_of_parts(figures: dict[str, Any]) -> list[str]:
+    """Keys beside the best other library, and where the errors are: with our fixed limit, and with its limit."""
+    lines = [
+        "| set | best other library, its keys | dpsel's keys | times | error | head | middle | tail |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, found in figures.items():
+        title, each = best_other(found)
+        limit = each["best_limit"]
+        for mine, key in ((LIMIT, "best"), (limit, "best_same"))[: 1 if limit == LIMIT else 2]:
+            keys, theirs = found["keys_of_limit"][str(mine)], each[key]["keys"]
+            cells = [
+                SETS[name].title if mine == LIMIT else "",
+                f"{title}, limit {limit}: {theirs:,}" if mine == LIMIT else "",
+                f"limit {mine}: {keys:,}",
+                f"{keys / max(theirs, 1):.1f}",
+                *(pair(each[key], part) for part in ("median", "head", "middle", "tail")),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def tables(figures: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    lines = table_of_parts(figures)
+    for name, found in figures.items():
+        lines += table_of_set(name, found)
+    versions = {
+        title.partition(",")[0]: each["version"]
+        for found in figures.values()
+        for title, each in found["kinds"].items()
+        if each["version"]
+    }
+    named = ", ".join(f"{title} {version}" for title, version in versions.items())
+    dates = sorted({found["date"] for found in figures.values()})
+    said = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    return "\n".join([*lines, f"*Measured on {said}, one release each: `python -m benches.peers_counts`; {named}.*"])
+
+
+def filled(page: str, figures: dict[str, Any]) -> str:
+    """The page with the tables between its marks."""
+    before, rest = page.split(START)
+    return f"{before}{START}\n{tables(figures)}\n\n{END}{rest.split(END)[1]}"
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?", help="where the Parquet files of the sets are")
+    parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--page", action="store_true", help="only fill in the page, from the figures")
+    chosen = parser.parse_args()
+    if chosen.folder is None and not chosen.page:
+        parser.error("name the folder of the sets, or give --page")
+    figures: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    for name in () if chosen.page else chosen.sets:
+        figures[name] = measured(chosen.folder, name)
+        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

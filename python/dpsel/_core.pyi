@@ -74,6 +74,8 @@ class Source:
         file_format: Literal["parquet", "csv", "tsv", "ndjson", "ipc"] | None,
         *,
         quoted: bool,
+        delimiter: str | None = None,
+        header: bool = True,
     ) -> Source: ...
     @staticmethod
     def stream(stream: object, found: list[str], names: list[str] | None) -> Source: ...

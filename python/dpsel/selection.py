@@ -144,7 +144,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             last call.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
             the report is stamped with it. For tests only.
-        file_format: The format of files whose names do not say it, such as pipes.
+        file_format: The format of files whose names do not say it, such as pipes; [`Csv`][dpsel.Csv] for
+            another delimiter, or no header line.
 
     Returns:
         The released items as the kind of table that came in, with the report.

@@ -73,6 +73,14 @@ class Tokens:
             texts = value if isinstance(value, list | set | frozenset) else [value]
             yield user, [item for text in texts for item in self.of_text(text) or ()]
 
+    def _of_texts(self, texts: Any) -> list[list[str] | None]:
+        """Return the n-grams of an Arrow column."""
+        try:
+            return list(map(self.of_text, texts.to_pylist()))
+        except KeyboardInterrupt:
+            # Behind Arrow only the text of an exception comes through, and is known by its last line.
+            raise KeyboardInterrupt from None
+
     def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Any:
         """Return a reader of the table with lists of n-grams in place of texts.
 
@@ -96,8 +104,7 @@ class Tokens:
         def listed() -> Iterator[Any]:
             for reader in chain([first], map(pa.RecordBatchReader.from_stream, parts)):
                 for batch in reader:
-                    texts = map(self.of_text, batch.column(at).to_pylist())
-                    column = pa.array(list(texts), schema.field(at).type)
+                    column = pa.array(self._of_texts(batch.column(at)), schema.field(at).type)
                     columns = [*batch.columns[:at], column, *batch.columns[at + 1 :]]
                     yield pa.record_batch(columns, schema=schema)
 

@@ -119,7 +119,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         progress: ``True`` for a bar, or a function that is called with ``(done, total)``, as for
             [`select_partitions`][dpsel.select_partitions].
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
-        file_format: The format of files whose names do not say it.
+        file_format: The format of files whose names do not say it; [`Csv`][dpsel.Csv] for another
+            delimiter, or no header line.
 
     Returns:
         The items, best first (sorted by themselves if they have no order), with the report.

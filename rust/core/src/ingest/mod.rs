@@ -36,4 +36,4 @@ pub(crate) use open::{OpenSource, again};
 pub use open::{check_files, check_names, check_schema, item_schema};
 pub(crate) use public::ListedTypes;
 pub use public::{Members, Prior, PublicList};
-pub use source::{FileFormat, Source};
+pub use source::{Dialect, FileFormat, Source};

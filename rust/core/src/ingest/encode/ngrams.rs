@@ -99,7 +99,8 @@ impl Scratch {
                 self.push_char(character);
             }
             // A longer n-gram would be the same whole word once more.
-            let longest = u8::try_from(self.spans.len()).map_or(ngrams.max, |chars| ngrams.max.min(chars));
+            // Otherwise: the word has more characters than any n-gram.
+            let longest = ngrams.max.min(u8::try_from(self.spans.len()).unwrap_or(u8::MAX));
             if longest < ngrams.min {
                 out.data.extend_from_slice(self.text.as_bytes());
                 out.end();
