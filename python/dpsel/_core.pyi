@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 from dpsel._protocols import ArrowArrayExportable
 
 __all__ = [
+    "LONGEST_NGRAM",
     "ExchangeDraw",
     "ExchangeJob",
     "ExchangePacked",
@@ -45,6 +46,7 @@ __all__ = [
 
 __version__: str
 __commit__: str | None
+LONGEST_NGRAM: int
 
 @final
 class Job:
@@ -72,6 +74,8 @@ class Source:
         file_format: Literal["parquet", "csv", "tsv", "ndjson", "ipc"] | None,
         *,
         quoted: bool,
+        delimiter: str | None = None,
+        header: bool = True,
     ) -> Source: ...
     @staticmethod
     def stream(stream: object, found: list[str], names: list[str] | None) -> Source: ...

@@ -37,7 +37,7 @@ def select_partitions(
     with_weights: bool = False,
     counts: float | Counts | None = None,
     ngrams: tuple[int, int] | None = None,
-    tokenizer: Literal["words", "chars"] | None = None,
+    tokenizer: Literal["words", "chars", "subwords"] | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -68,7 +68,7 @@ def select_partitions(
             [`select_partitions`][dpsel.select_partitions]. All items that a user holds count, so the rows are
             looked at once more.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual) or ``"chars"``.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"`` or ``"subwords"``.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
             memory.
