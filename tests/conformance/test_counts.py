@@ -316,9 +316,6 @@ def test_what_is_not_there_is_refused() -> None:
         with pytest.raises(InvalidParameterError, match=match):
             select(table([(1, 1)]), **arguments)
 
-    request = request_of_selection(PRIVACY, 3, dpsel.Sips(), counts=0.2)
-    with pytest.raises(InvalidParameterError, match="counts= are not there on a cluster"):
-        _core.validate_exchange(request.json)
     refused("no guarantee under PureDP", privacy=dpsel.PureDP(epsilon=1.0), mechanism=dpsel.CountGaussian())
     for share in (0, 1, -0.2, float("nan")):
         refused("share must be above 0 and below 1", counts=share)

@@ -1,6 +1,6 @@
 //! What users hold, kept from before the selection, and the noisy numbers of users or rows of the released items.
 
-use super::limit::{CountLimit, added, settled, square};
+use super::limit::{CountLimit, settled};
 use super::noise::CountNoise;
 use crate::contributions::{Contributions, ItemCode};
 use crate::noise::{NoisyThreshold, Threshold};
@@ -129,11 +129,10 @@ impl Holdings {
         let rows = |at: usize| self.rows.as_ref().map_or(1, |rows| rows[at]);
         let counted = held.map(|at| (places[self.items[at] as usize], rows(at)));
         let counted = counted.filter(|(place, _)| *place != NOT_COUNTED);
-        let of_row = self.limit.of_row(counted.clone().map(|(_, rows)| square(rows)).sum());
-        for (place, rows) in counted {
+        self.limit.each_addition(counted, |place, more| {
             let sum = &mut sums[place as usize];
-            *sum = sum.saturating_add(added(rows, of_row));
-        }
+            *sum = sum.saturating_add(more);
+        });
     }
 }
 
@@ -164,6 +163,7 @@ fn rounded(steps: i64) -> i64 {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::limit::square;
     use super::super::{CountedUsers, Paid};
     use super::*;
     use crate::accounting::L0Bound;

@@ -56,6 +56,22 @@ impl CountLimit {
     }
 }
 
+impl CountLimit {
+    /// Hand out what a user adds to each counted item that it holds: its place, and grid steps.
+    ///
+    /// # Contract
+    /// `counted` has place and number of rows ([`CountLimit::rows`]) of all counted items of the user, each once. So the
+    /// user has one norm for all of them.
+    pub(crate) fn each_addition<P>(
+        self,
+        counted: impl Iterator<Item = (P, u32)> + Clone,
+        mut add: impl FnMut(P, u64),
+    ) {
+        let of_row = self.of_row(counted.clone().map(|(_, rows)| square(rows)).sum());
+        counted.for_each(|(place, rows)| add(place, added(rows, of_row)));
+    }
+}
+
 /// The largest sum. With any noise it fits an `i64`.
 const LARGEST: u64 = UNIT << 32;
 
@@ -73,7 +89,7 @@ pub(crate) fn square(rows: u32) -> u128 {
 }
 
 /// What so many rows add, in grid steps. Together with the largest number of rows it fits.
-pub(crate) fn added(rows: u32, of_row: u64) -> u64 {
+fn added(rows: u32, of_row: u64) -> u64 {
     u64::from(rows).saturating_mul(of_row)
 }
 

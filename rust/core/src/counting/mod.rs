@@ -10,5 +10,4 @@ mod noise;
 
 pub(crate) use holdings::{Counted, Holdings};
 pub use limit::CountLimit;
-pub(crate) use limit::{added, square};
 pub use noise::{CountNoise, CountedUsers, Paid, ROWS_COLUMN, USERS_COLUMN};

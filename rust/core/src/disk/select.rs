@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::counts::noisy_counts;
 use super::divide::divided;
 use super::memory::{LEAST, Memory};
 use super::names::Lookup;
@@ -10,7 +9,7 @@ use super::reading::{Read, Rows, StoredRows, Wanted};
 use super::rounds::{Rounds, Way};
 use super::stages::Stages;
 use crate::contributions::{RowOrder, row_order};
-use crate::exchange::{ByDigest, Decisions, Selection};
+use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
@@ -157,20 +156,18 @@ impl Asked<'_> {
         let job = selection.job().clone().with_sizes(stages.memory.sizes);
         // Without counts nobody needs the rows after the rounds.
         let held = held.map(Arc::new).or_else(|| request.counts.map(|_| Arc::clone(&contributions)));
-        let decided = Rounds { job: &job, stages, scratch }.decided(contributions, counts, order)?;
+        let rounds = Rounds { job: &job, stages, scratch };
+        let decided = rounds.decided(contributions, counts, order)?;
         let released = Decisions::unpack(decided.bytes())?;
         let public = lists.public_digests();
         let items = released.iter().map(|(item, _)| item).chain(public.iter().copied());
-        let count =
-            |held: Arc<Stored<i32>>| noisy_counts(&held, &items.collect::<Vec<_>>(), &asked, key, stages);
-        let numbers = held.map(count).transpose()?.flatten();
+        let count = |held: Arc<Stored<i32>>| rounds.noisy_counts(&held, &items.collect::<Vec<_>>());
+        let numbers = held.map(count).transpose()?;
         let lookup = Lookup { schema, columns: &request.columns, key, control: stages.control };
         let (digests, items) = lookup.items(&released, again, names.as_ref())?;
         let Release { items, report } =
             selection.publish_items(&digests, &items, released, numbers.as_ref())?;
-        let number =
-            |known: ByDigest<i64>| public.iter().filter_map(|item| known.get(item).copied()).collect();
-        let of_public: Option<Vec<i64>> = numbers.map(number);
+        let of_public = selection.published(&public, numbers.as_ref())?;
         Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
     }
 }
