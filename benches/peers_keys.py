@@ -179,10 +179,17 @@ def source_of(found: dict[str, Any]) -> str:
     """When the figures were measured, and how."""
     dates = sorted({each["date"] for each in found.values()})
     runs = sorted({each[case]["runs"] for each in found.values() for case in CASES if each[case]})
+    sessions = {
+        name: each["text"]["session"] for name, each in found.items() if "session" in (each["text"] or {})
+    }
+    starts = "".join(
+        f" {PEERS[name].title}'s session took {seconds:.0f} processor seconds to start."
+        for name, seconds in sessions.items()
+    )
     return (
         f"Measured on {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, "
         f"medians of {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs: "
-        "`python -m benches.peers_keys`."
+        f"`python -m benches.peers_keys`.{starts}"
     )
 
 
