@@ -19,7 +19,6 @@ from scipy import stats
 
 import dpsel
 from dpsel import _core
-from dpsel._request import request_of_selection
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.release import Report
 from dpsel.testing import neighbours

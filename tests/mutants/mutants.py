@@ -283,7 +283,8 @@ MUTANTS = [
     Mutant(
         "rows of a user count once for each filling",
         CORE + "contributions/order.rs",
-        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n            Self::Rows(most) => Self::Rows(*most),",
+        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n"
+        "            Self::Rows(most) => Self::Rows(*most),",
         "Self::Items(ItemOrder::Counts) => Self::Any,\n            Self::Rows(most) => Self::Rows(*most),",
         ("cargo:disk",),
     ),
@@ -1097,7 +1098,7 @@ MUTANTS = [
     ),
     Mutant(
         "the whole budget for long lists after a look",
-        CORE + "task/select/request.rs",
+        CORE + "task/select/looks.rs",
         "mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone()",
         "mechanism: choice.for_lists(lists).clone(), "
         "privacy: if lists == Lists::Short { privacy } else { self.privacy }, ..self.clone()",
@@ -1147,7 +1148,7 @@ MUTANTS = [
     ),
     Mutant(
         "the whole budget for a selection with a limit from the data",
-        CORE + "task/select/request.rs",
+        CORE + "task/select/looks.rs",
         "Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })",
         "let privacy = if limit > 1 { self.privacy } else { privacy };\n"
         "        Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })",
