@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime as dt
+import functools
 import json
 import os
 import platform
@@ -60,8 +61,8 @@ PEERS = {
     "tumult": Peer("Tumult Analytics", ("tmlt.analytics==0.21.0",)),
 }
 CASES = {
-    "quotations": Case("words of 594 lines (shipped)", 4.0, 1e-5, 20),
-    "text": Case("words of 10,000 users (generated)", 2.0, 1e-6, 20),
+    "quotations": Case("594 lines", 4.0, 1e-5, 20),
+    "text": Case("10,000 users", 2.0, 1e-6, 20),
 }
 
 
@@ -85,8 +86,9 @@ def written(name: str) -> Path:
     return path
 
 
+@functools.cache
 def interpreter(name: str) -> str:
-    """The Python that has the library."""
+    """The Python that has the library; that of dpsel is built from this tree once in a run."""
     folder = DATA / "peer-venvs" / name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = folder / "ready"
@@ -154,16 +156,16 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def table(found: dict[str, Any]) -> str:
     """The figures as Markdown."""
-    heads = [head for case in CASES.values() for head in (f"{case.title}: keys", "processor s")]
+    heads = [head for case in CASES.values() for head in (f"{case.title}: keys", "seconds")]
     lines = [
-        f"| library | version | lines of code | {' | '.join(heads)} |",
-        "|---|---|---:|" + "---:|" * len(heads),
+        f"| library | lines of code | {' | '.join(heads)} |",
+        "|---|---:|" + "---:|" * len(heads),
     ]
     for name, peer in PEERS.items():
         if name in found:
             cells = [cell for case in CASES for cell in cells_of(found[name][case])]
             lines.append(
-                f"| {peer.title} | {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |"
+                f"| {peer.title} {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |"
             )
     return "\n".join(lines) + f"\n\n*{source_of(found)}*\n"
 
@@ -179,10 +181,17 @@ def source_of(found: dict[str, Any]) -> str:
     """When the figures were measured, and how."""
     dates = sorted({each["date"] for each in found.values()})
     runs = sorted({each[case]["runs"] for each in found.values() for case in CASES if each[case]})
+    sessions = {
+        name: each["text"]["session"] for name, each in found.items() if "session" in (each["text"] or {})
+    }
+    starts = "".join(
+        f" {PEERS[name].title}'s session took {seconds:.0f} processor seconds to start."
+        for name, seconds in sessions.items()
+    )
     return (
         f"Measured on {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, "
         f"medians of {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs: "
-        "`python -m benches.peers_keys`."
+        f"`python -m benches.peers_keys`.{starts}"
     )
 
 

@@ -26,7 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "target" / "site"
 PAGES = (
-    "", "learn/tutorial/", "understand/partition-selection/", "understand/steered/", "compare/",
+    "", "learn/tutorial/", "understand/questions/", "understand/steered/", "compare/",
+    "understand/partition-selection/", "learn/limits/",
     "algorithms/steered/", "reference/functions/", "guide/choosing-parameters/", "reference/commands/",
     "accuracy/", "project/security/", "guide/counts/", "guide/sources/", "learn/larger-than-memory/",
     "algorithms/counts/", "algorithms/by_length/", "guide/audit/", "guide/auditing-your-library/",

@@ -283,7 +283,8 @@ MUTANTS = [
     Mutant(
         "rows of a user count once for each filling",
         CORE + "contributions/order.rs",
-        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n            Self::Rows(most) => Self::Rows(*most),",
+        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n"
+        "            Self::Rows(most) => Self::Rows(*most),",
         "Self::Items(ItemOrder::Counts) => Self::Any,\n            Self::Rows(most) => Self::Rows(*most),",
         ("cargo:disk",),
     ),

@@ -74,3 +74,23 @@ def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch) -> Non
 
 def test_the_seed_is_the_commit() -> None:
     assert len(_load("run").seed()) >= len("2026-11-22")
+
+
+def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch) -> None:
+    """Unit tests of the core were run by another session; with the bug they run in any case."""
+    runner, calls = _load("run"), []
+    core = next(mutant for mutant in MUTANTS if any(test.startswith("cargo:") for test in mutant.tests))
+    python = next(mutant for mutant in MUTANTS if mutant.in_python)
+    monkeypatch.setattr(runner, "copy_repository", lambda: ROOT)
+    monkeypatch.setattr(runner, "take_built", lambda _copy: calls.append("taken"))
+    monkeypatch.setattr(runner, "plant", lambda _copy, mutant: mutant.tests[0])
+    monkeypatch.setattr(
+        runner, "tests_fail", lambda _copy, tests, build_first: calls.append((tests, build_first))
+    )
+    assert runner.run([python, core], from_repository=True) == 0
+    every = {*core.tests, *python.tests}
+    of_pytest = {test for test in every if not test.startswith("cargo:")}
+    assert calls == ["taken", (tuple(sorted(of_pytest)), False)]
+    calls.clear()
+    assert runner.run([python, core], from_repository=False) == 0
+    assert calls == [(tuple(sorted(every)), True)]
