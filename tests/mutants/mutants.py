@@ -263,7 +263,7 @@ MUTANTS = [
         "an item of the disk that nobody holds has no noise",
         CORE + "disk/counts.rs",
         "let drawn = noise.noisy_counts(without.iter().map(|item| (*item, 0)), job.key());",
-        "let drawn = without.iter().map(|_| i64::from(noise.max_counted_items.get()) * 0);",
+        "let drawn = vec![0 * i64::from(noise.max_counted_items.get()); without.len()];",
         ("cargo:disk",),
     ),
     Mutant(
