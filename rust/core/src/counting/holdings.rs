@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(sums(&rows, 2, Some(9)), [2 * UNIT, 6 * UNIT]);
         assert_eq!(sums(&rows, 2, Some(3)), [2 * UNIT, 4 * UNIT]);
         // 3 and 2 in a norm of 3: each row counts the root of 9 / 13.
-        let each = (u128::from(UNIT) * u128::from(UNIT) * 9 / 13).isqrt() as u64;
+        let each = u64::try_from((u128::from(UNIT) * u128::from(UNIT) * 9 / 13).isqrt()).unwrap();
         assert_eq!(sums(&rows, 1, Some(3)), [2 * each, UNIT + 3 * each]);
     }
 

@@ -25,9 +25,9 @@ impl Rounds<'_> {
         let sums = Spool::<i32>::new(scratch)?;
         let count = || job.count_released(stages.memory.partitions, counted.clone());
         stages.run(held, count, || stages.writer(&sums))?;
-        let noisy = Collected::default();
-        stages.run(&sums.stored(), || job.noisy_counts(), || &noisy)?;
-        let mut packed = noisy.packed().bytes().to_vec();
+        let collected = Collected::default();
+        stages.run(&sums.stored(), || job.noisy_counts(), || &collected)?;
+        let mut packed = collected.packed().bytes().to_vec();
         let found = Decisions::unpack(&packed)?;
         // A public item may have no user. It has noise all the same.
         let noise: CountNoise = job.spec().calibration.counts.ok_or(Error::Internal("no noise of counts"))?;
