@@ -2,6 +2,7 @@
 
     python -m benches.peers_counts path/to/folder                 all that is missing; needs a package index
     python -m benches.peers_counts path/to/folder --sets imdb     some sets
+    python -m benches.peers_counts path/to/folder --without tumult
     python -m benches.peers_counts --page                         only the page, from the figures
 
 Each run is a process of its own, in the environment of its library (`benches.peers_keys` makes them). Its
@@ -160,11 +161,12 @@ def beside(theirs: Numbers, ours: Numbers, true: Counter[str]) -> dict[str, Any]
     }
 
 
-def measured(folder: Path, name: str) -> dict[str, Any]:
-    """The figures of one set."""
+def measured(folder: Path, name: str, without: list[str]) -> dict[str, Any]:
+    """The figures of one set, but for some libraries."""
     path = rows_of(folder, name)
     true = users_of(path)
-    runs = {kind: runs_of(kind, name, path) for kind in KINDS}
+    kinds = [kind for kind in KINDS if kind.library not in without]
+    runs = {kind: runs_of(kind, name, path) for kind in kinds}
     all_ours: dict[int, Numbers] = {limit: run["counts"] for limit, run in runs[OURS].items()}
     ours = all_ours[LIMIT]
     found: dict[str, Any] = {
@@ -175,7 +177,7 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
         "errors": errors_of(ours, sorted(ours), true),
         "kinds": {},
     }
-    for kind in KINDS[1:]:
+    for kind in kinds[1:]:
         numbers: dict[int, Numbers] = {limit: run["counts"] for limit, run in runs[kind].items()}
         best = max(numbers, key=lambda limit: len(numbers[limit]), default=LIMIT)
         found["kinds"][kind.title] = {
@@ -275,13 +277,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where the Parquet files of the sets are")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--without", nargs="*", default=[], help="libraries that are left out, such as tumult")
     parser.add_argument("--page", action="store_true", help="only fill in the page, from the figures")
     chosen = parser.parse_args()
     if chosen.folder is None and not chosen.page:
         parser.error("name the folder of the sets, or give --page")
     figures: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in () if chosen.page else chosen.sets:
-        figures[name] = measured(chosen.folder, name)
+        figures[name] = measured(chosen.folder, name, chosen.without)
         FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
 
