@@ -1,4 +1,4 @@
-"""Keys and their counts by other libraries and by dpsel, in one budget. Makes the tables of docs/guide/counts.md.
+"""Keys and counts by other libraries and by dpsel, in one budget: the tables of docs/guide/counts.md.
 
     python -m benches.peers_counts path/to/folder                 all that is missing; needs a package index
     python -m benches.peers_counts path/to/folder --sets imdb     some sets
@@ -37,6 +37,9 @@ EPSILON, DELTA, LIMIT = 1.0, 1e-6, 50
 LIMITS = (3, 10, 30, 50, 150)
 #: Seconds that the runs of one kind may take; limits after that have no figure.
 PATIENCE = 1_800
+
+#: What the columns of a set are.
+HEADS = (f"keys, limit {LIMIT}", "most keys (limit)", "common", "error", "90 %", "by users")
 
 #: Released key -> its number.
 Numbers: TypeAlias = dict[str, float]
@@ -96,7 +99,7 @@ def users_of(path: Path) -> Counter[str]:
 
 
 def runs_of(kind: Kind, name: str, path: Path) -> dict[int, dict[str, Any]]:
-    """Limit -> what a library has released; without those that took too long. Runs it unless that is known."""
+    """Limit -> what a library has released, unless it took too long. Runs what is not known."""
     kept = DATA / "counts" / f"{name}-{kind.library}-{kind.kind}.ndjson"
     if not kept.exists():
         program = Path(__file__).parent / "key_counts" / f"{kind.library}_counts.py"
@@ -202,7 +205,7 @@ def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
     users = SETS[name].users
     rows = f"{found['rows']:,} rows" + (f" of the first {users:,} users" if users else "")
     lines = [
-        f"| {SETS[name].title}, {rows} | keys, limit {LIMIT} | most keys (limit) | common | error | 90 % | by users |",
+        f"| {SETS[name].title}, {rows} | {' | '.join(HEADS)} |",
         "|---|---:|---:|---:|---:|---:|---:|",
         f"| {OURS.title} | {found['keys']:,} | | | | | |",
     ]
@@ -223,12 +226,14 @@ def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
 
 def best_other(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The most keys that another library has at its best limit."""
-    others = [(title, each) for title, each in found["kinds"].items() if "dpsel" not in title and each["best"]]
+    others = [
+        (title, each) for title, each in found["kinds"].items() if "dpsel" not in title and each["best"]
+    ]
     return max(others, key=lambda one: one[1]["best"]["keys"])
 
 
 def table_of_parts(figures: dict[str, Any]) -> list[str]:
-    """Keys beside the best other library, and where the errors are: with our fixed limit, and with its limit."""
+    """Keys beside the best other library, and the errors: with our fixed limit, and with its own."""
     lines = [
         "| set | best other library, its keys | dpsel's keys | times | error | head | middle | tail |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
@@ -263,7 +268,9 @@ def tables(figures: dict[str, Any]) -> str:
     named = ", ".join(f"{title} {version}" for title, version in versions.items())
     dates = sorted({found["date"] for found in figures.values()})
     said = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    return "\n".join([*lines, f"*Measured on {said}, one release each: `python -m benches.peers_counts`; {named}.*"])
+    return "\n".join(
+        [*lines, f"*Measured on {said}, one release each: `python -m benches.peers_counts`; {named}.*"]
+    )
 
 
 def filled(page: str, figures: dict[str, Any]) -> str:
@@ -277,7 +284,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where the Parquet files of the sets are")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
-    parser.add_argument("--without", nargs="*", default=[], help="libraries that are left out, such as tumult")
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="libraries that are left out, such as tumult"
+    )
     parser.add_argument("--page", action="store_true", help="only fill in the page, from the figures")
     chosen = parser.parse_args()
     if chosen.folder is None and not chosen.page:

@@ -52,9 +52,7 @@ class LookSampler:
     def draw(self, tables: Lengths, cost: int) -> Samples:
         """Return outcomes of the class that the added user is in; the cost is in calls."""
         added = tables[1][-1]
-        without, with_user = (
-            Counter(self._one(lengths, added) for _ in range(cost)) for lengths in tables
-        )
+        without, with_user = (Counter(self._one(lengths, added) for _ in range(cost)) for lengths in tables)
         return Samples(without, with_user)
 
     def _one(self, lengths: tuple[int, ...], added: int) -> float:
