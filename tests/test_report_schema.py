@@ -31,6 +31,7 @@ APPROX = dpsel.ApproxDP(epsilon=1.0, delta=1e-5)
 OPTIONS = {
     "counts of Gaussian rounds": {"mechanism": dpsel.Steered(), "counts": 0.2},
     "counts of a curve": {"mechanism": dpsel.UnitGreedy(), "counts": 0.2},
+    "counts of rows": {"counts": dpsel.Counts(count="rows", max_rows_per_item=4)},
     "counts and auto": {"counts": 0.2},
     "least number of users": {"mechanism": dpsel.WeightedGaussian(), "min_users": 3},
     "lists": {"mechanism": dpsel.Sips(), "exclude": [9], "public_items": [1, 2]},

@@ -114,7 +114,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             if users own several. ``dpsel.plan(with_weights=True)`` shows its threshold.
         counts: Also return the noisy number of users of each released item, in a column ``users``. A number
             is the part of the budget that this costs, such as 0.2; [`Counts`][dpsel.Counts] has more
-            options. The guarantee is then of items and numbers together. See
+            options, also for rows in place of users. The guarantee is then of items and numbers together. See
             [the guide](../guide/counts.md).
         public_items: Items that come out in any case, such as the names of all countries. Their rows are
             removed before bounding, so they use nothing of a user's limit and of the guarantee. The released

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
+from dpsel._filter._labels import scalar_of
 from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest import _objects
 from dpsel._ingest._foreign import opened
@@ -38,11 +39,6 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
     """
     labels = labels_of(keys, other, columns)
     library = library_of(data)
-    if library == "pyspark":
-        raise SchemaError(
-            "a Spark DataFrame is filtered where it is; join it with the items of the release, "
-            "frame.join(release.items, on=..., how='left_semi')"
-        )
     if library in _BY_LIBRARY:
         return opened(lambda: _BY_LIBRARY[library](keys, data, columns, labels))
     if hasattr(data, "__arrow_c_stream__"):
@@ -201,8 +197,8 @@ def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | 
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
         try:
-            column = _labelled(pc, pa, table.column(at), mask, pa.scalar(label, _plain(pa, field.type)))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            column = _labelled(pc, pa, table.column(at), mask, scalar_of(label, _plain(pa, field.type)))
+        except (ValueError, TypeError):
             raise _no_label(columns) from None
         table = table.set_column(at, field, column)
     return table
@@ -227,9 +223,25 @@ def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     return _reader(keys, _as_reader(duckdb_stream(data)), columns, labels)
 
 
+def _pyspark(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    from dpsel._filter._spark import checked_spark, spark_rows, written
+
+    if not hasattr(data, "mapInArrow"):
+        raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame of Spark SQL")
+    _named(columns, data.columns)
+    kinds = checked_spark(keys, data, columns)
+    if labels is not None:
+        try:
+            labels = [written(label, kind) for label, kind in zip(labels, kinds, strict=True)]
+        except (ValueError, TypeError, NotImplementedError):
+            raise _no_label(columns) from None
+    return spark_rows(keys, data, columns, labels)
+
+
 _BY_LIBRARY: Final[dict[str, Callable[[Keys, Any, list[str], list[Any] | None], Any]]] = {
     "polars": _polars,
     "pandas": _pandas,
     "pyarrow": _pyarrow,
     "duckdb": _duckdb,
+    "pyspark": _pyspark,
 }

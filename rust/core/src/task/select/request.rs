@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::weights::{check_slack, reserve_for_weights};
 use crate::accounting::{L0Bound, Privacy};
-use crate::contributions::ItemOrder;
+use crate::contributions::{ItemOrder, RowOrder};
 use crate::counting::CountedUsers;
 use crate::ingest::{Columns, Prior, PublicList};
 use crate::look::Quantile;
-use crate::mechanisms::{MechanismSpec, NoisyWeights};
-use crate::release::{PUBLIC_COLUMN, USERS_COLUMN, WEIGHT_COLUMN};
+use crate::mechanisms::{MechanismSpec, NoisyWeights, blamed};
+use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered};
 use crate::{Error, Result};
 
@@ -125,7 +125,7 @@ impl SelectRequest {
             (
                 self.counts.is_some(),
                 ("counts=", "rename the item column, or leave counts= out"),
-                USERS_COLUMN,
+                self.counts.as_ref().map_or("", CountedUsers::column),
             ),
         ];
         let taken = added
@@ -177,6 +177,18 @@ impl SelectRequest {
         }
     }
 
+    /// Of each user and item so many rows count, if rows are counted.
+    #[must_use]
+    pub(crate) fn counted_rows(&self) -> Option<u32> {
+        let asked = self.counts.as_ref().filter(|counts| counts.max_rows_per_item.is_some())?;
+        Some(asked.limit().most_rows())
+    }
+
+    /// How rows are grouped when they are read, if later the items of each user have this order.
+    pub(crate) fn read_order(&self, order: &RowOrder) -> RowOrder {
+        self.counted_rows().map_or_else(|| order.clone(), |most| order.with_rows(most))
+    }
+
     /// The rounds that meet the request.
     ///
     /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values
@@ -223,7 +235,9 @@ impl SelectRequest {
         let mechanism = self.mechanism.as_mechanism();
         match &self.counts {
             None => mechanism.calibrate(privacy, kept),
-            Some(counts) => mechanism.calibrate_beside(privacy, kept, counts),
+            Some(counts) => mechanism
+                .calibrate_beside(privacy, kept, counts)
+                .map_err(|error| blamed(error, || mechanism.calibrate(privacy, kept))),
         }
     }
 
