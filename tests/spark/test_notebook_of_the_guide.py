@@ -26,11 +26,12 @@ def test_the_cells_release_a_table(spark, tmp_path, monkeypatch) -> None:
     ).createOrReplaceTempView("visits")
     kept: dict[str, object] = {}
     # A local session has no catalogue of tables that would be written to a place of the test's own.
-    code = cell[1].replace('.saveAsTable("released_pages")', '.parquet("released_pages")')
+    written = str(tmp_path / "released_pages")
+    code = cell[1].replace('.saveAsTable("released_pages")', f".parquet({written!r})")
     assert code != cell[1]
     with warnings.catch_warnings():
         # Whether the session encrypts what it writes is no matter of this test.
         warnings.simplefilter("ignore", UserWarning)
         exec(compile(code, str(PAGE), "exec"), {"spark": spark}, kept)  # noqa: S102 - our own example
-    assert sorted(row.page for row in spark.read.parquet("released_pages").collect()) == ["help", "home"]
+    assert sorted(row.page for row in spark.read.parquet(written).collect()) == ["help", "home"]
     assert dpsel.check(dpsel.Report.load("released_pages.json")) is not None
