@@ -1,7 +1,8 @@
-"""Keys and their counts by other libraries and by dpsel, in one budget. Makes the tables of docs/guide/counts.md.
+"""Keys and counts by other libraries and by dpsel, in one budget: the tables of docs/guide/counts.md.
 
     python -m benches.peers_counts path/to/folder                 all that is missing; needs a package index
     python -m benches.peers_counts path/to/folder --sets imdb     some sets
+    python -m benches.peers_counts path/to/folder --without tumult
     python -m benches.peers_counts --page                         only the page, from the figures
 
 Each run is a process of its own, in the environment of its library (`benches.peers_keys` makes them). Its
@@ -36,6 +37,9 @@ EPSILON, DELTA, LIMIT = 1.0, 1e-6, 50
 LIMITS = (3, 10, 30, 50, 150)
 #: Seconds that the runs of one kind may take; limits after that have no figure.
 PATIENCE = 1_800
+
+#: What the columns of a set are.
+HEADS = (f"keys, limit {LIMIT}", "most keys (limit)", "common", "error", "90 %", "by users")
 
 #: Released key -> its number.
 Numbers: TypeAlias = dict[str, float]
@@ -95,7 +99,7 @@ def users_of(path: Path) -> Counter[str]:
 
 
 def runs_of(kind: Kind, name: str, path: Path) -> dict[int, dict[str, Any]]:
-    """Limit -> what a library has released; without those that took too long. Runs it unless that is known."""
+    """Limit -> what a library has released, unless it took too long. Runs what is not known."""
     kept = DATA / "counts" / f"{name}-{kind.library}-{kind.kind}.ndjson"
     if not kept.exists():
         program = Path(__file__).parent / "key_counts" / f"{kind.library}_counts.py"
@@ -160,11 +164,12 @@ def beside(theirs: Numbers, ours: Numbers, true: Counter[str]) -> dict[str, Any]
     }
 
 
-def measured(folder: Path, name: str) -> dict[str, Any]:
-    """The figures of one set."""
+def measured(folder: Path, name: str, without: list[str]) -> dict[str, Any]:
+    """The figures of one set, but for some libraries."""
     path = rows_of(folder, name)
     true = users_of(path)
-    runs = {kind: runs_of(kind, name, path) for kind in KINDS}
+    kinds = [kind for kind in KINDS if kind.library not in without]
+    runs = {kind: runs_of(kind, name, path) for kind in kinds}
     all_ours: dict[int, Numbers] = {limit: run["counts"] for limit, run in runs[OURS].items()}
     ours = all_ours[LIMIT]
     found: dict[str, Any] = {
@@ -175,7 +180,7 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
         "errors": errors_of(ours, sorted(ours), true),
         "kinds": {},
     }
-    for kind in KINDS[1:]:
+    for kind in kinds[1:]:
         numbers: dict[int, Numbers] = {limit: run["counts"] for limit, run in runs[kind].items()}
         best = max(numbers, key=lambda limit: len(numbers[limit]), default=LIMIT)
         found["kinds"][kind.title] = {
@@ -200,7 +205,7 @@ def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
     users = SETS[name].users
     rows = f"{found['rows']:,} rows" + (f" of the first {users:,} users" if users else "")
     lines = [
-        f"| {SETS[name].title}, {rows} | keys, limit {LIMIT} | most keys (limit) | common | error | 90 % | by users |",
+        f"| {SETS[name].title}, {rows} | {' | '.join(HEADS)} |",
         "|---|---:|---:|---:|---:|---:|---:|",
         f"| {OURS.title} | {found['keys']:,} | | | | | |",
     ]
@@ -221,12 +226,14 @@ def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
 
 def best_other(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The most keys that another library has at its best limit."""
-    others = [(title, each) for title, each in found["kinds"].items() if "dpsel" not in title and each["best"]]
+    others = [
+        (title, each) for title, each in found["kinds"].items() if "dpsel" not in title and each["best"]
+    ]
     return max(others, key=lambda one: one[1]["best"]["keys"])
 
 
 def table_of_parts(figures: dict[str, Any]) -> list[str]:
-    """Keys beside the best other library, and where the errors are: with our fixed limit, and with its limit."""
+    """Keys beside the best other library, and the errors: with our fixed limit, and with its own."""
     lines = [
         "| set | best other library, its keys | dpsel's keys | times | error | head | middle | tail |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
@@ -261,7 +268,9 @@ def tables(figures: dict[str, Any]) -> str:
     named = ", ".join(f"{title} {version}" for title, version in versions.items())
     dates = sorted({found["date"] for found in figures.values()})
     said = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    return "\n".join([*lines, f"*Measured on {said}, one release each: `python -m benches.peers_counts`; {named}.*"])
+    return "\n".join(
+        [*lines, f"*Measured on {said}, one release each: `python -m benches.peers_counts`; {named}.*"]
+    )
 
 
 def filled(page: str, figures: dict[str, Any]) -> str:
@@ -275,13 +284,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where the Parquet files of the sets are")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="libraries that are left out, such as tumult"
+    )
     parser.add_argument("--page", action="store_true", help="only fill in the page, from the figures")
     chosen = parser.parse_args()
     if chosen.folder is None and not chosen.page:
         parser.error("name the folder of the sets, or give --page")
     figures: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in () if chosen.page else chosen.sets:
-        figures[name] = measured(chosen.folder, name)
+        figures[name] = measured(chosen.folder, name, chosen.without)
         FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
 

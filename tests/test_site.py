@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benches import peers_keys
+from benches import peers_counts, peers_keys
 
 import dpsel
 
@@ -200,6 +200,17 @@ def test_the_table_of_other_libraries_is_that_of_the_figures():
     found = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
     assert {"dpsel", "opendp", "pipelinedp", "pydp"} <= set(found) <= set(peers_keys.PEERS)
     assert peers_keys.filled(page, found) == page
+
+
+def test_the_tables_of_counts_beside_other_libraries_are_those_of_the_figures():
+    page = peers_counts.PAGE.read_text(encoding="utf-8")
+    found = json.loads(peers_counts.FIGURES.read_text(encoding="utf-8"))
+    assert set(found) == set(peers_counts.SETS)
+    assert peers_counts.filled(page, found) == page
+    times = [one["keys"] / peers_counts.best_other(one)[1]["best"]["keys"] for one in found.values()]
+    said = "dpsel has 2.5 to 3.7 times the keys of the best other library"
+    assert said in " ".join(page.split())
+    assert (round(min(times), 1), round(max(times), 1)) == (2.5, 3.7)
 
 
 def test_the_rows_of_the_comparison_are_those_of_dpsel():

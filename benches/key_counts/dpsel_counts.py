@@ -6,10 +6,8 @@ import sys
 import dpsel
 
 path, epsilon, delta, limits, kind = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), *sys.argv[4:6]
-if kind == "weights":
-    options = {"mechanism": dpsel.CountGaussian(), "with_weights": True}
-else:
-    options = {"counts": 0.2}
+weights = {"mechanism": dpsel.CountGaussian(), "with_weights": True}
+options = weights if kind == "weights" else {"counts": 0.2}
 for limit in map(int, limits.split(",")):
     release = dpsel.select_partitions(
         path,

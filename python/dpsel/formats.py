@@ -35,11 +35,12 @@ class Csv:
 
     def __post_init__(self) -> None:
         """Check both."""
-        if not isinstance(self.header, bool):
+        header: object = self.header
+        if not isinstance(header, bool):
             raise InvalidParameterError(
-                f"header must be True or False, got {type_name(self.header)}; it says whether there is one"
+                f"header must be True or False, got {type_name(header)}; it says whether there is one"
             )
-        given = self.delimiter
+        given: object = self.delimiter
         fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0'
         if not fits:
             shown = repr(given) if isinstance(given, str) else type_name(given)

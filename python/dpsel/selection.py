@@ -127,8 +127,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         users_per_group: The report also says what the guarantee is for any so many users together, such as
             the accounts of one person. It changes nothing else. Refused if nothing could be promised to them.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function from a text to
-            a list of tokens, which must depend on that one text alone: see
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a
+            function from a text to a list of tokens, which must depend on that one text alone: see
             [the page](../guide/tokenizers.md).
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``. Beyond it the job fails instead of the

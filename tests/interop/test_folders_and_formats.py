@@ -74,7 +74,9 @@ def test_columns_that_folders_name_are_users_and_items(tmp_path) -> None:
         written(tmp_path / "days" / f"day={day}" / "part.parquet", [(1, "tea")])
     days = SELECT | {"max_items_per_user": 1}
     assert dpsel.select_partitions(tmp_path / "days", **days).to_pylist() == []
-    assert dpsel.select_partitions(tmp_path / "days", **(days | {"user": ["u", "day"]})).to_pylist() == ["tea"]
+    assert dpsel.select_partitions(tmp_path / "days", **(days | {"user": ["u", "day"]})).to_pylist() == [
+        "tea"
+    ]
 
 
 def test_a_column_of_the_file_is_not_taken_from_its_folder(tmp_path) -> None:

@@ -49,7 +49,9 @@ def pieces(text: str, fewest: int, most: int) -> set[str]:
     return {word[at : at + n] for word in words for n in lengths for at in range(max(len(word) - n, 0) + 1)}
 
 
-@given(text=st.text(st.sampled_from("aB éÜß,\t\n\x1c\x85\xa0\u2003日İΣ"), max_size=30), most=st.integers(1, 6))
+@given(
+    text=st.text(st.sampled_from("aB éÜß,\t\n\x1c\x85\xa0\u2003日İΣ"), max_size=30), most=st.integers(1, 6)
+)
 def test_subwords_are_those_of_scikit_learn(text, most) -> None:
     for fewest in {1, most}:
         assert items_of(text, ngrams=(fewest, most), tokenizer="subwords") == sorted(
@@ -180,7 +182,9 @@ def test_where_it_does_not_apply(tmp_path) -> None:
     path.write_text("u,t\n1,tea\n")
     with pytest.raises(InvalidParameterError, match="for files, got a function"):
         dpsel.select_partitions(path, user="u", item="t", tokenizer=str.split, **SURE)
-    with pytest.raises(InvalidParameterError, match='tokenizer must be "words", "chars", "subwords" or a function'):
+    with pytest.raises(
+        InvalidParameterError, match='tokenizer must be "words", "chars", "subwords" or a function'
+    ):
         dpsel.select_partitions([(1, "tea")], tokenizer="letters", **SURE)
     with pytest.raises(InvalidParameterError, match="1 <= min <= max <= 8"):
         dpsel.select_partitions([(1, "tea")], tokenizer=str.split, ngrams=(3, 2), **SURE)

@@ -12,8 +12,8 @@ from dpsel import _core_calls
 from dpsel._arguments import type_name
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
-from dpsel._ingest._foreign import opened
 from dpsel._ingest._folders import names_a_folder, scan_folders
+from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
 from dpsel._ingest._remote import is_remote, scan

@@ -65,7 +65,7 @@ def _folder_names(file: str) -> list[str]:
 
 
 def _parts(path: str) -> list[str]:
-    return path.replace(os.altsep or os.sep, os.sep).split(os.sep)
+    return path.replace(os.altsep or os.sep, os.sep).split(os.sep)  # noqa: PTH206 - a text goes on
 
 
 def _polars() -> Any:

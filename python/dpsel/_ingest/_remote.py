@@ -19,7 +19,7 @@ def is_remote(path: str) -> bool:
     return _SCHEME.match(path) is not None and not os.path.exists(path)  # noqa: PTH110 - as the core sees it
 
 
-def scan(paths: list[str], file_format: str | None, *, may_be_fetched: bool) -> Any:
+def scan(paths: list[str], file_format: object, *, may_be_fetched: bool) -> Any:
     """Return a lazy polars frame of remote Parquet files; polars finds credentials in the environment.
 
     Of other formats polars keeps copies of the files in a temporary folder, in clear. So they are refused.

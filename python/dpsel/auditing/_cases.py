@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dpsel.accounting import ApproxDP, PureDP
+from dpsel.accounting import ApproxDP, PureDP, Quantile
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms import (
     GreedyFrequency,
@@ -54,6 +54,11 @@ class Case:
     def is_top_k(self) -> bool:
         """Whether it is a top-k."""
         return isinstance(self.mechanism, TopKMechanism)
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it is a limit from the data."""
+        return isinstance(self.mechanism, Quantile)
 
     @property
     def is_published(self) -> bool:
@@ -116,8 +121,13 @@ def _with_screening(mechanism: Any) -> Any:
 def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:
     """Return every case that has a guarantee of this kind; items that nobody named need a delta."""
     if not isinstance(privacy, PureDP):
-        return every_case()
+        return [*every_case(), look()]
     return [case for case in every_case() if case.is_top_k and not case.mechanism.finds_domain]
+
+
+def look() -> Case:
+    """Return the look of a limit from the data, which is no mechanism."""
+    return Case("quantile", Quantile(0.5))
 
 
 def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
@@ -131,7 +141,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
         if isinstance(each, Mechanism):
             found.append(Case(_name(each), each))
             continue
-        known = every_case()
+        known = [*every_case(), look()]
         named = [replace(case, control=False) for case in known if case.name == each]
         family = [case for case in known if not case.control and _family(case) == each]
         if not named and not family:
@@ -142,6 +152,8 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
 
 
 def _family(case: Case) -> str:
+    if case.is_look:
+        return case.name
     family: str = case.mechanism.name.replace("_", "-")
     return family
 

@@ -13,6 +13,7 @@ from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
 from dpsel.auditing._exact import cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
+from dpsel.auditing._looks import audit_look
 from dpsel.auditing._neighbours import crafted, crowd, varied
 from dpsel.auditing._published_scores import worst_of_scored
 from dpsel.auditing._sampling import SelectSampler
@@ -73,8 +74,12 @@ def run(
     for case in cases:
         if progress:
             progress(case.name)
+        part = alpha / len(cases)
+        if case.is_look:
+            found.append(audit_look(case.mechanism, case.name, _of_look(claimed), kinds["draws"], part))
+            continue
         audited = audit_top_k if case.is_top_k else _audit_selection
-        found += audited(case, claimed, bound, kinds, alpha / len(cases))
+        found += audited(case, claimed, bound, kinds, part)
     return AuditReport(tuple(found), alpha)
 
 
@@ -90,6 +95,9 @@ def _audit_selection(
         yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
             yield from _at_anotherclaim_of(case)
+    if isinstance(case.mechanism, ByLength):
+        alpha /= 2
+        yield audit_look(case.mechanism, case.name, privacy, kinds["draws"], alpha)
     attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
     alpha /= 1 + len(attacked)
     for attack in attacked:
@@ -117,11 +125,20 @@ def _audit_selection(
     yield sampled(case.name, claim_of(loose), shown, control=case.control)
 
 
+def _of_look(privacy: ApproxDP | PureDP | None) -> ApproxDP | None:
+    """Refuse a pure budget: a quantile is for selections, which have none."""
+    if isinstance(privacy, PureDP):
+        raise InvalidParameterError(
+            "privacy must be ApproxDP for the look of a quantile, got PureDP; give a delta as well"
+        )
+    return privacy
+
+
 def _law(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
     """Return what a computed law needs; of a choice, the law of what it chooses for few users.
 
     The tables of these laws have so few users that the look says otherwise with a probability which is no
-    number of double precision above 0. What the look itself shows is left out.
+    number of double precision above 0. What the look itself shows is left out; samples of it follow.
     """
     if isinstance(mechanism, ByLength):
         rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))

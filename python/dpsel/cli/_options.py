@@ -89,7 +89,6 @@ def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
-
 def format_option(command: F) -> F:
     """Add the format of files, and what may be different in text files; see ``format_from``."""
     named = click.option(

@@ -35,6 +35,8 @@ refute a claim, but not prove it. Without MECHANISM everything that ships is aud
 published calibration that is known to be wrong. `steered` has more lines, for attacks on the scores that
 it publishes: on its claim, and on the most that a user may add to the score of one item.
 
+`quantile` is the noisy look that a limit from the data takes. It is no mechanism, and has its name here.
+
 A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
 'sips(rounds=5)'. `dpsel mechanisms` lists them.
 
@@ -56,6 +58,8 @@ class _Subject(MechanismType):
         """Return a name as the audit spells it, or a mechanism."""
         if not isinstance(value, str) or "(" in value or ")" in value:
             return super().convert(value, param, ctx)
+        if value == "quantile":
+            return value
         if cls := spellings(self.named).get(value):
             return shown_name(cls)
         if value.removesuffix("-curve").removesuffix("-published").removesuffix("-screening") in self.named:

@@ -40,7 +40,7 @@ _CAUTION: Final = (
 )
 
 
-def compare(
+def compare(  # noqa: PLR0913 - keyword-only settings
     data: IntoContributions,
     *,
     user: str | Sequence[str] | None = None,

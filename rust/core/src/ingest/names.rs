@@ -118,12 +118,14 @@ impl Columns {
                 what: "ngrams= needs exactly one item column".into(),
                 fix: "name the text column alone as item=",
             }),
-            Some(NGrams { min, max, unit: _ }) if min == 0 || max < min || max > LONGEST_NGRAM => Err(Error::parameter(
-                "ngrams",
-                "(min, max) with 1 <= min <= max <= 8",
-                format!("({min}, {max})"),
-                "(1, 1) makes single words, (1, 2) words and pairs",
-            )),
+            Some(NGrams { min, max, unit: _ }) if min == 0 || max < min || max > LONGEST_NGRAM => {
+                Err(Error::parameter(
+                    "ngrams",
+                    "(min, max) with 1 <= min <= max <= 8",
+                    format!("({min}, {max})"),
+                    "(1, 1) makes single words, (1, 2) words and pairs",
+                ))
+            }
             Some(NGrams { min: _, max: _, unit: _ }) | None => Ok(()),
         }
     }

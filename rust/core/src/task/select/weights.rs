@@ -10,7 +10,12 @@ use crate::{Error, Result};
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// Refuse rounds whose published weights cost more than `reserve` of delta.
-pub(super) fn check_slack(calibration: &Calibration, kept: L0Bound, privacy: Privacy, reserve: f64) -> Result<()> {
+pub(super) fn check_slack(
+    calibration: &Calibration,
+    kept: L0Bound,
+    privacy: Privacy,
+    reserve: f64,
+) -> Result<()> {
     let of_counts = calibration.counts.map_or(0.0, |counts| counts.slack());
     let slack = add_up(weights_slack(calibration, kept), of_counts);
     if slack > RELEASE_SLACK || mul_up(slack, delta_factor(privacy)) > reserve {

@@ -1,0 +1,100 @@
+"""The audit of a look at the data: the noisy numbers of users that ``Quantile`` and ``ByLength`` show.
+
+One user is in one of the numbers. The attack goes by the number of its class, on tables of few users.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel.accounting import ApproxDP, Quantile
+from dpsel.auditing._events import Samples
+from dpsel.auditing._search import Claim, falsify
+from dpsel.auditing._shown import sampled
+from dpsel.budget._strength import without_charge
+from dpsel.mechanisms import ByLength, CountGaussian
+from dpsel.selection import select_partitions
+
+if TYPE_CHECKING:
+    from dpsel.auditing._findings import Finding
+    from dpsel.auditing._search import Effort
+    from dpsel.mechanisms import SelectionMechanism
+
+__all__ = ["audit_look", "with_share"]
+
+#: The look gets half of this.
+_BUDGET: Final = ApproxDP(epsilon=2.0, delta=0.02)
+_SHARE: Final = 0.5
+#: A limit up to which each length of a list is a class of its own, and which the rule can find.
+_MOST: Final = 3
+#: A call takes this many times longer than a draw of a top-k.
+_SLOWNESS: Final = 8
+_SEED: Final = 1
+#: What numbers are cut off to; the true ones are 0 to 2.
+_LEAST: Final = -1
+_LARGEST: Final = 3
+
+#: The lengths of the lists of all users, without the added user and with it.
+Lengths = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LookSampler:
+    """Calls on users with lists of given lengths; an outcome is the number of users in one class."""
+
+    mechanism: SelectionMechanism
+    privacy: ApproxDP
+    limit: int | Quantile
+
+    def draw(self, tables: Lengths, cost: int) -> Samples:
+        """Return outcomes of the class that the added user is in; the cost is in calls."""
+        added = tables[1][-1]
+        without, with_user = (Counter(self._one(lengths, added) for _ in range(cost)) for lengths in tables)
+        return Samples(without, with_user)
+
+    def _one(self, lengths: tuple[int, ...], added: int) -> float:
+        rows = [(user, item) for user, length in enumerate(lengths) for item in range(length)]
+        with without_charge():
+            release = select_partitions(
+                rows, privacy=self.privacy, max_items_per_user=self.limit, mechanism=self.mechanism
+            )
+        numbers = release.report["look"]["users"]
+        number = numbers[self._class_of(added)]
+        # All numbers beyond these tell the same.
+        return float(min(max(number, _LEAST), _LARGEST))
+
+    def _class_of(self, length: int) -> int:
+        if isinstance(self.limit, Quantile):
+            # Up to 3 every length has a class, and the last one is of all longer lists.
+            return min(length, _MOST + 1) - 1
+        assert isinstance(self.mechanism, ByLength)  # noqa: S101 - the only one that looks
+        return int(length > self.mechanism.size)
+
+
+def with_share(limit: Quantile) -> Quantile:
+    """Return the quantile with the share and the limits of an audit."""
+    return Quantile(limit.quantile, share=_SHARE, most=_MOST)
+
+
+def audit_look(subject: Any, name: str, privacy: ApproxDP | None, effort: Effort, alpha: float) -> Finding:
+    """Return the finding of the look of a quantile or of a choice, whose claim has no delta."""
+    budget = privacy or _BUDGET
+    if isinstance(subject, Quantile):
+        sampler = LookSampler(CountGaussian(), budget, with_share(subject))
+        lengths: list[Lengths] = [((1,), (1, 2)), ((1,), (1, 1)), ((1,), (1, _MOST + 2))]
+    else:
+        sampler = LookSampler(replace(subject, share=_SHARE), budget, 1)
+        lengths = [((1,), (1, subject.size + 1)), ((1,), (1, 1))]
+    claim = Claim(_SHARE * budget.epsilon, 0.0)
+    shown = falsify(
+        sampler,
+        lengths,
+        claim,
+        effort.scaled(_SLOWNESS),
+        alpha=alpha,
+        random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
+    )
+    return sampled(name, claim, shown, of="lists of lengths")

@@ -1,0 +1,64 @@
+"""The audit of looks at the data: it shows most of what they cost, and sees one that costs more."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import dpsel
+from dpsel.auditing import _cases, _looks
+from dpsel.auditing._search import Claim, Effort, falsify
+from dpsel.exceptions import InvalidParameterError
+from false_alarm import ALPHA
+
+PRIVACY = dpsel.ApproxDP(epsilon=2.0, delta=0.02)
+
+
+@pytest.mark.statistical
+def test_the_look_of_a_quantile_stands_and_shows_most_of_its_cost() -> None:
+    (finding,) = dpsel.audit("quantile", false_alarm=ALPHA).findings
+    assert not finding.refuted
+    assert (finding.subject, finding.method, finding.claimed_delta) == ("quantile", "sampled", 0.0)
+    assert 0.5 < finding.epsilon <= finding.claimed_epsilon == 1.0
+
+
+@pytest.mark.statistical
+def test_the_look_of_by_length_is_a_finding_of_its_own() -> None:
+    effort = Effort(screen=600, climbs=0, test=12_000, tested=1)
+    finding = _looks.audit_look(dpsel.ByLength(), "by-length", None, effort, ALPHA)
+    assert not finding.refuted
+    assert 0.4 < finding.epsilon <= finding.claimed_epsilon == 1.0
+    assert "33" in finding.tables or "(1, 1)" in finding.tables
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("limit", [dpsel.Quantile(0.5, share=0.5, most=3), 1], ids=["quantile", "by_length"])
+def test_a_look_that_takes_twice_as_much_is_refuted(limit) -> None:
+    """The claim is half of what the look costs."""
+    mechanism = dpsel.CountGaussian() if limit != 1 else dpsel.ByLength(share=0.5)
+    sampler = _looks.LookSampler(mechanism, dpsel.ApproxDP(epsilon=4.0, delta=0.02), limit)
+    effort = Effort(screen=300, climbs=0, test=2_000, tested=0)
+    shown = falsify(
+        sampler, [((1,), (1, 1))], Claim(1.0, 0.0), effort, alpha=ALPHA, random=Random(1)
+    )  # fmt: skip
+    assert shown.epsilon > 1.0
+
+
+def test_every_class_of_a_look_is_attacked() -> None:
+    """The numbers are read in the order that the core gives them."""
+    limit = _looks.with_share(dpsel.Quantile(0.5))
+    for most, users in ((1, 0), (2, 1), (3, 2), (5, 3), (9, 3)):
+        assert _looks.LookSampler(dpsel.CountGaussian(), PRIVACY, limit)._class_of(most) == users
+    usual = dpsel.ApproxDP(epsilon=2.0, delta=1e-6)
+    release = dpsel.select_partitions(
+        [(1, 1)], privacy=usual, max_items_per_user=limit, mechanism=dpsel.CountGaussian()
+    )
+    assert len(release.report["look"]["users"]) == 4
+
+
+def test_it_is_part_of_the_audit_of_everything_with_a_delta() -> None:
+    assert [case.name for case in _cases.with_guarantee(None)].count("quantile") == 1
+    assert "quantile" not in {case.name for case in _cases.with_guarantee(dpsel.PureDP(epsilon=1.0))}
+    with pytest.raises(InvalidParameterError, match="privacy must be ApproxDP for the look"):
+        dpsel.audit("quantile", privacy=dpsel.PureDP(epsilon=1.0))
