@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::coded::BYTES as CANDIDATE_BYTES;
 use crate::exchange::Sizes;
 use crate::numeric::widths::index;
 use crate::runtime::Control;
@@ -42,6 +43,8 @@ pub(super) struct Memory {
     pub(super) partitions: u32,
     /// The most items of several users whose states fit into memory.
     pub(super) shared: usize,
+    /// The most items that some round can release, if they are to stay in memory.
+    pub(super) candidates: usize,
     /// Bytes that a thread collects before it writes.
     pub(super) written: usize,
 }
@@ -61,7 +64,8 @@ impl Memory {
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
         let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
-        Self { limit: limit as u64, table, threads, sizes, partitions, shared, written: each / 16 }
+        let candidates = limit / 4 / CANDIDATE_BYTES;
+        Self { limit: limit as u64, table, threads, sizes, partitions, shared, candidates, written: each / 16 }
     }
     /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many
     /// packed bytes. A user is never divided.

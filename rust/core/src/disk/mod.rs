@@ -15,12 +15,14 @@
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
 mod adaptive;
+mod coded;
 mod count;
 mod counts;
 mod divide;
 mod memory;
 mod names;
 mod ordered;
+mod partition;
 mod reading;
 mod rounds;
 mod run;

@@ -105,7 +105,19 @@ impl Rounds<'_> {
 
     /// The same for rounds whose users are weighed in parts, and whose items are decided one by one.
     fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        let pruned = self.pruned(contributions, counts)?;
+        let above = self.job.frequent_above();
+        let frequent =
+            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
+        self.stages.control.end_phase();
+        let fits = |users: &&UserCounts| users.frequent() <= self.stages.memory.candidates;
+        if let Some(users) = frequent.as_ref().filter(fits)
+            && let Some(pruned) = self.coded(&contributions, users.clone())?
+        {
+            drop((contributions, frequent));
+            self.stages.control.end_phase();
+            return self.on_candidates(&pruned);
+        }
+        let pruned = self.pruned(contributions, frequent)?;
         let mut released = Packed::default();
         for round in (0_u32..).take(self.job.spec().calibration.rounds.len()) {
             let before = ReleasedSet::unpack(&ReleasedSet::pack(released.bytes(), None)?)?;
@@ -227,11 +239,7 @@ impl Rounds<'_> {
     }
 
     /// The part of the contributions that the rounds need.
-    fn pruned(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Stored<i32>> {
-        let above = self.job.frequent_above();
-        let frequent =
-            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
-        self.stages.control.end_phase();
+    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<UserCounts>) -> Result<Stored<i32>> {
         let pruned = Spool::<i32>::new(self.scratch)?;
         let prune = || self.job.prune(frequent.clone());
         self.stages.run(&contributions, prune, || self.stages.writer(&pruned))?;

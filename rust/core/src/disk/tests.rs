@@ -124,6 +124,7 @@ fn little(table: u64, threads: usize) -> Memory {
         sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,
         shared: usize::MAX,
+        candidates: usize::MAX,
         written: 300,
     }
 }

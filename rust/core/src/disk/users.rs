@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("users in scratch are damaged");
 /// The largest weight that noise may be added to, as in the exchange.
-const LARGEST: u64 = UNIT << 32;
+pub(super) const LARGEST: u64 = UNIT << 32;
 /// This bit of the item of a row says that its user alone holds it.
 const OWN: u32 = 1 << 31;
 /// The most shared items.

@@ -25,7 +25,7 @@ pub(crate) use batches::{
 };
 pub(crate) use by_digest::{ByDigest, add_up};
 pub(crate) use bytes::VALUE_BYTES;
-pub(crate) use contributions::{Packer, take_items, unpack};
+pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
 pub(crate) use drifts::{Drifts, take_drift};
