@@ -22,8 +22,8 @@ use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
 use crate::{Error, Result};
 
-/// Bytes that a candidate takes on one thread: its count, code, digest and weights.
-pub(super) const BYTES: usize = 128;
+/// Bytes that a candidate takes: its count, code, digest and weight. Its weight on each thread is not among them.
+pub(super) const BYTES: usize = 112;
 /// Rows of a block, about.
 const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.

@@ -7,8 +7,8 @@
 //! ```text
 //! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
 //! user counts -> FrequentItems                                                       in memory
-//! contributions -> Prune -> pruned contributions                                     in scratch
-//! pruned -> [Weigh -> weights by partition of items -> Decide] each round            in scratch; decisions in memory
+//! contributions -> pruned or settled users, whose items go by codes                  in scratch
+//! users -> weights of items -> decisions, in each round                              in memory
 //! names: from digests, by a second read of files, or from scratch
 //! ```
 //!
@@ -21,6 +21,7 @@ mod counts;
 mod divide;
 mod memory;
 mod names;
+mod numbering;
 mod ordered;
 mod partition;
 mod reading;

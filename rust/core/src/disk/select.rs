@@ -144,9 +144,10 @@ impl Asked<'_> {
     ) -> Result<Release> {
         let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
-        let (contributions, stages) = divided(contributions, &order, key, stages, scratch)?;
+        let needed = if gathers(request)? { Memory::divided } else { Memory::divided_slightly };
+        let (contributions, stages) = divided(contributions, (&order, needed), key, stages, scratch)?;
         let held =
-            held.map(|held| divided(held, &order, key, stages, scratch).map(|(held, _)| held)).transpose()?;
+            held.map(|held| divided(held, (&order, Memory::divided), key, stages, scratch).map(|(held, _)| held)).transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
         let selection = Selection::of(asked.clone(), key.clone())?;
@@ -169,6 +170,12 @@ impl Asked<'_> {
         let of_public: Option<Vec<i64>> = users.map(number);
         Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
     }
+}
+
+/// Whether the rows of whole partitions may have to be gathered into tables, whichever rounds there will be.
+fn gathers(request: &SelectRequest) -> Result<bool> {
+    let gathers = |request: SelectRequest| Ok(way(&request)?.is_none_or(Way::gathers));
+    request.possible()?.into_iter().map(gathers).try_fold(false, |any, gathers: Result<bool>| Ok(any || gathers?))
 }
 
 /// Whether user counts help whichever rounds there will be.

@@ -148,7 +148,7 @@ impl Stages<'_> {
         end: impl Fn(T) -> Result<()> + Sync,
     ) -> Result<()> {
         let parts = parts(stored);
-        let threads = self.memory.for_partitions(largest(&parts))?.threads;
+        let threads = self.memory.for_lists(largest(&parts))?.threads;
         let queue = Queue::new(parts, self.control, stored.values().len());
         queue.work(threads, || {
             let mut own = start();

@@ -40,5 +40,7 @@ pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Tota
 pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
 pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, unpacked, user_counts};
 pub use stage::Stage;
-pub(crate) use wire::{ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route};
+pub(crate) use wire::{
+    ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,
+};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

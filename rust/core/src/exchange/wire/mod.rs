@@ -34,7 +34,7 @@ pub(crate) use partitions::{PartitionOrder, Partitions};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
 pub use released_set::ReleasedSet;
 pub use user_counts::UserCounts;
-pub(crate) use user_counts::{pack_user_counts, push_frequent, unpack_user_counts};
+pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
     Message, Progress, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
 };
