@@ -2104,7 +2104,7 @@ MUTANTS = [
     ),
     Mutant(
         "a user above its bound gives to one item more on the disk",
-        CORE + "disk/coded.rs",
+        CORE + "disk/pruned.rs",
         "checked_sub(gone_before).ok_or(DAMAGED)? < bound {",
         "checked_sub(gone_before).ok_or(DAMAGED)? <= bound {",
         ("cargo:disk",),

@@ -7,119 +7,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use zerocopy::native_endian::U32;
-use zerocopy::{FromBytes, IntoBytes};
-
 use super::partition::Partition;
+use super::pruned::{Block, Columns};
 use super::rounds::Rounds;
 use super::users::LARGEST;
 use crate::accounting::L0Bound;
 use crate::bounding::{ItemSet, Priorities};
 use crate::contributions::ItemCode;
 use crate::exchange::{ByDigest, Candidates, Decisions, OnItems, Packed, UserCounts, Weights};
-use crate::numeric::widths::{codes, index};
+use crate::numeric::widths::codes;
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
 use crate::{Error, Result};
 
-/// Bytes that a candidate takes: its count, code, digest and weight. Its weight on each thread is not among them.
-pub(super) const BYTES: usize = 112;
 /// Rows of a block, about.
 const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
 /// Items of a user that are put in order at first, in multiples of the bound. The rest is seldom needed.
 const AHEAD: usize = 4;
-
-const DAMAGED: Error = Error::Internal("pruned users in scratch are damaged");
-
-/// Pruned users as columns. On the disk they stand one after the other, after their lengths.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Block {
-    /// The number of items of each user, and of its candidates.
-    users: Vec<[u32; 2]>,
-    /// The codes of candidates.
-    items: Vec<u32>,
-    /// For each candidate of a user above the bound, the number of the user's items before it.
-    ranks: Vec<u32>,
-}
-
-impl Block {
-    /// Append the bytes to an empty buffer.
-    fn pack(&self, packed: &mut Vec<u8>) {
-        packed.clear();
-        for len in [self.users.len(), self.items.len(), self.ranks.len()] {
-            packed.extend(codes(len).to_ne_bytes());
-        }
-        packed.extend_from_slice(self.users.as_slice().as_bytes());
-        packed.extend_from_slice(self.items.as_slice().as_bytes());
-        packed.extend_from_slice(self.ranks.as_slice().as_bytes());
-    }
-
-    fn clear(&mut self) {
-        self.users.clear();
-        self.items.clear();
-        self.ranks.clear();
-    }
-}
-
-/// A packed block.
-struct Packaged<'a> {
-    users: &'a [[U32; 2]],
-    items: &'a [U32],
-    ranks: &'a [U32],
-}
-
-impl<'a> Packaged<'a> {
-    /// # Errors
-    /// [`Error::Internal`] if it is damaged.
-    fn of(packed: &'a [u8]) -> Result<Self> {
-        let ([users, items, ranks], rest) = <[U32; 3]>::ref_from_prefix(packed).map_err(|_| DAMAGED)?;
-        let of = |len: U32| index(len.get().into());
-        let (users, rest) = <[[U32; 2]]>::ref_from_prefix_with_elems(rest, of(*users)).map_err(|_| DAMAGED)?;
-        let (items, rest) = <[U32]>::ref_from_prefix_with_elems(rest, of(*items)).map_err(|_| DAMAGED)?;
-        let ranks = <[U32]>::ref_from_bytes_with_elems(rest, of(*ranks)).map_err(|_| DAMAGED)?;
-        Ok(Self { users, items, ranks })
-    }
-
-    /// Add what the users give to their candidates, without those that earlier rounds released.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for users that do not fit together.
-    fn weigh(&self, bound: u32, weights: &mut Weights, removed: &ItemSet, sums: &mut [u64]) -> Result<()> {
-        let is_removed = |item: &U32| removed.contains(ItemCode(item.get()));
-        let (mut items, mut ranks) = (self.items, self.ranks);
-        for [total, kept] in self.users {
-            let (own, rest) = items.split_at_checked(index(kept.get().into())).ok_or(DAMAGED)?;
-            items = rest;
-            if own.iter().any(|item| item.get() as usize >= sums.len()) {
-                return Err(DAMAGED);
-            }
-            let gone = codes(own.iter().filter(|item| is_removed(item)).count());
-            let left = total.get().checked_sub(gone).ok_or(DAMAGED)?;
-            let weight = weights.of(left.min(bound).into());
-            let mut give = |item: &U32| {
-                let sum = &mut sums[item.get() as usize];
-                *sum = sum.saturating_add(weight);
-            };
-            if total.get() <= bound {
-                own.iter().filter(|item| !is_removed(item)).for_each(&mut give);
-                continue;
-            }
-            let (own_ranks, rest) = ranks.split_at_checked(own.len()).ok_or(DAMAGED)?;
-            ranks = rest;
-            let mut gone_before = 0;
-            for (item, rank) in own.iter().zip(own_ranks) {
-                if is_removed(item) {
-                    gone_before += 1;
-                } else if rank.get().checked_sub(gone_before).ok_or(DAMAGED)? < bound {
-                    give(item);
-                }
-            }
-        }
-        if items.is_empty() && ranks.is_empty() { Ok(()) } else { Err(DAMAGED) }
-    }
-}
 
 /// The candidates that were met so far.
 struct Coding<'a> {
@@ -155,39 +61,31 @@ impl Coding<'_> {
     }
 
     /// Prune a user: what stays are the candidates with fewer than `bound` other items before them.
-    fn prune(&self, user: Digest, (items, places): (&[Digest], &mut [u32]), codes_of: &[u32], block: &mut Block, keyed: &mut Vec<u128>) {
-        let (bound, before) = (self.bound.get() as usize, block.items.len());
-        let code = |place: &u32| codes_of[*place as usize];
+    fn prune(
+        &self,
+        user: Digest,
+        (items, places): (&[Digest], &mut [u32]),
+        codes_of: &[u32],
+        (block, keyed): (&mut Block, &mut Vec<u128>),
+    ) {
+        let bound = self.bound.get() as usize;
+        let (total, code) = (codes(places.len()), |place: &u32| codes_of[*place as usize]);
         if places.len() <= bound {
-            block.items.extend(places.iter().map(code).filter(|code| *code != NO_CODE));
-        } else {
-            let mut first = bound.saturating_mul(AHEAD);
-            loop {
-                let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
-                let others = places[..ordered].iter().filter(|place| code(place) == NO_CODE).count();
-                if others >= bound || ordered >= places.len() {
-                    break;
-                }
-                first = usize::MAX;
-            }
-            let mut others = 0;
-            for (rank, place) in places.iter().enumerate() {
-                match code(place) {
-                    NO_CODE => others += 1,
-                    code => {
-                        block.items.push(code);
-                        block.ranks.push(codes(rank));
-                    }
-                }
-                if others >= bound {
-                    break;
-                }
+            return block.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
+        }
+        let is_other = |place: &u32| code(place) == NO_CODE;
+        for first in [bound.saturating_mul(AHEAD), usize::MAX] {
+            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
+            let others = places[..ordered].iter().filter(|place| is_other(place)).count();
+            if others >= bound || ordered >= places.len() {
+                break;
             }
         }
-        let kept = block.items.len() - before;
-        if kept > 0 {
-            block.users.push([codes(places.len()), codes(kept)]);
-        }
+        // The rank of the first item of which nothing is ever kept, as of all behind it.
+        let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
+        let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
+        let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
+        block.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
     }
 }
 
@@ -249,7 +147,7 @@ impl Rounds<'_> {
                 &pruned.blocks,
                 || (Weights::new(round), vec![0_u64; pruned.items.len()]),
                 |(weights, own), _, packed| {
-                    Packaged::of(packed)?.weigh(pruned.bound.get(), weights, &removed, own)
+                    Columns::of(packed)?.weigh(pruned.bound.get(), weights, &removed, own)
                 },
                 |(_, own)| {
                     let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
@@ -258,7 +156,8 @@ impl Rounds<'_> {
                 },
             )?;
             let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-            released = released.with(&self.held_bytes(self.decide(number, pruned, &sums, &mut removed)?)?);
+            released =
+                released.with(&self.held_bytes(self.decide(number, pruned, &sums, &mut removed)?)?);
             self.stages.control.end_phase();
         }
         Ok(released)
@@ -323,19 +222,17 @@ impl Pruner {
         let Self { partition, codes, block, packed, keyed } = self;
         coding.codes_of(&partition.items, codes);
         partition.each_user(|items, user, places| {
-            coding.prune(user, (items, places), codes, block, keyed);
-            if block.items.len() >= BLOCK_ROWS {
-                block.pack(packed);
-                block.clear();
+            coding.prune(user, (items, places), codes, (block, keyed));
+            if block.rows() >= BLOCK_ROWS {
+                block.take(packed);
                 write(packed)?;
             }
             Ok(())
         })?;
-        if !block.users.is_empty() {
-            block.pack(packed);
-            block.clear();
-            write(packed)?;
+        if block.rows() == 0 {
+            return Ok(());
         }
-        Ok(())
+        block.take(packed);
+        write(packed)
     }
 }

@@ -20,8 +20,10 @@ pub(super) fn divided<'a>(
     stages: Stages<'a>,
     scratch: &Scratch,
 ) -> Result<(Stored<i32>, Stages<'a>)> {
-    let finer = finer(&contributions, (order, needed), key, stages, scratch)?;
-    Ok(finer.unwrap_or((contributions, stages)))
+    match finer(&contributions, (order, needed), key, stages, scratch)? {
+        Some(finer) => Ok(finer),
+        None => Ok((contributions, stages)),
+    }
 }
 
 /// The same; `None` if they are in so many partitions.

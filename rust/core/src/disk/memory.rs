@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 
-use super::coded::BYTES as CANDIDATE_BYTES;
 use super::numbering::BYTES as NUMBERED_BYTES;
 use crate::exchange::Sizes;
 use crate::numeric::widths::index;
@@ -26,6 +25,9 @@ const UNPACKED: u64 = 12;
 const LISTED: u64 = 6;
 /// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
+/// Bytes that an item takes which some round can release: its count, code, digest and weight. Its weight on each thread
+/// comes on top.
+const CANDIDATE_BYTES: usize = 112;
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
 const WEIGHTS: u64 = 2;
 /// More partitions would have values of a few rows.
@@ -69,8 +71,19 @@ impl Memory {
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
         let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
-        let (candidates, numbered) = (limit / 4 / (CANDIDATE_BYTES + threads * 8), limit * 3 / 8 / NUMBERED_BYTES);
-        Self { limit: limit as u64, table, threads, sizes, partitions, shared, candidates, numbered, written: each / 16 }
+        let (candidates, numbered) =
+            (limit / 4 / (CANDIDATE_BYTES + threads * 8), limit * 3 / 8 / NUMBERED_BYTES);
+        Self {
+            limit: limit as u64,
+            table,
+            threads,
+            sizes,
+            partitions,
+            shared,
+            candidates,
+            numbered,
+            written: each / 16,
+        }
     }
 
     /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many

@@ -24,6 +24,7 @@ mod names;
 mod numbering;
 mod ordered;
 mod partition;
+mod pruned;
 mod reading;
 mod rounds;
 mod run;

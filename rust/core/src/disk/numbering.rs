@@ -109,7 +109,10 @@ mod tests {
         assert_eq!([code(0, 9), code(u32::MAX, 9), code(1 << 16, 9)], [0, 3, 2].map(Some));
         assert_eq!([code(1, 9), code(8, 1), code(u32::MAX - 1, 1)], [None; 3]);
         let items = numbered.items();
-        assert_eq!(items, [item(0, 9), item(7, 1), item(1 << 16, 9), item(u32::MAX, 9), item(7, 2), item(7, 3)]);
+        assert_eq!(
+            items,
+            [item(0, 9), item(7, 1), item(1 << 16, 9), item(u32::MAX, 9), item(7, 2), item(7, 3)]
+        );
     }
 
     #[test]

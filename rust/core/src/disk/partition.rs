@@ -22,12 +22,7 @@ pub(super) struct Partition {
 
 impl Partition {
     pub(super) fn new(key: &ReleaseKey) -> Self {
-        Self {
-            dictionaries: Dictionaries::new(key),
-            items: Vec::new(),
-            rows: Vec::new(),
-            users: Vec::new(),
-        }
+        Self { dictionaries: Dictionaries::new(key), items: Vec::new(), rows: Vec::new(), users: Vec::new() }
     }
 
     /// Start anew, and keep the memory.

@@ -108,13 +108,17 @@ impl Rounds<'_> {
                 // A block without users has nothing to say in later rounds.
                 Ok(users.rows() > 0)
             })?;
-            items = self.rewritten(&items, &released, |(items, packed): &mut (Vec<Item>, _), first, value, released| {
-                let mut rest = value;
-                read(&mut rest, value.len() / size_of::<Item>(), items)?;
-                shared.decide(first as usize * TOGETHER, items, &round, released)?;
-                write_items(items, packed);
-                Ok(true)
-            })?;
+            items = self.rewritten(
+                &items,
+                &released,
+                |(items, packed): &mut (Vec<Item>, _), first, value, released| {
+                    let mut rest = value;
+                    read(&mut rest, value.len() / size_of::<Item>(), items)?;
+                    shared.decide(first as usize * TOGETHER, items, &round, released)?;
+                    write_items(items, packed);
+                    Ok(true)
+                },
+            )?;
             stages.control.end_phase();
         }
         let released: Vec<u8> = released.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -146,8 +146,9 @@ impl Asked<'_> {
         let StoredRows { contributions, held, counts, names } = rows;
         let needed = if gathers(request)? { Memory::divided } else { Memory::divided_slightly };
         let (contributions, stages) = divided(contributions, (&order, needed), key, stages, scratch)?;
-        let held =
-            held.map(|held| divided(held, (&order, Memory::divided), key, stages, scratch).map(|(held, _)| held)).transpose()?;
+        let held = held
+            .map(|held| divided(held, (&order, Memory::divided), key, stages, scratch).map(|(held, _)| held))
+            .transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
         let selection = Selection::of(asked.clone(), key.clone())?;
@@ -175,7 +176,11 @@ impl Asked<'_> {
 /// Whether the rows of whole partitions may have to be gathered into tables, whichever rounds there will be.
 fn gathers(request: &SelectRequest) -> Result<bool> {
     let gathers = |request: SelectRequest| Ok(way(&request)?.is_none_or(Way::gathers));
-    request.possible()?.into_iter().map(gathers).try_fold(false, |any, gathers: Result<bool>| Ok(any || gathers?))
+    request
+        .possible()?
+        .into_iter()
+        .map(gathers)
+        .try_fold(false, |any, gathers: Result<bool>| Ok(any || gathers?))
 }
 
 /// Whether user counts help whichever rounds there will be.

@@ -37,8 +37,8 @@ mod wire;
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Total, partition_decisions};
-pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
 pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, unpacked, user_counts};
+pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
 pub use stage::Stage;
 pub(crate) use wire::{
     ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,
