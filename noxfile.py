@@ -60,16 +60,24 @@ CARGO_ENV = {
     "PYO3_BUILD_EXTENSION_MODULE": "1",
     "PYO3_PYTHON": sys.executable,
 }
-#: A process for each core.
-PARALLEL = ("--numprocesses", "auto")
+#: The environment that nox itself runs in, also for sessions that have one of their own.
+OURS = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
+#: Which profile this run of nox has built and installed, if any.
+BUILT: list[str] = []
+#: A process for each core. One that has nothing left takes over from the other.
+PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
-RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench")
+#: Tests and the module then share one build of the core: features of its dependencies would differ otherwise.
+SHARED = ("--features", "dpsel-core/as-in-tests")
+RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench", *SHARED)
 
 
 def build(session: nox.Session) -> None:
-    """Build the extension module with the dev profile: the same artifacts as `cargo test`."""
-    session.run("maturin", "develop", "--quiet")
+    """Build the extension module with the dev profile, once in a run: the same artifacts as `cargo test`."""
+    if not BUILT:
+        session.run(sys.executable, "-m", "maturin", "develop", "--quiet", *SHARED, env=OURS, external=True)
+        BUILT.append("dev")
 
 
 @nox.session
@@ -130,7 +138,7 @@ def pytest(session: nox.Session) -> None:
     left_out = "not slow and not statistical and not spark and not dp_accounting and not libraries"
     session.run("pytest", *PARALLEL, "-m", left_out, *session.posargs)
     if not session.posargs:
-        session.run("pytest", "--doctest-modules", "python/dpsel")
+        session.run("pytest", *PARALLEL, "--doctest-modules", "python/dpsel")
 
 
 def in_own_environment(session: nox.Session, group: str) -> dict[str, str]:
@@ -138,8 +146,7 @@ def in_own_environment(session: nox.Session, group: str) -> dict[str, str]:
     groups = nox.project.load_toml("pyproject.toml")
     session.install("--quiet", *nox.project.dependency_groups(groups, group))
     # The module that the other sessions built; its Python files are beside it.
-    shared = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
-    session.run(sys.executable, "-m", "maturin", "develop", "--quiet", env=shared, external=True)
+    build(session)
     return {"PYTHONPATH": str(Path("python").resolve())}
 
 
@@ -215,8 +222,7 @@ def spark_slow(session: nox.Session) -> None:
 
 @nox.session
 def statistical(session: nox.Session) -> None:
-    """Run goodness-of-fit tests, Rust and Python; the false-alarm rate is named once, in the tests."""
-    session.run("cargo", "test", *RUST, "--locked", "--", "--ignored", env=CARGO_ENV, external=True)
+    """Run goodness-of-fit tests of Python; the false-alarm rate is named once. `rust` has those of Rust."""
     build(session)
     session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
 
@@ -326,4 +332,5 @@ def workflows(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Compare with what a user would otherwise run; see benches/README.md."""
     session.run("maturin", "develop", "--release", "--quiet")
+    BUILT.clear()
     session.run("python", "-m", "benches.compare", *session.posargs)

@@ -1,13 +1,13 @@
 """Which keys do other libraries release from the same rows, how fast? Makes the table of docs/compare.md.
 
-The page has the keys. Seconds are in the figures: they mean something only if the machine does nothing else.
-
-    python -m benches.peers_keys                   all; needs a package index, and Java for Tumult
+    python -m benches.peers_keys                   all; needs Linux, a package index, and Java for Tumult
     python -m benches.peers_keys opendp dpsel      some; figures of the others stay
 
 Each library is installed once into a virtual environment of its own in `bench-data/peer-venvs`, in the
-version named here, and each run is a process of its own. Its program is in `benches/keys/`. Figures go to
-`docs/images/peers_keys.json`. dpsel runs from this environment: `maturin develop --release` first.
+version named here. dpsel is built there for release, from this tree, each time. A run is a process of its
+own. It does the job on the shipped rows, which is not timed, and then the job that is. Its program is in
+`benches/keys/`. Libraries are interleaved. Figures go to `docs/images/peers_keys.json`: processor seconds,
+which other work on the machine disturbs little, and seconds by the clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import platform
 import re
 import statistics
 import subprocess
-import sys
 import venv
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ PAGE, FIGURES = ROOT / "docs" / "compare.md", ROOT / "docs" / "images" / "peers_
 DATA = Path(os.environ.get("DPSEL_BENCH_DATA", ROOT / "bench-data"))
 START, END = "<!-- peers_keys: start -->\n", "<!-- peers_keys: end -->\n"
 #: Seconds that one run may take; a library that takes longer has no figure.
-PATIENCE = 600
+PATIENCE = 1800
 
 
 class Peer(NamedTuple):
@@ -53,7 +52,7 @@ class Case(NamedTuple):
 
 
 PEERS = {
-    "dpsel": Peer("dpsel", ()),
+    "dpsel": Peer("dpsel", (str(ROOT),)),
     "opendp": Peer("OpenDP", ("opendp[polars]==0.16.0",)),
     "pipelinedp": Peer("PipelineDP", ("pipeline-dp==0.3.1",)),
     "pydp": Peer("PyDP", ("python-dp==1.1.5",)),
@@ -62,14 +61,14 @@ PEERS = {
 }
 CASES = {
     "quotations": Case("words of 594 lines (shipped)", 4.0, 1e-5, 20),
-    "text": Case("words of 1,000 users (generated)", 2.0, 1e-6, 20),
+    "text": Case("words of 10,000 users (generated)", 2.0, 1e-6, 20),
 }
 
 
 def rows_of(name: str) -> list[tuple[str, str]]:
     """The distinct rows of a case."""
     if name == "text":
-        rows = demo_data.generate("text", users=1_000, items="str", seed=1)
+        rows = demo_data.generate("text", users=10_000, items="str", seed=1)
         return sorted({(str(user), str(item)) for user, item in rows})
     with demo_data.quotations().open(newline="", encoding="utf-8") as lines:
         texts = [(row["line"], row["text"].lower()) for row in csv.DictReader(lines)]
@@ -88,24 +87,24 @@ def written(name: str) -> Path:
 
 def interpreter(name: str) -> str:
     """The Python that has the library."""
-    if not PEERS[name].packages:
-        return sys.executable
     folder = DATA / "peer-venvs" / name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not (folder / "ready").exists():
+    ready = folder / "ready"
+    if not ready.exists():
         venv.create(folder, with_pip=True, clear=True)
+    if not ready.exists() or name == "dpsel":
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name].packages], check=True)
-        (folder / "ready").touch()
+        ready.touch()
     return str(python)
 
 
-def one_run(name: str, case: str) -> dict[str, Any]:
+def one_run(name: str, python: str, case: str) -> dict[str, Any]:
     """What one process of a library says."""
     program = Path(__file__).parent / "keys" / f"{name}_keys.py"
     chosen = CASES[case]
-    words = [written(case), chosen.epsilon, chosen.delta, chosen.limit]
+    words = [written("quotations"), written(case), chosen.epsilon, chosen.delta, chosen.limit]
     done = subprocess.run(
-        [interpreter(name), program, *map(str, words)],
+        [python, program, *map(str, words)],
         capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     if done.returncode:
@@ -121,53 +120,70 @@ def lines_of(name: str) -> int:
 
 def measured(names: list[str], repeats: int) -> dict[str, Any]:
     """The figures, with those of other libraries as they were."""
+    pythons = {name: interpreter(name) for name in names}
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for case in CASES:
+        waiting = list(names)
+        for _ in range(repeats):
+            for name in list(waiting):
+                try:
+                    runs.setdefault((name, case), []).append(one_run(name, pythons[name], case))
+                    print(name, case, runs[name, case][-1], flush=True)
+                except subprocess.TimeoutExpired:
+                    waiting.remove(name)
     found: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in names:
         found[name] = {
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
             "python": platform.python_version(),
-        }
-        for case in CASES:
-            found[name][case] = None
-            try:
-                runs = [one_run(name, case) for _ in range(repeats)]
-            except subprocess.TimeoutExpired:
-                continue
-            found[name] |= {"version": runs[0]["version"], "runs": repeats}
-            found[name][case] = {
-                "keys": statistics.median_low([run["keys"] for run in runs]),
-                "seconds": round(statistics.median([run["seconds"] for run in runs]), 2),
-            }
-            print(name, case, found[name][case], flush=True)
-        FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            "version": runs[name, "quotations"][0]["version"],
+        } | {case: summary(runs.get((name, case), [])) for case in CASES}
+    FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
+
+
+def summary(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The medians of the runs of a library on a case."""
+    if not runs:
+        return None
+    times = [name for name in ("seconds", "processor", "session") if name in runs[0]]
+    return {"runs": len(runs), "keys": statistics.median_low([run["keys"] for run in runs])} | {
+        name: round(statistics.median([run[name] for run in runs]), 3) for name in times
+    }
 
 
 def table(found: dict[str, Any]) -> str:
     """The figures as Markdown."""
-    heads = [f"{case.title}: keys" for case in CASES.values()]
+    heads = [head for case in CASES.values() for head in (f"{case.title}: keys", "processor s")]
     lines = [
         f"| library | version | lines of code | {' | '.join(heads)} |",
-        "|---|---|---:|" + "---:|" * len(CASES),
+        "|---|---|---:|" + "---:|" * len(heads),
     ]
     for name, peer in PEERS.items():
         if name in found:
-            cells = [keys_of(found[name][case]) for case in CASES]
+            cells = [cell for case in CASES for cell in cells_of(found[name][case])]
             lines.append(
                 f"| {peer.title} | {found[name]['version']} | {lines_of(name)} | {' | '.join(cells)} |"
             )
-    dates = sorted({found[name]["date"] for name in found})
-    runs = " or ".join(map(str, sorted({found[name].get("runs", 0) for name in found} - {0})))
-    said = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    return "\n".join(lines) + f"\n\n*{source_of(found)}*\n"
+
+
+def cells_of(figures: dict[str, Any] | None) -> tuple[str, str]:
+    """The number of keys of a case, and the processor time."""
+    if figures is None:
+        return "", f"none in {PATIENCE} seconds"
+    return f"{figures['keys']:,}", f"{figures['processor']:.2f}"
+
+
+def source_of(found: dict[str, Any]) -> str:
+    """When the figures were measured, and how."""
+    dates = sorted({each["date"] for each in found.values()})
+    runs = sorted({each[case]["runs"] for each in found.values() for case in CASES if each[case]})
     return (
-        "\n".join(lines)
-        + f"\n\n*Measured on {said}, medians of {runs} runs: `python -m benches.peers_keys`.*\n"
+        f"Measured on {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, "
+        f"medians of {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs: "
+        "`python -m benches.peers_keys`."
     )
-
-
-def keys_of(figures: dict[str, Any] | None) -> str:
-    """The number of keys of a case."""
-    return f"none in {PATIENCE} seconds" if figures is None else f"{figures['keys']:,}"
 
 
 def filled(page: str, found: dict[str, Any]) -> str:

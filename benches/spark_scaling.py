@@ -1,10 +1,12 @@
-"""Sips on Spark: dpsel.spark against DP-SIPS in plain PySpark, in turns, and the local engine beside them.
+"""Sips on Spark: dpsel.spark against DP-SIPS in plain PySpark, in turns; Steered and the local engine beside.
 
     python -m benches.spark_scaling --users 10000 100000 500000
 
 Each run is a process of its own with a session of `local[threads]`, which has run a first job, with Python
-workers, before the clock starts. Each engine has the settings that are best for it (`SETTINGS`). Shuffled
-bytes are what map tasks wrote, from the event log, compressed as Spark does by default.
+workers, before the clock starts. Each engine has the settings that are best for it (`SETTINGS`). Processor
+seconds are those of the whole tree of processes, the JVM and Python workers included, while the job runs:
+the figure for a busy machine. Shuffled bytes are what map tasks wrote, from the event log, compressed as
+Spark does by default.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ SETTINGS = {
         },
     ),
 }
-ENGINES = (*SETTINGS, "local")
+ENGINES = (*SETTINGS, "steered", "local")
 
 
 def main() -> None:
@@ -49,11 +51,11 @@ def main() -> None:
             for engine in args.engines:
                 found = run(engine, path, args.threads)
                 shuffled = f"{found['shuffled'] / 2**20:.0f}"
-                lines.append(
-                    [f"{users:,}", engine, f"{found['seconds']:.1f}", shuffled, f"{found['items']:,}"]
-                )
+                seconds = [f"{found[name]:.1f}" for name in ("seconds", "processor")]
+                lines.append([f"{users:,}", engine, *seconds, shuffled, f"{found['items']:,}"])
                 print(*lines[-1], found["stages"], flush=True)
-    print("\n" + tables.markdown(("users", "engine", "s", "MiB shuffled", "items"), lines))
+    heads = ("users", "engine", "s", "processor s", "MiB shuffled", "items")
+    print("\n" + tables.markdown(heads, lines))
 
 
 def arguments() -> argparse.Namespace:
@@ -81,14 +83,32 @@ def run(engine: str, path: Path, threads: int) -> dict:
 
 
 def child(engine: str, path: str, events: str, threads: int) -> dict:
-    spark = None if engine == "local" else session(threads, events, *SETTINGS[engine])
-    job = {"dpsel.spark": with_dpsel, "plain PySpark": with_pyspark, "local": with_one_machine}[engine]
-    start = time.perf_counter()
-    items = job(path, spark)
-    seconds = time.perf_counter() - start
+    of_dpsel = SETTINGS["dpsel.spark"]
+    spark = None if engine == "local" else session(threads, events, *SETTINGS.get(engine, of_dpsel))
+    start, before = time.perf_counter(), processor_seconds()
+    items = JOBS[engine](path, spark)
+    seconds, processor = time.perf_counter() - start, processor_seconds() - before
     if spark is not None:
         spark.stop()
-    return {"seconds": seconds, "items": items}
+    return {"seconds": seconds, "processor": processor, "items": items}
+
+
+def processor_seconds() -> float:
+    """What this process and all below it have used, with those that ended and were waited for."""
+    used, below = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            # It ended meanwhile.
+            continue
+        process = int(path.parent.name)
+        used[process] = sum(map(int, fields[11:15]))
+        below.setdefault(int(fields[1]), []).append(process)
+    tree = [os.getpid()]
+    for process in tree:
+        tree.extend(below.get(process, []))
+    return sum(used[process] for process in tree) / os.sysconf("SC_CLK_TCK")
 
 
 def session(threads: int, events: str, partitions: int, settings: dict[str, object]):
@@ -135,6 +155,13 @@ def with_dpsel(path: str, spark) -> int:
     return len(dpsel.spark.select_partitions(spark.read.parquet(path), **settings()))
 
 
+def with_steered(path: str, spark) -> int:
+    import dpsel.spark
+
+    given = settings() | {"mechanism": dpsel.Steered()}
+    return len(dpsel.spark.select_partitions(spark.read.parquet(path), **given))
+
+
 def with_pyspark(path: str, spark) -> int:
     from benches.peers import spark_sips
 
@@ -145,6 +172,14 @@ def with_one_machine(path: str, spark) -> int:  # noqa: ARG001 - the engines hav
     import dpsel
 
     return len(dpsel.select_partitions(path, **settings()))
+
+
+JOBS = {
+    "dpsel.spark": with_dpsel,
+    "plain PySpark": with_pyspark,
+    "steered": with_steered,
+    "local": with_one_machine,
+}
 
 
 def stages(events: Path) -> dict:

@@ -179,6 +179,7 @@ ROOMS = [
     "_tables",
     "_plot",
     "_core_calls",
+    "formats",
     "accounting",
     "mechanisms",
     "typing",

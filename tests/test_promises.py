@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README, SECURITY, TRUST = DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "docs/guide/trust.md"]
 #: A link whose words are the name of a test: [`test_name`](path).
 NAMED = re.compile(r"\[`(\w+)`\]\(([^)#\s]+\.(?:py|rs))\)")
+#: The short form of README: ([test][test_name]), with the address and the name, as a tip, at its end.
+SHORT = re.compile(r"\(\[test\]\[(\w+)\]\)")
 #: Data sets in the picture of README that had no part in the development of any mechanism.
 HELD_OUT = {"deps_recipes", "deps_authors"}
 
@@ -39,15 +41,31 @@ def names_in(path: Path) -> set[str]:
 
 def rows(document: Path, heading: str) -> list[str]:
     """The rows of the tables below a heading, without their heads."""
-    text = document.read_text(encoding="utf-8")
-    section = re.split(r"^## ", text.split(f"## {heading}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
-    tables = re.findall(r"^\|[-| ]+\|\n((?:\|.*\n)+)", section, re.MULTILINE)
+    tables = re.findall(r"^\|[-| ]+\|\n((?:\|.*\n)+)", section(document, heading), re.MULTILINE)
     return [row for table in tables for row in table.splitlines()]
+
+
+def promises(document: Path, heading: str) -> list[str]:
+    """The rows of the tables and the points of the lists below a heading."""
+    points = re.findall(r"^- .*(?:\n  .*)*", section(document, heading), re.MULTILINE)
+    return rows(document, heading) + points
+
+
+def section(document: Path, heading: str) -> str:
+    """What is below a heading."""
+    text = document.read_text(encoding="utf-8")
+    return re.split(r"^## ", text.split(f"## {heading}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def named_in(text: str, document: Path) -> list[tuple[str, str]]:
+    """The tests that a text of a document names, with the paths of their files."""
+    defined = dict(re.findall(r'^\[(\w+)\]: (\S+) "\1"$', document.read_text(encoding="utf-8"), re.MULTILINE))
+    return NAMED.findall(text) + [(name, defined[name]) for name in SHORT.findall(text)]
 
 
 @pytest.mark.parametrize(("document", "least"), [(README, 8), (SECURITY, 80), (TRUST, 20)])
 def test_every_named_test_exists(document, least) -> None:
-    named = NAMED.findall(document.read_text(encoding="utf-8"))
+    named = named_in(document.read_text(encoding="utf-8"), document)
     assert len(named) > least
     missing = [(name, target) for name, target in named if name not in names_in(place(document, target))]
     assert missing == []
@@ -57,13 +75,14 @@ def test_every_named_test_exists(document, least) -> None:
     ("document", "heading", "least"), [(README, "Promises", 7), (SECURITY, "What is promised", 25)]
 )
 def test_every_promise_names_a_test(document, heading, least) -> None:
-    promises = rows(document, heading)
-    assert len(promises) > least
-    assert [row for row in promises if not NAMED.search(row)] == []
+    made = promises(document, heading)
+    assert len(made) > least
+    assert [row for row in made if not named_in(row, document)] == []
 
 
 def test_readme_promises_nothing_that_security_does_not() -> None:
-    named = [name for name, _ in NAMED.findall("\n".join(rows(README, "Promises")))]
+    named = [name for name, _ in named_in("\n".join(promises(README, "Promises")), README)]
+    assert len(named) > 7
     assert [name for name in named if name not in SECURITY.read_text(encoding="utf-8")] == []
 
 

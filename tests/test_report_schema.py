@@ -31,12 +31,14 @@ APPROX = dpsel.ApproxDP(epsilon=1.0, delta=1e-5)
 OPTIONS = {
     "counts of Gaussian rounds": {"mechanism": dpsel.Steered(), "counts": 0.2},
     "counts of a curve": {"mechanism": dpsel.UnitGreedy(), "counts": 0.2},
+    "counts of rows": {"counts": dpsel.Counts(count="rows", max_rows_per_item=4)},
     "counts and auto": {"counts": 0.2},
     "least number of users": {"mechanism": dpsel.WeightedGaussian(), "min_users": 3},
     "lists": {"mechanism": dpsel.Sips(), "exclude": [9], "public_items": [1, 2]},
     "lists and a look": {"exclude": [9]},
     "n-grams": {"ngrams": (1, 2)},
     "n-grams of characters": {"ngrams": (2, 3), "tokenizer": "chars"},
+    "sub-words": {"ngrams": (3, 4), "tokenizer": "subwords"},
     "a group": {"users_per_group": 3},
     "a limit from the data": {"max_items_per_user": dpsel.Quantile(0.5)},
 }

@@ -44,7 +44,7 @@ def test_every_public_name_is_in_the_reference():
 
 def test_links_of_readme_work_outside_of_the_repository():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+    targets = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
     whole = [inline or defined for inline, defined in targets]
     assert len(whole) > 30
     assert [target for target in whole if not target.startswith("https://")] == []
@@ -59,6 +59,7 @@ def test_words_in_brackets_of_readme_are_defined():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
     used = set(re.findall(r"(?<!\])\[([^\]\[]+)\](?![(\[])(?!: http)", prose)) - {"picture"}
+    used |= set(re.findall(r"\]\[([^\]\[]+)\]", prose)) - {"picture"}
     assert used == set(re.findall(r"^\[([^\]]+)\]: ", text, re.MULTILINE)) - {"picture"}
 
 

@@ -1,4 +1,4 @@
-"""One program for each library that releases keys: `PROGRAM CSV EPSILON DELTA LIMIT` prints one line of JSON.
+"""One program for each library that releases keys, which prints one line of JSON (`timed.py`).
 
-Each runs in a virtual environment of its own, so it uses nothing of this repository.
+Each runs in a virtual environment of its own, so it uses nothing of this repository but `timed.py`.
 """

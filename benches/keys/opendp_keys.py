@@ -4,32 +4,29 @@ One row for each item, and then `limit` rows, are `limit` items. `truncate_num_g
 but fails in 0.16.0 where the key is one column.
 """
 
-import json
-import sys
-import time
-from importlib.metadata import version
-
 import opendp.prelude as dp
 import polars as pl
+from timed import report
 
-path, epsilon, delta, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-start = time.perf_counter()
-# job
-dp.enable_features("contrib")
-context = dp.Context.compositor(
-    data=pl.scan_csv(path, schema_overrides={"user": pl.String, "item": pl.String}),
-    privacy_unit=dp.unit_of(contributions=1, identifier=pl.col("user")),
-    privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
-    split_evenly_over=1,
-)
-query = (
-    context.query()
-    .truncate_per_group(1, by=["item"])
-    .truncate_per_group(limit)
-    .group_by("item")
-    .agg(dp.len())
-)
-keys = query.release().collect()["item"]
-# end
-seconds = time.perf_counter() - start
-print(json.dumps({"keys": len(keys), "seconds": seconds, "version": version("opendp")}))
+
+def job(path, epsilon, delta, limit):
+    # job
+    dp.enable_features("contrib")
+    context = dp.Context.compositor(
+        data=pl.scan_csv(path, schema_overrides={"user": pl.String, "item": pl.String}),
+        privacy_unit=dp.unit_of(contributions=1, identifier=pl.col("user")),
+        privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
+        split_evenly_over=1,
+    )
+    query = (
+        context.query()
+        .truncate_per_group(1, by=["item"])
+        .truncate_per_group(limit)
+        .group_by("item")
+        .agg(dp.len())
+    )
+    return query.release().collect()["item"]
+    # end
+
+
+report(job, "opendp")

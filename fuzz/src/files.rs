@@ -49,7 +49,7 @@ pub(crate) fn ipc(bytes: &[u8]) {
 }
 
 pub(crate) fn csv(bytes: &[u8]) {
-    read_all(bytes, FileFormat::Csv);
+    read_all(bytes, FileFormat::Csv(Dialect::COMMAS));
 }
 
 pub(crate) fn ndjson(bytes: &[u8]) {

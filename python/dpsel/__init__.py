@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpsel.comparison import compare as compare
     from dpsel.exceptions import DpselError as DpselError
     from dpsel.exceptions import WeakGuaranteeWarning as WeakGuaranteeWarning
+    from dpsel.formats import Csv as Csv
     from dpsel.mechanisms import *  # noqa: F403 - every registered mechanism
     from dpsel.planning import Plan as Plan
     from dpsel.planning import SizePlan as SizePlan
@@ -65,6 +66,7 @@ else:
         "Comparison": "comparison",
         "Cost": "accounting",
         "Counts": "accounting",
+        "Csv": "formats",
         "DpselError": "exceptions",
         "Ledger": "budget",
         "Plan": "planning",

@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 from dpsel._protocols import ArrowArrayExportable
 
 __all__ = [
+    "LONGEST_NGRAM",
     "ExchangeDraw",
     "ExchangeJob",
     "ExchangePacked",
@@ -45,6 +46,7 @@ __all__ = [
 
 __version__: str
 __commit__: str | None
+LONGEST_NGRAM: int
 
 @final
 class Job:
@@ -72,6 +74,8 @@ class Source:
         file_format: Literal["parquet", "csv", "tsv", "ndjson", "ipc"] | None,
         *,
         quoted: bool,
+        delimiter: str | None = None,
+        header: bool = True,
     ) -> Source: ...
     @staticmethod
     def stream(stream: object, found: list[str], names: list[str] | None) -> Source: ...
@@ -130,8 +134,15 @@ class ExchangeSelection:
     @property
     def job(self) -> ExchangeJob: ...
     def looks_up(self, schema: object) -> bool: ...
+    @property
+    def is_counted(self) -> bool: ...
     def publish(
-        self, named: list[Any], released: ExchangePacked, schema: object, chosen: str | None = None
+        self,
+        named: list[Any],
+        released: ExchangePacked,
+        numbers: ExchangePacked | None,
+        schema: object,
+        chosen: str | None = None,
     ) -> Release: ...
 
 @final
@@ -202,6 +213,8 @@ class ExchangeJob:
     def reweight(self, num_partitions: int, round: int) -> ExchangeTask: ...  # noqa: A002 - of a release
     def steer(self, round: int) -> ExchangeTask: ...  # noqa: A002 - of a release
     def count(self, num_partitions: int, wanted: bytes | None, bounded: bool) -> ExchangeTask: ...
+    def count_released(self, num_partitions: int, released: bytes) -> ExchangeTask: ...
+    def noisy_counts(self) -> ExchangeTask: ...
     def total(self, most: int | None) -> ExchangeTask: ...
     @staticmethod
     def released_set(decided: ExchangePacked, bits: int | None = None) -> ExchangePacked: ...

@@ -35,6 +35,9 @@ __all__ = [
 Task: TypeAlias = Literal["select", "count", "top_k"]
 """The tasks of a request: partition selection, numbers of users per item, or a top-k."""
 
+#: The longest n-gram, in words or characters.
+LONGEST_NGRAM: Final = _core.LONGEST_NGRAM
+
 validate: Final = _core.validate
 validate_exchange: Final = _core.validate_exchange
 composed_privacy: Final = _core.composed_privacy

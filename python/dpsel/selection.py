@@ -114,7 +114,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             if users own several. ``dpsel.plan(with_weights=True)`` shows its threshold.
         counts: Also return the noisy number of users of each released item, in a column ``users``. A number
             is the part of the budget that this costs, such as 0.2; [`Counts`][dpsel.Counts] has more
-            options. The guarantee is then of items and numbers together. See
+            options, also for rows in place of users. The guarantee is then of items and numbers together. See
             [the guide](../guide/counts.md).
         public_items: Items that come out in any case, such as the names of all countries. Their rows are
             removed before bounding, so they use nothing of a user's limit and of the guarantee. The released
@@ -127,7 +127,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         users_per_group: The report also says what the guarantee is for any so many users together, such as
             the accounts of one person. It changes nothing else. Refused if nothing could be promised to them.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, or a function from a text to
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function from a text to
             a list of tokens, which must depend on that one text alone: see
             [the page](../guide/tokenizers.md).
         threads: The most threads to use; by default as many as there are cores.
@@ -144,7 +144,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             last call.
         insecure_test_key: 32 bytes that replace the secret key. Reproducible, hence **not private**, and
             the report is stamped with it. For tests only.
-        file_format: The format of files whose names do not say it, such as pipes.
+        file_format: The format of files whose names do not say it, such as pipes; [`Csv`][dpsel.Csv] for
+            another delimiter, or no header line.
 
     Returns:
         The released items as the kind of table that came in, with the report.

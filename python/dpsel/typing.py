@@ -23,6 +23,7 @@ from typing import (
 
 from dpsel._protocols import ArrowArrayExportable, ArrowStreamExportable
 from dpsel.accounting import Neighbours, NeighboursOfCounts, PublishedCounts
+from dpsel.formats import Csv
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
@@ -101,8 +102,8 @@ class Relation(Protocol[TableT_co]):
 Pair: TypeAlias = tuple[Any, Any]
 """``(user, item)`` or ``(user, [items])``."""
 
-FileFormat: TypeAlias = Literal["parquet", "csv", "tsv", "ndjson", "ipc"]
-"""The formats of files that are read."""
+FileFormat: TypeAlias = Literal["parquet", "csv", "tsv", "ndjson", "ipc"] | Csv
+"""The formats of files that are read; ``Csv`` names a delimiter, or says that there is no header line."""
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with (work done, total work); a total of 0 means that it is not known.
@@ -125,8 +126,8 @@ IntoContributions: TypeAlias = (
 """Everything that ``select_partitions`` takes as data."""
 
 
-Tokenizer: TypeAlias = Literal["words", "chars"] | Callable[[str], Sequence[str]]
-"""What n-grams are made of: words, characters, or the tokens of a function."""
+Tokenizer: TypeAlias = Literal["words", "chars", "subwords"] | Callable[[str], Sequence[str]]
+"""What n-grams are made of: words, characters, pieces of words, or the tokens of a function."""
 
 
 class SelectOptions(TypedDict, total=False):

@@ -7,6 +7,7 @@
 
 A document is run from top to bottom in an empty folder (`follow.py`), in an environment that holds `dpsel`,
 what it depends on, and what the document itself has installed. Nothing of the repository is on the path.
+As many documents run at a time as there are processors.
 
 Exit code 1 if a document fails.
 """
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -114,15 +116,17 @@ def main() -> int:
     known = {str(each.relative_to(ROOT)): each for each in (*DOCUMENTS, *HAND_OVER)}
     named = [each for name, each in known.items() if any(part in name for part in wanted)]
     chosen = named if wanted else DOCUMENTS
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="bare-") as temporary:
         scratch = Path(temporary)
         package = arguments.package.resolve() if arguments.package else built(scratch)
         clean = Environment(scratch / "clean")
         install(clean, package, scratch)
-        for number, document in enumerate(chosen):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            steps = [pool.submit(follow, page, clean, scratch / str(n)) for n, page in enumerate(chosen)]
+        failed = 0
+        for document, step in zip(chosen, steps, strict=True):
             try:
-                follow(document, clean, scratch / str(number))
+                step.result()
             except FailedStepError as error:
                 failed += 1
                 print(f"{document.relative_to(ROOT)}: {error}")

@@ -118,6 +118,14 @@ HONOURED = {
         ("--counts", "0.3", "--max-counted-items", "9"),
         {"counts": dpsel.Counts(share=0.3, max_counted_items=9)},
     ),
+    "count": (
+        ("--counts", "0.3", "--count", "users"),
+        {"counts": dpsel.Counts(share=0.3)},
+    ),
+    "max_rows_per_item": (
+        ("--counts", "0.3", "--count", "rows", "--max-rows-per-item", "9"),
+        {"counts": dpsel.Counts(share=0.3, count="rows", max_rows_per_item=9)},
+    ),
     "nonnegative": (
         ("--counts", "0.3", "--nonnegative"),
         {"counts": dpsel.Counts(share=0.3, nonnegative=True)},
@@ -129,6 +137,8 @@ HONOURED = {
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "tokenizer": (("--tokenizer", "chars"), {"tokenizer": "chars"}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
+    "delimiter": (("--delimiter", "tab"), {"file_format": dpsel.Csv(delimiter="\t")}),
+    "no_header": (("--no-header",), {"file_format": dpsel.Csv(header=False)}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),
     "scratch": (("--scratch", "."), {"scratch": "."}),
@@ -205,6 +215,10 @@ REFUSED = {
     "prior that is not there": (("--mechanism", "unit-greedy", "--prior", "nowhere.csv"), "cannot read"),
     "prior that is no table": (("--mechanism", "unit-greedy", "--prior", __file__), "not a CSV file"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),
+    "delimiter of Parquet": (("--format", "parquet", "--delimiter", ";"), "--delimiter is for text files"),
+    "two delimiters": (("--format", "tsv", "--delimiter", ";"), "--delimiter is for text files"),
+    "no header of NDJSON": (("--format", "ndjson", "--no-header"), "--no-header is for text files"),
+    "a long delimiter": (("--delimiter", ", "), "delimiter must be one character"),
     "bad passes": (("--mechanism", "policy-gaussian(passes=0)"), "passes"),
     "bad ratio": (("--mechanism", "sips(ratio=2)"), "ratio"),
     "bad rounds": (("--mechanism", "sips(rounds=0)"), "rounds"),
@@ -220,6 +234,17 @@ REFUSED = {
     "ngrams of two columns": (("--item", "other", "--ngrams", "1"), "ngrams"),
     "one column twice": (("--item", "item"), "item"),
     "user as item": (("--item", "user"), "item"),
+    "rows without counts": (("--count", "rows", "--max-rows-per-item", "3"), "--count is about --counts"),
+    "a limit of rows without counts": (("--max-rows-per-item", "3"), "is about --counts, which is not given"),
+    "rows without a limit": (
+        ("--counts", "0.2", "--count", "rows"),
+        "--count rows needs --max-rows-per-item",
+    ),
+    "a limit of rows for users": (("--counts", "0.2", "--max-rows-per-item", "3"), "add --count rows"),
+    "too many rows": (
+        ("--counts", "0.2", "--count", "rows", "--max-rows-per-item", "1000001"),
+        "--max-rows-per-item",
+    ),
     "no threads": (("--threads", "0"), "--threads"),
     "memory without unit": (("--memory-limit", "much"), "4GiB"),
     "memory of nothing": (("--memory-limit", "0"), "4GiB"),
@@ -273,3 +298,25 @@ def test_a_weak_guarantee_is_one_line_on_standard_error(dpsel_run):
     (line,) = run.err.splitlines()
     assert line.startswith("warning: this guarantee protects hardly anybody: epsilon = 30")
     assert "warning" not in run.out
+
+
+def test_numbers_of_rows_are_those_of_the_library(dpsel_run, folder):
+    data = [(user, "tea") for user in range(500) for _ in range(user % 4)]
+    (folder / "cups.csv").write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in data))
+    asked = ("--counts", "0.5", "--count", "rows", "--max-rows-per-item", "2")
+    run = dpsel_run(
+        "select", "cups.csv", *COLUMNS, *BUDGET, *asked, "--insecure-test-key", KEY, "--report", "r.json"
+    )
+    release = dpsel.select_partitions(
+        str(folder / "cups.csv"),
+        user="user",
+        item="item",
+        privacy=dpsel.ApproxDP(epsilon=1, delta=1e-6),
+        max_items_per_user=5,
+        counts=dpsel.Counts(share=0.5, count="rows", max_rows_per_item=2),
+        insecure_test_key=bytes.fromhex(KEY),
+    )
+    ((item, number),) = release.to_pylist()
+    assert run.out.split() == ["item,rows", f"{item},{number}"]
+    assert 500 < number < 750
+    assert json.loads((folder / "r.json").read_text())["request"]["counts"]["max_rows_per_item"] == 2

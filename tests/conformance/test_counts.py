@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,7 +20,7 @@ from scipy import stats
 import dpsel
 from dpsel import _core
 from dpsel._request import request_of_selection
-from dpsel.exceptions import InvalidParameterError
+from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.release import Report
 from dpsel.testing import neighbours
 from false_alarm import ALPHA
@@ -27,11 +30,15 @@ from strategies import rows
 from support import KEY, released, select, table
 from weak import WEAK
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytestmark = WEAK
 
 #: So much budget that items of few users come out.
 PRIVACY = dpsel.ApproxDP(epsilon=20.0, delta=0.2)
 KEYS = st.binary(min_size=32, max_size=32)
+APPROX = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 GAUSSIAN = (dpsel.WeightedGaussian(), dpsel.CountGaussian(), dpsel.PolicyGaussian(), dpsel.Sips())
 
 
@@ -54,8 +61,9 @@ def sets_of(data) -> dict:
 
 def expected(data, release, key: bytes = KEY) -> dict:
     noise = release.report.counts
-    scale = noise["max_counted_items"], noise["scale"]
-    return dict(counts.users(sets_of(data).values(), set(users_of(release)), scale, key))
+    scale = noise["max_counted_items"], 1, noise["scale"]
+    held = [dict.fromkeys(items, 1) for items in sets_of(data).values()]
+    return dict(counts.published(held, set(users_of(release)), scale, key))
 
 
 @given(data=rows(), key=KEYS, limit=st.integers(1, 4), nonnegative=st.booleans())
@@ -86,7 +94,7 @@ def test_one_user_moves_the_numbers_by_its_norm(case, pair, key, limit) -> None:
     assert all(change == 0 for item, change in moved.items() if item not in counted)
     if len(counted) <= limit:
         assert all(moved[item] == 1 for item in counted)
-    each = counts.contribution(len(counted), limit)
+    each = counts.of_row([1] * len(counted), limit)
     assert len(counted) * each**2 <= limit * UNIT**2
     # Rounding to whole numbers moves by less than one.
     assert all(abs(moved[item] * UNIT - each) < UNIT for item in counted)
@@ -308,9 +316,6 @@ def test_what_is_not_there_is_refused() -> None:
         with pytest.raises(InvalidParameterError, match=match):
             select(table([(1, 1)]), **arguments)
 
-    request = request_of_selection(PRIVACY, 3, dpsel.Sips(), counts=0.2)
-    with pytest.raises(InvalidParameterError, match="counts= are not there on a cluster"):
-        _core.validate_exchange(request.json)
     refused("no guarantee under PureDP", privacy=dpsel.PureDP(epsilon=1.0), mechanism=dpsel.CountGaussian())
     for share in (0, 1, -0.2, float("nan")):
         refused("share must be above 0 and below 1", counts=share)
@@ -330,6 +335,60 @@ def test_what_is_not_there_is_refused() -> None:
             dpsel.Counts(max_counted_items=value)
 
 
+#: What cannot be had beside numbers, and what mends it. Without numbers all of it has a calibration.
+EXTREME = {
+    "noise beyond all numbers": (
+        dpsel.ZCDP(rho=1e-12, delta=1e-6),
+        dpsel.Counts(share=1e-4, max_counted_items=10**7),
+        "raise share, epsilon or rho",
+    ),
+    "hardly any share": (APPROX, 1e-25, "raise share, epsilon or rho"),
+    "many rows": (
+        APPROX,
+        dpsel.Counts(share=1e-9, count="rows", max_rows_per_item=1_000_000),
+        "lower max_counted_items or max_rows_per_item",
+    ),
+    "nothing for the items": (APPROX, 1 - 1e-16, "what counts= leaves of the budget; lower share"),
+    "more than noise resolves": (dpsel.ApproxDP(epsilon=45.0, delta=1e-6), 0.2, "or leave counts= out"),
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+@pytest.mark.parametrize("mechanism", [dpsel.CountGaussian(), dpsel.UnitGreedy()], ids=repr)
+def test_extreme_noise_is_refused_in_words_of_its_own_before_data_is_read(name, mechanism) -> None:
+    privacy, counts_, words = EXTREME[name]
+    if isinstance(privacy, dpsel.ZCDP) and mechanism == dpsel.UnitGreedy():
+        mechanism = dpsel.Sips()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        raise AssertionError("data is read")
+        yield
+
+    schema = pa.schema({"user": pa.int64(), "item": pa.int64()})
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    arguments = {"privacy": privacy, "max_items_per_user": 10, "mechanism": mechanism}
+    with pytest.raises(CalibrationError, match=re.escape(words)):
+        dpsel.select_partitions(reader, user="user", item="item", counts=counts_, **arguments)
+    plan = partial(dpsel.plan, privacy=privacy, max_items_per_user=10, mechanisms=[mechanism])
+    with pytest.raises(CalibrationError, match=re.escape(words)):
+        plan(counts=counts_)
+    assert plan().rows
+
+
+def test_what_is_not_there_without_numbers_says_nothing_of_them() -> None:
+    """A curve of so little budget does not exist, whatever is counted."""
+    with pytest.raises(CalibrationError, match="a release curve") as caught:
+        select(
+            table([]),
+            privacy=dpsel.ApproxDP(epsilon=1e-9, delta=1e-6),
+            max_items_per_user=10,
+            mechanism=dpsel.WeightedGaussian(release="curve"),
+            counts=0.2,
+        )
+    assert "counts" not in str(caught.value)
+    assert "share" not in str(caught.value)
+
+
 def test_intervals_are_those_of_the_noise() -> None:
     data = table([(user, item) for user in range(400) for item in range(3)])
     arguments = {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-4), "max_items_per_user": 3}
@@ -346,7 +405,7 @@ def test_intervals_are_those_of_the_noise() -> None:
             release.count_interval(wrong)
     plain = select(data, mechanism=dpsel.Sips(), **arguments)
     assert plain.report.counts is None
-    with pytest.raises(InvalidParameterError, match="no numbers of users"):
+    with pytest.raises(InvalidParameterError, match="no numbers of users or rows"):
         plain.count_interval()
 
 

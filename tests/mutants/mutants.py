@@ -37,6 +37,7 @@ LEDGER = "tests/unit/test_ledger.py"
 FILTER = "tests/unit/test_filter.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
+COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,93 @@ MUTANTS = [
     Mutant(
         "the noise of numbers of users does not know how many items a user moves",
         CORE + "counting/noise.rs",
-        "let sigma = div_up(sqrt_up(limit.get().into()), mu);",
-        "let sigma = div_up(1.0, mu);",
+        "let sigma = div_up(norm_up(asked.limit()), mu);",
+        "let sigma = div_up(norm_up(asked.limit()).min(1.0), mu);",
         (COUNTS, "cargo:counting"),
+    ),
+    Mutant(
+        "the noise of numbers of rows is that of users",
+        CORE + "counting/noise.rs",
+        "mul_up(sqrt_up(limit.items().get().into()), limit.most_rows().into())",
+        "mul_up(sqrt_up(limit.items().get().into()), limit.most_rows().min(1).into())",
+        (COUNTED_ROWS, "cargo:counting"),
     ),
     Mutant(
         "users of many released items count whole in each",
-        CORE + "counting/noise.rs",
-        "if held <= limit {",
-        "if held <= limit.max(1 << 40) {",
+        CORE + "counting/limit.rs",
+        "if squares <= most {",
+        "if squares <= most.max(1 << 40) {",
         (COUNTS, "cargo:counting"),
     ),
     Mutant(
+        "a user's rows are scaled by its number of items, whatever their norm",
+        CORE + "counting/limit.rs",
+        "u128::from(rows) * u128::from(rows)",
+        "u128::from(rows)",
+        (COUNTED_ROWS, "cargo:counting"),
+    ),
+    Mutant(
         "contributions to numbers are rounded up",
-        CORE + "counting/noise.rs",
-        "u128::from(held)).isqrt() as u64",
-        "u128::from(held)).isqrt() as u64 + 1",
+        CORE + "counting/limit.rs",
+        "* most / squares).isqrt() as u64",
+        "* most / squares).isqrt() as u64 + 1",
         ("cargo:counting", COUNTS),
+    ),
+    Mutant(
+        "all rows of a user count",
+        CORE + "counting/limit.rs",
+        "unwrap_or(u32::MAX).min(self.rows)",
+        "unwrap_or(u32::MAX)",
+        (COUNTED_ROWS, "cargo:counting"),
+    ),
+    Mutant(
+        "sums of rows grow beyond what noise can be added to",
+        CORE + "counting/limit.rs",
+        "sum.min(LARGEST)",
+        "sum",
+        ("cargo:counting",),
+    ),
+    Mutant(
+        "sums of rows in memory begin anew at the end",
+        CORE + "counting/holdings.rs",
+        "*sum = sum.saturating_add(more);",
+        "*sum = sum.wrapping_add(more);",
+        ("cargo:counting",),
+    ),
+    Mutant(
+        "sums of rows in the exchange begin anew at the end",
+        CORE + "exchange/items/noisy_counts.rs",
+        "parts.fold(0, u64::saturating_add)",
+        "parts.fold(0, u64::wrapping_add)",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "rows that go to the disk are lost beyond the first of each item",
+        CORE + "disk/select.rs",
+        "let read_order = request.read_order(&order);\n    match",
+        "let read_order = order.clone();\n    match",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "shrunken estimates do not know that sizes fall",
+        "python/dpsel/release/_shrunken.py",
+        "density = [kept * point**-slope for",
+        "density = [kept * point**-1.1 for",
+        ("tests/unit/test_shrunken_counts.py",),
+    ),
+    Mutant(
+        "numbers of public items are shrunken",
+        "python/dpsel/release/_shrunken.py",
+        "float(number) if apart else known[number]",
+        "known.get(number, float(number))",
+        ("tests/unit/test_shrunken_counts.py",),
+    ),
+    Mutant(
+        "what has no calibration is an error after data was looked at",
+        "rust/python/src/job.rs",
+        "py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;",
+        "py.detach(|| guarded(|| { let _ = request; Ok(()) }))?;",
+        (f"{COUNTS}::test_extreme_noise_is_refused_in_words_of_its_own_before_data_is_read",),
     ),
     Mutant(
         "numbers have the noise of the selection",
@@ -154,10 +225,45 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
-        "a user counts fully in all released items from the disk",
+        "a user counts fully in all released items",
+        CORE + "counting/limit.rs",
+        "let of_row = self.of_row(counted.clone().map(|(_, rows)| square(rows)).sum());",
+        "let of_row = self.of_row(counted.clone().map(|(_, rows)| square(rows)).sum::<u128>().min(1));",
+        ("cargo:exchange", COUNTS),
+    ),
+    Mutant(
+        "the exchange counts the users of items that were not released",
+        CORE + "exchange/rows/count_released.rs",
+        "of_item.filter(|(code, _)| is_counted[*code])",
+        "of_item.filter(|(code, _)| is_counted[*code] || true)",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "the exchange publishes exact numbers of users",
+        CORE + "exchange/items/noisy_counts.rs",
+        "Decisions::push(*item, number, packed)",
+        "Decisions::push(*item, (items[0].1 / crate::weighting::UNIT).cast_signed() + 0 * number, packed)",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "tasks of Spark read each item of a user once where its rows are counted",
+        CORE + "exchange/driver/job.rs",
+        "most.filter(|most| *most > 1)",
+        "most.filter(|most| *most > u32::MAX - 1)",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "a filter of released items counts others on a cluster",
+        CORE + "exchange/driver/selection.rs",
+        "numbers.len() != released.len()",
+        "numbers.len() < released.len()",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "an item of the disk that nobody holds has no noise",
         CORE + "disk/counts.rs",
-        "contribution(counted.clone().count() as u64, self.limit)",
-        "contribution(1 + 0 * counted.clone().count() as u64, self.limit)",
+        "let drawn = noise.noisy_counts(without.iter().map(|item| (*item, 0)), job.key());",
+        "let drawn = without.iter().map(|_| i64::from(noise.max_counted_items.get()) * 0);",
         ("cargo:disk",),
     ),
     Mutant(
@@ -177,8 +283,8 @@ MUTANTS = [
     Mutant(
         "rows of a user count once for each filling",
         CORE + "contributions/order.rs",
-        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::EveryRow,",
-        "Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::Any,",
+        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n            Self::Rows(most) => Self::Rows(*most),",
+        "Self::Items(ItemOrder::Counts) => Self::Any,\n            Self::Rows(most) => Self::Rows(*most),",
         ("cargo:disk",),
     ),
     Mutant(
@@ -1874,8 +1980,8 @@ MUTANTS = [
     Mutant(
         "the exchange decides the parts of an item one by one",
         CORE + "exchange/items/sum.rs",
-        "self.weights.chunk_by(|a, b| a.0 == b.0).map(whole);",
-        "self.weights.chunk_by(|a, b| a.0 == b.0 && false).map(whole);",
+        "self.weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>);",
+        "self.weights.chunk_by(|a, b| a.0 == b.0 && false).map(whole::<T>);",
         ("cargo:exchange",),
     ),
     Mutant(

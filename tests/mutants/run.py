@@ -51,7 +51,8 @@ ATTEMPTS = 4
 #: Built together: one of them alone has other features of Arrow, and everything would be built again. Our own
 #: crates are built for every mutant and therefore quickly; the dependencies are those of the repository.
 PACKAGES = (
-    "-p", "dpsel-core", "-p", "dpsel-python", "--config", "profile.dev.package.dpsel-core.opt-level=1",
+    "-p", "dpsel-core", "-p", "dpsel-python", "--features", "dpsel-core/as-in-tests",
+    "--config", "profile.dev.package.dpsel-core.opt-level=1",
 )  # fmt: skip
 
 
@@ -244,20 +245,25 @@ def main() -> int:
     try:
         for mutant in mutants:
             patched(ROOT, mutant)
-        return 0 if arguments.check else run(mutants)
+        return 0 if arguments.check else run(mutants, from_repository=bool(arguments.sample))
     except BrokenRunError as problem:
         print(problem, file=sys.stderr)
         return 2
 
 
-def run(mutants: list[Mutant]) -> int:
-    """Build the unpatched copy, whose tests must pass, then each mutant."""
+def run(mutants: list[Mutant], *, from_repository: bool) -> int:
+    """Run the tests without a bug, which must pass, then with each mutant.
+
+    A sample takes the extension of the repository for the former: other sessions have just built it, and have
+    run the unit tests of the core.
+    """
     copy = copy_repository()
-    in_python = all(mutant.in_python for mutant in mutants)
-    if in_python:
+    from_repository = from_repository or all(mutant.in_python for mutant in mutants)
+    if from_repository:
         take_built(copy)
-    every_test = tuple(sorted({test for mutant in mutants for test in mutant.tests}))
-    test = tests_fail(copy, every_test, build_first=not in_python)
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    shown_to_pass = tuple(test for test in tests if not (from_repository and test.startswith("cargo:")))
+    test = tests_fail(copy, shown_to_pass, build_first=not from_repository)
     if test:
         raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
     survivors = []

@@ -1,4 +1,4 @@
-"""Noisy numbers of users of released items, in the plainest form there is."""
+"""Noisy numbers of users or rows of released items, in the plainest form there is."""
 
 from __future__ import annotations
 
@@ -14,29 +14,40 @@ if TYPE_CHECKING:
 COUNTS = 14
 
 
-def contribution(held: int, limit: int) -> int:
-    """What a user of so many counted items adds to each: min(1, sqrt(limit / held)) in grid steps."""
-    return UNIT if held <= limit else isqrt(UNIT * UNIT * limit // held)
+def of_row(rows: Iterable[int], limit: int, most: int = 1) -> int:
+    """What each row of a user counts, in grid steps, given its numbers of rows of all counted items.
+
+    1, unless their norm exceeds sqrt(limit) * most: then so much less that it does not.
+    """
+    squares, largest = sum(number * number for number in rows), limit * most * most
+    return UNIT if squares <= largest else isqrt(UNIT * UNIT * largest // squares)
 
 
-def sums(sets: Iterable[set[Hashable]], counted: set[Hashable], limit: int) -> dict[Hashable, int]:
-    """The exact sums of all users, in grid steps."""
+def sums(
+    held: Iterable[Mapping[Hashable, int]], counted: set[Hashable], limit: int, most: int = 1
+) -> dict[Hashable, int]:
+    """The exact sums of all users, in grid steps, given the number of rows of each of a user's items."""
     found = dict.fromkeys(counted, 0)
-    for items in sets:
-        for item in items & counted:
-            found[item] += contribution(len(items & counted), limit)
+    for rows in held:
+        capped = {item: min(number, most) for item, number in rows.items() if item in counted}
+        each = of_row(capped.values(), limit, most)
+        for item, number in capped.items():
+            found[item] += number * each
     return found
 
 
-def users(
-    sets: Iterable[set[Hashable]], counted: set[Hashable], scale: tuple[int, float], key: bytes
+def published(
+    held: Iterable[Mapping[Hashable, int]],
+    counted: set[Hashable],
+    scale: tuple[int, int, float],
+    key: bytes,
 ) -> Mapping[Hashable, int]:
-    """The published numbers; `scale` is the limit and the standard deviation."""
-    limit, sigma = scale
+    """The published numbers; `scale` has the limits of items and of rows, and the standard deviation."""
+    limit, most, sigma = scale
     subkey = prf.subkey(key, COUNTS, 0)
 
-    def published(item: Hashable, exact: int) -> int:
+    def number(item: Hashable, exact: int) -> int:
         noisy = exact + noise("gaussian", sigma, prf.aes(subkey, prf.item_digest(key, item)))
         return (noisy + UNIT // 2) // UNIT
 
-    return {item: published(item, exact) for item, exact in sums(sets, counted, limit).items()}
+    return {item: number(item, exact) for item, exact in sums(held, counted, limit, most).items()}

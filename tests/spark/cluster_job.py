@@ -1,12 +1,12 @@
 """A driver on a cluster of two executors, and what goes wrong there. Prints one JSON object.
 
-    python tests/spark/cluster_job.py FOLDER dying:table.parquet plain dying failing uncached steered joined
+    python tests/spark/cluster_job.py FOLDER dying:table.parquet plain dying failing uncached steered counted
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of
-scored rounds, or of a join. Speculative copies of tasks cannot be had here: Spark starts them on other hosts
-only. The classes of tasks stand in this file, which is the main module: so they travel by value. Run by
-test_failures.py as a process of its own, because a process has one Spark context.
+scored rounds, of a join, or of numbers of users. Speculative copies of tasks cannot be had here: Spark
+starts them on other hosts only. The classes of tasks stand in this file, which is the main module: so they
+travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Failing:
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
-    name = {"steered": "Steer", "joined": "FalsePositives"}.get(scenario, "Weigh")
+    name = {"steered": "Steer", "joined": "FalsePositives", "counted": "NoisyCounts"}.get(scenario, "Weigh")
     mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
     plain = getattr(_tasks, name)
 
     def disturbed(*given):
         task = plain(*given)
-        if scenario == "joined" or (scenario in ("dying", "steered") and task.round == 1):
+        if scenario in ("joined", "counted") or (scenario in ("dying", "steered") and task.round == 1):
             return Dying(task, str(mark))
         if scenario == "failing" and task.round == 1:
             return Failing(task, str(mark))
@@ -83,7 +83,9 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     if scenario == "joined":
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
     try:
-        found = dpsel.spark.select_partitions(frame, **arguments(mechanism, with_weights=True))
+        counts = 0.2 if scenario == "counted" else None
+        given = arguments(mechanism, with_weights=True, counts=counts)
+        found = dpsel.spark.select_partitions(frame, **given)
     finally:
         setattr(_tasks, name, plain)
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = listed

@@ -36,6 +36,12 @@ def main() -> None:
     for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):
         found = dpsel.spark.select_partitions(frame, **arguments(mechanism))
         results[mechanism.name] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]
+    found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), counts=0.2))
+    results["counted"] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]
+    results["filtered"] = [
+        sorted(row[0] for row in found.filter(frame, **given).select("item").distinct().collect())
+        for given in ({}, {"other": -1})
+    ]
     _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     results["joined"] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]

@@ -145,10 +145,10 @@ def pages(port: str) -> bytes:
 def releases(spark, frame) -> dict:
     """Every kind of task is run."""
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
-    steered = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2)))
+    steered = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
-    released = {*found.to_local().to_pylist(), *steered.to_local().to_pylist()}
+    released = {*found.to_local().to_pylist(), *steered.to_local()}
     released |= set(top.to_local().to_pylist())
     if getattr(spark, "_sc", None) is not None:
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1

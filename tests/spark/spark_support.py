@@ -100,12 +100,14 @@ def named_rows() -> pa.Table:
 
 
 def job_of(local: pa.Table) -> object:
-    """The job of a release of items and users of a table, under the test key."""
+    """The job of a release of items and users of a table with numbers of users, under the test key."""
     from dpsel import _core
     from dpsel._request import selection_request
 
     given = arguments(dpsel.Sips())
-    request = selection_request(given["privacy"], given["max_items_per_user"], given["mechanism"])
+    request = selection_request(
+        given["privacy"], given["max_items_per_user"], given["mechanism"], counts=dpsel.Counts()
+    )
     return _core.ExchangeSelection(request.json, local.schema, test_key=KEY).job
 
 

@@ -15,7 +15,7 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCENARIOS = ["plain", "dying", "failing", "uncached", "steered", "joined"]
+SCENARIOS = ["plain", "dying", "failing", "uncached", "steered", "joined", "counted"]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -42,12 +42,14 @@ def results(tmp_path_factory):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_release_is_the_local_one(results, scenario) -> None:
     mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
-    here = dpsel.select_partitions(table(rows()), **arguments(mechanism, with_weights=True))
+    counts = 0.2 if scenario == "counted" else None
+    given = arguments(mechanism, with_weights=True, counts=counts)
+    here = dpsel.select_partitions(table(rows()), **given)
     assert results[scenario]["items"] == [list(item) for item in here.to_pylist()]
     assert results[scenario]["report"] == here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["dying", "failing", "steered", "joined"])
+@pytest.mark.parametrize("scenario", ["dying", "failing", "steered", "joined", "counted"])
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]
 

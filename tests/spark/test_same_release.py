@@ -6,9 +6,10 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from spark_support import PARALLEL, rows, same, table
+from spark_support import PARALLEL, arguments, rows, same, table
 
 import dpsel
+import dpsel.spark
 from support import released
 
 pytestmark = pytest.mark.spark
@@ -42,6 +43,29 @@ def test_noisy_weights_and_zcdp(frame, local, mechanism) -> None:
     same(frame, local, mechanism, with_weights=True, **zcdp)
 
 
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
+def test_numbers_of_users(frame, local, mechanism) -> None:
+    """Users hold far more items than they keep, and more released ones than count whole."""
+    counts = dpsel.Counts(share=0.3, max_counted_items=3, nonnegative=True)
+    limit = 1 if isinstance(mechanism, dpsel.OneItem) else 4
+    found = same(frame, local, mechanism, counts=counts, max_items_per_user=limit)
+    assert found.column_names == ["item", "users"]
+    assert len(set(found["users"].to_pylist())) > 5
+
+
+def test_numbers_beside_weights_and_zcdp_and_of_what_auto_takes(frame, local) -> None:
+    zcdp = {"privacy": dpsel.ZCDP(rho=0.5, delta=1e-4), "with_weights": True}
+    found = same(frame, local, dpsel.Sips(), counts=0.2, **zcdp)
+    assert found.column_names == ["item", "weight", "users"]
+    given = arguments("auto", counts=0.2)
+    there = dpsel.spark.select_partitions(frame, **given)
+    taken = there.report["request"]["mechanism"]
+    assert taken["name"] == "steered"
+    assert there.report.counts["max_counted_items"] == 12
+    assert len(there) > 5
+    assert there.items.toArrow()["users"].to_pylist() == there.to_local().to_arrow()["users"].to_pylist()
+
+
 SPREADS = [(spark_partitions, ours) for spark_partitions in (1, 3, 16) for ours in (1, 7, 64)]
 SOME_SPREADS = [(1, 64), (3, 1), (16, 7)]
 
@@ -54,7 +78,7 @@ def test_partitions_do_not_matter(spark, local, partitions, number) -> None:
     from pyspark.sql import functions as f
 
     shuffled = spark.createDataFrame(local).orderBy(f.xxhash64("item", "user")).repartition(partitions)
-    same(shuffled, local, dpsel.Sips(), num_partitions=number)
+    same(shuffled, local, dpsel.Sips(), num_partitions=number, counts=0.2)
 
 
 def test_empty_partitions_and_repeated_rows(spark, local) -> None:
@@ -67,6 +91,7 @@ def test_empty_partitions_and_repeated_rows(spark, local) -> None:
 def test_no_rows(spark, local) -> None:
     nothing = spark.createDataFrame(local).where("user < 0")
     assert same(nothing, local.slice(0, 0), dpsel.Sips()).num_rows == 0
+    assert same(nothing, local.slice(0, 0), dpsel.Sips(), counts=0.2).num_rows == 0
 
 
 def texts(users: int) -> list[tuple]:
@@ -123,10 +148,6 @@ def test_ngrams(spark) -> None:
 def test_collations_do_not_join_items(spark) -> None:
     local = table([(user, "tea" if user % 2 else "TEA") for user in range(400)])
     frame = spark.createDataFrame(local).selectExpr("user", "item collate UTF8_LCASE as item")
-    from spark_support import arguments
-
-    import dpsel.spark
-
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     assert found.to_local().to_pylist() == ["TEA", "tea"]
 
@@ -137,6 +158,7 @@ def test_one_large_user_and_one_item_of_everybody(spark) -> None:
     frame = spark.createDataFrame(local).repartition(5)
     same(frame, local, dpsel.Sips(), num_partitions=5)
     same(frame, local, dpsel.Steered(rounds=3), num_partitions=5)
+    same(frame, local, dpsel.Sips(), num_partitions=5, counts=dpsel.Counts(max_counted_items=1))
 
 
 @pytest.mark.slow
@@ -160,10 +182,6 @@ def test_very_many_tiny_partitions(spark) -> None:
 
 
 def test_the_items_are_a_frame_of_spark(frame) -> None:
-    from spark_support import arguments
-
-    import dpsel.spark
-
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), with_weights=True))
     assert found.items.toArrow().equals(released(found.to_local()).cast(found.items.toArrow().schema))
     assert found.items.count() == len(found)
@@ -171,10 +189,6 @@ def test_the_items_are_a_frame_of_spark(frame) -> None:
 
 
 def test_fresh_keys_differ(frame) -> None:
-    from spark_support import arguments
-
-    import dpsel.spark
-
     first, second = (
         dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips(), insecure_test_key=None))
         for _ in range(2)

@@ -51,6 +51,12 @@ def test_the_same_release(results, name, mechanism) -> None:
     assert len(here) > 3
 
 
+def test_numbers_of_users_and_the_rows_of_released_items(results) -> None:
+    here = dpsel.select_partitions(table(rows(400, 300)), **arguments(dpsel.Sips(), counts=0.2))
+    assert results["counted"] == [list(map(list, here.to_pylist())), here.report.to_json(), len(here)]
+    assert results["filtered"] == [list(here), [-1, *here]]
+
+
 def test_the_same_top_k(results) -> None:
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     here = dpsel.select_top_k(table(rows(400, 300)), insecure_test_key=KEY, **given)

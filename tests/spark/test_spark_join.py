@@ -64,6 +64,31 @@ def test_every_round_is_joined(frame, local, joins, mechanism, number, more) -> 
     assert later[-1][0] == found.num_rows
 
 
+@pytest.mark.parametrize("kind", ["texts", "integers"])
+def test_numbers_of_joined_items(spark, frame, local, joins, kind) -> None:
+    """One join serves numbers and names. Integers need no names, and are joined for their numbers."""
+    if kind == "integers":
+        local = table(rows())
+        frame = spark.createDataFrame(local)
+    found = same(frame, local, dpsel.WeightedGaussian(), counts=dpsel.Counts(max_counted_items=2))
+    assert joins[0] == (0, None)
+    ((items, passed),) = joins[1:]
+    assert items == found.num_rows
+    assert passed > 100
+
+
+def test_items_that_were_not_released_are_not_counted(spark, monkeypatch) -> None:
+    """With a filter whose false positives are forgotten, there is no release: users would count less."""
+    monkeypatch.setattr(
+        _dataflow.Dataflow,
+        "released_set",
+        lambda flow, _contributions, decided: flow._job.released_set(decided, 1),
+    )
+    frame = spark.createDataFrame(table(rows(600, 300)))
+    with pytest.raises(DataError, match="rows changed between the two; write the table out first"):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.WeightedGaussian(), counts=0.2))
+
+
 def test_a_round_that_is_broadcast_before_one_that_is_joined(frame, local, joins, monkeypatch) -> None:
     monkeypatch.setattr(_dataflow, "BROADCAST_ITEMS", 7)
     same(frame, local, dpsel.Sips())

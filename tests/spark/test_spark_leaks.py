@@ -54,6 +54,8 @@ def test_functions_hold_and_show_no_key() -> None:
         _tasks.Prune(sealed, 3, released),
         _tasks.Weigh(sealed, 3, 0, released),
         _tasks.FilterCandidates(sealed, 3, released),
+        _tasks.CountReleased(sealed, 3, released),
+        _tasks.NoisyCounts(sealed),
         _tasks.Name(sealed, ("item",), released),
         _tasks.reweight_again(sealed, 3, 1),
     ]
@@ -124,7 +126,7 @@ def test_releases_at_the_same_time_do_not_disturb_each_other(spark) -> None:
     assert [one.result().to_local().to_pylist() for one in made] == [here.to_pylist()] * 2
 
 
-@pytest.mark.parametrize("kind", ["partitions", "top_k"])
+@pytest.mark.parametrize("kind", ["partitions", "numbers", "top_k"])
 def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
     """Whatever stage fails, what was counted before is in no local variable, in no spelling."""
     local = named_rows()
@@ -134,7 +136,7 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
         raise InternalError
 
     monkeypatch.setattr(_dataflow.Dataflow, "names", failing)
-    given = arguments(dpsel.Sips())
+    given = arguments(dpsel.Sips(), counts=0.2 if kind == "numbers" else None)
     if kind == "top_k":
         given = {
             "user": "user",
@@ -143,7 +145,7 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
             "privacy": given["privacy"],
             "insecure_test_key": KEY,
         }
-    select = {"partitions": dpsel.spark.select_partitions, "top_k": dpsel.spark.select_top_k}[kind]
+    select = dpsel.spark.select_top_k if kind == "top_k" else dpsel.spark.select_partitions
     with pytest.raises(InternalError) as caught:
         select(frame, **given)
     shown = []
@@ -153,7 +155,7 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
             shown += [repr(value).encode() for value in trace.tb_frame.f_locals.values()]
         trace = trace.tb_next
     text = b" ".join(shown)
-    assert (b"ExchangePacked" if kind == "partitions" else b"ExchangeDraw") in text
+    assert (b"ExchangeDraw" if kind == "top_k" else b"ExchangePacked") in text
     assert not [digest for digest in digests if repr(digest).encode()[2:-1] in text]
 
 
@@ -178,7 +180,12 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     passed = work(_tasks.FilterCandidates(None, 4, bloom), encoded)
     partitioned = list(map(pa.record_batch, job.partition_decisions(4, released)))
     false_positives = work(_tasks.FalsePositives(None), together(passed + partitioned))
+    listed = job.sealed(job.released_set(released))
+    counted = work(_tasks.CountReleased(None, 4, listed), encoded)
+    numbers = work(_tasks.NoisyCounts(None), together(counted))
+    assert len(_core.ExchangePacked(numbers)) == len(released)
     stages = [everything, frequent, pruned, weighed, decided, passed, partitioned, false_positives]
+    stages += [counted, numbers]
     assert all(stages)
     packed = [value for batch in itertools.chain(*stages) for value in batch["packed"].to_pylist()]
     for value in [*packed, bloom]:

@@ -49,7 +49,10 @@ def test_users_of_several_columns(frame, local, user) -> None:
     assert found.report["request"] == alone.report["request"]
 
 
-@pytest.mark.parametrize("options", [{"ngrams": (1, 2)}, {"ngrams": (2, 3), "tokenizer": "chars"}], ids=str)
+OPTIONS = [{"ngrams": (1, 2)}] + [{"ngrams": (2, 3), "tokenizer": unit} for unit in ("chars", "subwords")]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_ngrams_of_a_selection_and_of_a_top_k(frame, local, options) -> None:
     arguments = {"user": ["tenant", "id"], "item": "text", **options}
     on_spark = {"num_partitions": 4, "unencrypted": "accept"}

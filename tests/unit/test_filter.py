@@ -7,6 +7,7 @@ import gzip
 import json
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -112,6 +113,30 @@ def test_pairs_and_groups_of_items(drinks) -> None:
     assert drinks.filter(rows) == [(1, "tea"), (3, ["milk"])]
     labelled = [(1, "tea"), (2, "rest"), (3, ["milk", "rest"]), (4, ["rest"]), (5, None)]
     assert drinks.filter(iter(rows), other="rest") == labelled
+
+
+def test_records_and_columns_by_name(drinks, trips) -> None:
+    records = [{"item": item, "n": n} for item, n in zip(*TABLE.values(), strict=True)] + [{"n": 5}]
+    as_records = [{"item": item, "n": n} for item, n in KEPT]
+    assert drinks.filter(records) == as_records
+    labelled = [{"item": item, "n": n} for item, n in LABELLED] + [{"n": 5, "item": None}]
+    assert drinks.filter(records, other="other") == labelled
+    assert drinks.filter(TABLE) == {"item": ["tea", "milk"], "n": [1, 4]}
+    arrays = {"drink": np.array(["tea", "gin"]), "n": np.arange(2)}
+    assert drinks.filter(arrays, item="drink", other="other") == {"drink": ["tea", "other"], "n": [0, 1]}
+    groups = [{"item": ["tea", "gin"]}, {"item": ["gin"]}]
+    assert drinks.filter(groups) == [{"item": ["tea"]}]
+    days = {"city": ["Oslo", "Oslo", None], "day": [1, 2, 3]}
+    assert trips.filter(days) == {"city": ["Oslo"], "day": [1]}
+    assert trips.filter(days, other=("else", 0)) == {"city": ["Oslo", "else", None], "day": [1, 0, 3]}
+    rows = [{"city": city, "day": day} for city, day in zip(*days.values(), strict=True)]
+    assert trips.filter(rows) == [{"city": "Oslo", "day": 1}]
+    with pytest.raises(SchemaError, match="no field named 'item'"):
+        drinks.filter([{"drink": "tea"}])
+    with pytest.raises(SchemaError, match="different lengths"):
+        drinks.filter({"item": ["tea"], "n": []})
+    with pytest.raises(SchemaError, match="row at position 1 is a tuple"):
+        drinks.filter([{"item": "tea"}, ("tea",)])
 
 
 def test_several_columns_are_one_item(trips) -> None:

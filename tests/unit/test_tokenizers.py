@@ -19,6 +19,7 @@ from weak import WEAK
 pytestmark = WEAK
 
 #: Every item of two users comes out, and each user keeps all items.
+PRIVACY = dpsel.ApproxDP(epsilon=4.0, delta=1e-6)
 SURE = {"privacy": dpsel.ApproxDP(epsilon=60.0, delta=0.4), "max_items_per_user": 2_000}
 SURE |= {"mechanism": dpsel.CountGaussian(), "insecure_test_key": bytes(32)}
 
@@ -39,6 +40,43 @@ def test_characters_are_those_of_scikit_learn(text, most) -> None:
     assert items_of(text, ngrams=(1, most), tokenizer="chars") == sorted(
         analysed(text, 1, most), key=lambda item: item.encode()
     )
+
+
+def pieces(text: str, fewest: int, most: int) -> set[str]:
+    """The n-grams of `CountVectorizer(analyzer="char_wb")`: a short word, with its spaces, once."""
+    words = [f" {word} " for word in text.lower().split()]
+    lengths = range(fewest, most + 1)
+    return {word[at : at + n] for word in words for n in lengths for at in range(max(len(word) - n, 0) + 1)}
+
+
+@given(text=st.text(st.sampled_from("aB éÜß,\t\n\x1c\x85\xa0\u2003日İΣ"), max_size=30), most=st.integers(1, 6))
+def test_subwords_are_those_of_scikit_learn(text, most) -> None:
+    for fewest in {1, most}:
+        assert items_of(text, ngrams=(fewest, most), tokenizer="subwords") == sorted(
+            pieces(text, fewest, most), key=lambda item: item.encode()
+        )
+
+
+def test_subwords_of_every_kind_of_source_and_in_a_top_k(tmp_path) -> None:
+    rows = [(user, "Tea for Two") for user in range(40)]
+    frame = pl.DataFrame(rows, schema=["u", "t"], orient="row")
+    frame.write_csv(tmp_path / "rows.csv")
+    options = {"user": "u", "item": "t", "ngrams": (4, 4), "tokenizer": "subwords"}
+    expected = [" for", " tea", " two", "for ", "tea ", "two "]
+    for data in (rows, frame, frame.lazy(), tmp_path / "rows.csv"):
+        assert dpsel.select_partitions(data, **options, **SURE).to_pylist() == expected
+    top = dpsel.select_top_k(
+        frame, k=1, privacy=dpsel.PureDP(epsilon=10.0), domain=["tea", " tea", "tea for"], **options
+    )
+    assert top.to_pylist() == [" tea"]
+
+
+def test_a_comparison_has_the_same_tokenizers() -> None:
+    rows = [(user, "Tea for Two") for user in range(400)]
+    grid = {"privacy": PRIVACY, "max_items_per_user": 20, "mechanisms": dpsel.CountGaussian(), "seed": 1}
+    for tokenizer, items in (("words", 3), ("chars", 8), ("subwords", 8), (str.split, 3)):
+        compared = dpsel.compare(rows, tokenizer=tokenizer, public_data=True, **grid)
+        assert [row["items"] for row in compared.rows] == [items], tokenizer
 
 
 def test_characters_alone_and_words() -> None:
@@ -108,6 +146,18 @@ def test_a_top_k_of_ngrams() -> None:
     assert top.items["t"].to_list()[0] in {"tea for", "for two"}
 
 
+def test_an_interrupt_in_a_function_interrupts_whatever_its_words_are() -> None:
+    def interrupted(_text: str) -> list[str]:
+        raise KeyboardInterrupt(SECRET)
+
+    rows = [(user, "tea") for user in range(3)]
+    frame = pl.DataFrame(rows, schema=["u", "t"], orient="row")
+    for data in (rows, frame, frame.lazy(), frame.to_pandas(), frame.to_arrow()):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            dpsel.select_partitions(data, user="u", item="t", tokenizer=interrupted, **SURE)
+        assert SECRET not in str(caught.value)
+
+
 SECRET = "hunter2"
 
 
@@ -130,7 +180,7 @@ def test_where_it_does_not_apply(tmp_path) -> None:
     path.write_text("u,t\n1,tea\n")
     with pytest.raises(InvalidParameterError, match="for files, got a function"):
         dpsel.select_partitions(path, user="u", item="t", tokenizer=str.split, **SURE)
-    with pytest.raises(InvalidParameterError, match='tokenizer must be "words", "chars" or a function'):
+    with pytest.raises(InvalidParameterError, match='tokenizer must be "words", "chars", "subwords" or a function'):
         dpsel.select_partitions([(1, "tea")], tokenizer="letters", **SURE)
     with pytest.raises(InvalidParameterError, match="1 <= min <= max <= 8"):
         dpsel.select_partitions([(1, "tea")], tokenizer=str.split, ngrams=(3, 2), **SURE)

@@ -36,6 +36,10 @@ class Keys:
         self._core = core
         self._members = _core_calls.Members(core, columns)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the items and no digests, whose key is drawn anew."""
+        return Keys, (self._core, self.columns)
+
     def mask(self, table: Any) -> RowMask:
         """Return which rows of an Arrow table, whose columns are the item columns, are released items."""
         return self._members.rows(table)

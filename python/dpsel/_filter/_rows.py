@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
+from dpsel._filter._labels import scalar_of
+from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest import _objects
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
@@ -28,7 +31,7 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
 
     Args:
         keys: The released items.
-        data: A table of any library, or an iterable of pairs.
+        data: A table of any library, a list of dicts, a dict of columns, or an iterable of pairs.
         columns: The item columns of the table.
         other: ``None`` to leave the other rows out, or the label to put in place of their items: one value
             for each column.
@@ -36,11 +39,6 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
     """
     labels = labels_of(keys, other, columns)
     library = library_of(data)
-    if library == "pyspark":
-        raise SchemaError(
-            "a Spark DataFrame is filtered where it is; join it with the items of the release, "
-            "frame.join(release.items, on=..., how='left_semi')"
-        )
     if library in _BY_LIBRARY:
         return opened(lambda: _BY_LIBRARY[library](keys, data, columns, labels))
     if hasattr(data, "__arrow_c_stream__"):
@@ -50,11 +48,15 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
             f"{type_name(data)} cannot be filtered; pass a table or an iterable of (user, item) pairs, or "
             "the paths of files to release.filter_file(source, output)"
         )
+    if isinstance(data, Mapping):
+        return of_columns(keys, data, columns, labels)
+    if isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+        return of_records(keys, data, columns, labels)
     if named:
         raise InvalidParameterError(
             "item= names columns of a table, but the rows are pairs, which have none; leave item= out"
         )
-    return _pairs(keys, data, labels)
+    return of_pairs(keys, data, labels)
 
 
 def labels_of(keys: Keys, other: Any, columns: list[str]) -> list[Any] | None:
@@ -83,27 +85,6 @@ def _named(columns: list[str], names: Iterable[object]) -> None:
                 f"the table has {problem} named '{column}'; name the columns that hold the released items "
                 "with item="
             )
-
-
-def _pairs(keys: Keys, data: Iterable[Any], labels: list[Any] | None) -> list[Any]:
-    """Rows of ``(user, item)``; of ``(user, [items])`` the released items stay."""
-    rows = list(data)
-    if any(not isinstance(row, tuple | list) or len(row) != 2 for row in rows):  # noqa: PLR2004 - a pair
-        raise SchemaError("the rows must be (user, item) or (user, [items]); name item= for tables")
-    label = None if labels is None else (labels[0] if len(labels) == 1 else tuple(labels))
-    is_group = [isinstance(items, list | set | frozenset) for _, items in rows]
-    groups = [list(items) if group else [items] for (_, items), group in zip(rows, is_group, strict=True)]
-    mask = iter(keys.mask_of_values(item for items in groups for item in items))
-    kept = []
-    for (user, _), items, group in zip(rows, groups, is_group, strict=True):
-        marks = [(item, next(mask)) for item in items]
-        if label is None:
-            stay = [item for item, mark in marks if mark == RELEASED]
-        else:
-            stay = [label if mark not in (RELEASED, NO_ITEM) else item for item, mark in marks]
-        if stay:
-            kept.append((user, stay if group else stay[0]))
-    return kept
 
 
 def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -216,8 +197,8 @@ def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | 
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
         try:
-            column = _labelled(pc, pa, table.column(at), mask, pa.scalar(label, _plain(pa, field.type)))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            column = _labelled(pc, pa, table.column(at), mask, scalar_of(label, _plain(pa, field.type)))
+        except (ValueError, TypeError):
             raise _no_label(columns) from None
         table = table.set_column(at, field, column)
     return table
@@ -242,9 +223,25 @@ def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     return _reader(keys, _as_reader(duckdb_stream(data)), columns, labels)
 
 
+def _pyspark(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    from dpsel._filter._spark import checked_spark, spark_rows, written
+
+    if not hasattr(data, "mapInArrow"):
+        raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame of Spark SQL")
+    _named(columns, data.columns)
+    kinds = checked_spark(keys, data, columns)
+    if labels is not None:
+        try:
+            labels = [written(label, kind) for label, kind in zip(labels, kinds, strict=True)]
+        except (ValueError, TypeError, NotImplementedError):
+            raise _no_label(columns) from None
+    return spark_rows(keys, data, columns, labels)
+
+
 _BY_LIBRARY: Final[dict[str, Callable[[Keys, Any, list[str], list[Any] | None], Any]]] = {
     "polars": _polars,
     "pandas": _pandas,
     "pyarrow": _pyarrow,
     "duckdb": _duckdb,
+    "pyspark": _pyspark,
 }

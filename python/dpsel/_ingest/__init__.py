@@ -13,12 +13,14 @@ from dpsel._arguments import type_name
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._foreign import opened
+from dpsel._ingest._folders import names_a_folder, scan_folders
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
 from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.formats import Csv
 
 if TYPE_CHECKING:
     from dpsel._core_calls import Job
@@ -90,14 +92,15 @@ def open_data(
     paths = _as_paths(data)
     if paths is not None and tokens is not None:
         raise InvalidParameterError(
-            'tokenizer must be "words" or "chars" for files, got a function; open them with a library, '
-            "such as polars.scan_parquet, and pass that"
+            'tokenizer must be "words", "chars" or "subwords" for files, got a function; open them with a '
+            "library, such as polars.scan_parquet, and pass that"
         )
     if paths is not None and any(map(is_remote, paths)):
         return opened(lambda: _open_remote(data, paths, columns, file_format))
+    if paths is not None and names_a_folder(paths, file_format, columns):
+        return opened(lambda: _of_frame(scan_folders(paths), columns))
     if paths is not None:
-        quoted = _may_be_quoted(data)
-        return Opened(Source.files(paths, file_format, quoted=quoted), "table")
+        return Opened(_files(paths, file_format, quoted=_may_be_quoted(data)), "table")
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return opened(lambda: _open_object(data, columns, tokens))
@@ -106,9 +109,19 @@ def open_data(
 def _open_remote(
     data: object, paths: list[str], columns: NamedColumns, file_format: FileFormat | None
 ) -> Opened:
-    lazy = scan(paths, file_format, may_be_fetched=_may_be_quoted(data))
-    # As for local files, the items come back as a table without a library.
+    return _of_frame(scan(paths, file_format, may_be_fetched=_may_be_quoted(data)), columns)
+
+
+def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
+    # As for files that the core reads, the items come back as a table without a library.
     return replace(_open_object(lazy, columns), returns="table", restored=None)
+
+
+def _files(paths: list[str], file_format: FileFormat | None, *, quoted: bool) -> Source:
+    if isinstance(file_format, Csv):
+        delimiter, header = file_format.delimiter, file_format.header
+        return Source.files(paths, None, quoted=quoted, delimiter=delimiter, header=header)
+    return Source.files(paths, file_format, quoted=quoted)
 
 
 def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = None) -> Opened:
@@ -186,7 +199,11 @@ def is_read_once(data: object) -> bool:
 def _is_pipe(path: str) -> bool:
     # As the core decides it in `files/input.rs`.
     descriptor = re.match(r"/dev/fd/|/dev/stdin$|/proc/", path)
-    return path == "-" or descriptor is not None or (os.path.exists(path) and not os.path.isfile(path))  # noqa: PTH110, PTH113
+    return path == "-" or descriptor is not None or _is_no_file(path)
+
+
+def _is_no_file(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
 
 
 def _as_paths(data: object) -> list[str] | None:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
+from dpsel._core_calls import LONGEST_NGRAM
 from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Tokens"]
-
-#: The most words of an n-gram; the core has the same limit.
-_LONGEST = 8
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,9 @@ class Tokens:
         if not callable(tokenizer):
             return None
         fewest, most = lengths_of(ngrams) or (1, 1)
-        if not 1 <= fewest <= most <= _LONGEST:
+        if not 1 <= fewest <= most <= LONGEST_NGRAM:
             raise InvalidParameterError(
-                f"ngrams must be (min, max) with 1 <= min <= max <= {_LONGEST}, got ({fewest}, {most}); "
+                f"ngrams must be (min, max) with 1 <= min <= max <= {LONGEST_NGRAM}, got ({fewest}, {most}); "
                 "(1, 1) makes single tokens, (1, 2) tokens and pairs"
             )
         return cls(tokenizer, fewest, most)
@@ -75,6 +73,14 @@ class Tokens:
             texts = value if isinstance(value, list | set | frozenset) else [value]
             yield user, [item for text in texts for item in self.of_text(text) or ()]
 
+    def _of_texts(self, texts: Any) -> list[list[str] | None]:
+        """Return the n-grams of an Arrow column."""
+        try:
+            return list(map(self.of_text, texts.to_pylist()))
+        except KeyboardInterrupt:
+            # Behind Arrow only the text of an exception comes through, and is known by its last line.
+            raise KeyboardInterrupt from None
+
     def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Any:
         """Return a reader of the table with lists of n-grams in place of texts.
 
@@ -98,8 +104,7 @@ class Tokens:
         def listed() -> Iterator[Any]:
             for reader in chain([first], map(pa.RecordBatchReader.from_stream, parts)):
                 for batch in reader:
-                    texts = map(self.of_text, batch.column(at).to_pylist())
-                    column = pa.array(list(texts), schema.field(at).type)
+                    column = pa.array(self._of_texts(batch.column(at)), schema.field(at).type)
                     columns = [*batch.columns[:at], column, *batch.columns[at + 1 :]]
                     yield pa.record_batch(columns, schema=schema)
 

@@ -54,7 +54,7 @@ def _names(role: str, given: object) -> list[str]:
 
 
 #: What n-grams are made of without a tokenizer of the caller's own.
-_UNITS = ("words", "chars")
+_UNITS = ("words", "chars", "subwords")
 
 
 def ngrams_of(ngrams: object, tokenizer: object = None) -> dict[str, Any] | None:
@@ -66,7 +66,8 @@ def ngrams_of(ngrams: object, tokenizer: object = None) -> dict[str, Any] | None
     elif not isinstance(tokenizer, str) or tokenizer not in _UNITS:
         shown = repr(tokenizer) if isinstance(tokenizer, str) else type_name(tokenizer)
         raise InvalidParameterError(
-            f'tokenizer must be "words", "chars" or a function from a text to a list of tokens, got {shown}'
+            f'tokenizer must be "words", "chars", "subwords" or a function from a text to a list of tokens, '
+            f"got {shown}"
         )
     else:
         unit, lengths = tokenizer, lengths or (1, 1)

@@ -85,7 +85,7 @@ def request_of_selection(
     )
 
 
-def count_request(columns: NamedColumns, ngrams: object) -> Request[None]:
+def count_request(columns: NamedColumns, ngrams: object, tokenizer: object = None) -> Request[None]:
     """Return a request to count users per item, exactly; for public data only."""
-    fields = {"columns": named_columns(columns, ngrams_of(ngrams))}
+    fields = {"columns": named_columns(columns, ngrams_of(ngrams, tokenizer))}
     return Request("count", as_json("count", fields), None)

@@ -103,7 +103,7 @@ def counts_from(options: dict[str, Any]) -> Privacy | None:
 
 
 def counted_options(command: F) -> F:
-    """Add ``--counts``, ``--max-counted-items`` and ``--nonnegative``; see ``counted_from``."""
+    """Add ``--counts`` and what goes with it; see ``counted_from``."""
     share = click.option(
         "--counts",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -116,19 +116,47 @@ def counted_options(command: F) -> F:
         metavar="B",
         help="Users of more released items count less than 1 in each.  [default: the limit, at most 100]",
     )
-    nonnegative = click.option(
-        "--nonnegative", is_flag=True, help="Publish 0 in place of numbers of users below 0."
+    nonnegative = click.option("--nonnegative", is_flag=True, help="Publish 0 in place of numbers below 0.")
+    count = click.option(
+        "--count",
+        type=click.Choice(["users", "rows"]),
+        help="What --counts counts; `rows` adds a column of that name, and needs --max-rows-per-item.  "
+        "[default: users]",
     )
-    return share(most(nonnegative(command)))
+    rows = click.option(
+        "--max-rows-per-item",
+        type=click.IntRange(1, 1_000_000),
+        metavar="C",
+        help="Of one user and item, at most so many rows count.",
+    )
+    return share(count(rows(most(nonnegative(command)))))
 
 
 def counted_from(options: dict[str, Any]) -> dpsel.Counts | None:
     """Return what the options of ``counted_options`` ask for, or ``None``."""
     share, most = options["counts"], options["max_counted_items"]
+    count, rows = options["count"], options["max_rows_per_item"]
     if share is None:
-        given = {"--max-counted-items": most is not None, "--nonnegative": options["nonnegative"]}
+        given = {
+            "--max-counted-items": most is not None,
+            "--nonnegative": options["nonnegative"],
+            "--count": count is not None,
+            "--max-rows-per-item": rows is not None,
+        }
         if wrong := next((name for name, is_given in given.items() if is_given), None):
             message = f"{wrong} is about --counts, which is not given; add --counts 0.2"
             raise click.UsageError(message)
         return None
-    return dpsel.Counts(share=share, max_counted_items=most, nonnegative=options["nonnegative"])
+    if count == "rows" and rows is None:
+        message = "--count rows needs --max-rows-per-item; the noise grows with it, so choose it small"
+        raise click.UsageError(message)
+    if count != "rows" and rows is not None:
+        message = "--max-rows-per-item is about rows, but users are counted; add --count rows"
+        raise click.UsageError(message)
+    return dpsel.Counts(
+        share=share,
+        max_counted_items=most,
+        nonnegative=options["nonnegative"],
+        count="users" if count is None else count,
+        max_rows_per_item=rows,
+    )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+import dpsel
 from dpsel.cli._sql import rows_of_query
 from dpsel.cli._types import ByteSize, Counts, HexKey
 
@@ -32,7 +33,7 @@ class Named:
         return self._path
 
 
-def inputs_from(paths: Sequence[str], file_format: str | None) -> list[Named]:
+def inputs_from(paths: Sequence[str], file_format: object) -> list[Named]:
     """Return the files to read; ``-`` has no name to tell its format."""
     if "-" in paths and file_format is None:
         message = "- is standard input, which has no name to tell the format; pass --format"
@@ -50,9 +51,9 @@ def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
         if not paths:
             message = "Missing argument 'PATHS...': name the files to read, or give --sql"
             raise click.UsageError(message)
-        return inputs_from(paths, options["file_format"])
-    if paths or options["file_format"] is not None:
-        given = "PATHS" if paths else "--format"
+        return inputs_from(paths, format_from(options))
+    if paths or format_from(options) is not None:
+        given = "PATHS" if paths else "--format, --delimiter and --no-header"
         message = f"--sql says where the rows come from; leave {given} out, or name the files in the query"
         raise click.UsageError(message)
     return rows_of_query(query, database, options["threads"])
@@ -88,12 +89,39 @@ def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
-format_option = click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(INPUT_FORMATS),
-    help="Format of PATHS, if their names do not tell it; - needs it.",
-)
+
+def format_option(command: F) -> F:
+    """Add the format of files, and what may be different in text files; see ``format_from``."""
+    named = click.option(
+        "--format",
+        "file_format",
+        type=click.Choice(INPUT_FORMATS),
+        help="Format of PATHS, if their names do not tell it; - needs it.",
+    )
+    delimiter = click.option(
+        "--delimiter", metavar="CHAR", help="PATHS are text with this character between fields, or 'tab'."
+    )
+    header = click.option(
+        "--no-header",
+        is_flag=True,
+        help="PATHS are text without a line of names; the columns are column_1, column_2, ...",
+    )
+    return named(delimiter(header(command)))
+
+
+def format_from(options: dict[str, Any]) -> Any:
+    """Return the format of files as ``file_format=`` takes it."""
+    name, delimiter, header = options["file_format"], options["delimiter"], not options["no_header"]
+    if delimiter is None and header:
+        return name
+    if name not in (None, "csv") and (delimiter is not None or name != "tsv"):
+        given = "--no-header" if delimiter is None else "--delimiter"
+        message = f"{given} is for text files and --format {name} is another one; leave one of them out"
+        raise click.UsageError(message)
+    usual = "tab" if name == "tsv" else ","
+    character = usual if delimiter is None else delimiter
+    return dpsel.Csv(delimiter="\t" if character in {"tab", "\\t"} else character, header=header)
+
 
 threads_option = click.option(
     "--threads",
@@ -112,8 +140,8 @@ ngrams_option = click.option(
 
 tokenizer_option = click.option(
     "--tokenizer",
-    type=click.Choice(("words", "chars")),
-    help="What n-grams are made of: words, or characters.  [default: words]",
+    type=click.Choice(("words", "chars", "subwords")),
+    help="What n-grams are made of: words, characters, or characters of one word.  [default: words]",
 )
 
 group_option = click.option(
@@ -149,7 +177,8 @@ def running_options(command: F) -> F:
 
 def running_from(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``running_options`` as keyword arguments."""
-    return {name: options[name] for name in ("file_format", "threads", "memory_limit", "insecure_test_key")}
+    named = {name: options[name] for name in ("threads", "memory_limit", "insecure_test_key")}
+    return named | {"file_format": format_from(options)}
 
 
 def scratch_options(command: F) -> F:

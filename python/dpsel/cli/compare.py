@@ -14,6 +14,7 @@ from dpsel.cli._options import (
     check_plot,
     column_options,
     columns_from,
+    format_from,
     format_option,
     inputs_from,
     json_option,
@@ -24,6 +25,7 @@ from dpsel.cli._options import (
     print_result,
     scratch_options,
     threads_option,
+    tokenizer_option,
 )
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._types import Counts, Numbers
@@ -50,7 +52,7 @@ Examples:
 
 
 #: Options that are keywords of the same name.
-_AS_NAMED = ("repeats", "seed", "file_format", "threads", "memory_limit", "scratch", "scratch_limit")
+_AS_NAMED = ("repeats", "seed", "threads", "memory_limit", "scratch", "scratch_limit")
 
 
 @click.command(
@@ -72,6 +74,7 @@ _AS_NAMED = ("repeats", "seed", "file_format", "threads", "memory_limit", "scrat
 @click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
 @counted_options
 @ngrams_option
+@tokenizer_option
 @format_option
 @threads_option
 @memory_option
@@ -97,7 +100,7 @@ def command(
         message = "--fraction is for --plot; the table has fractions anyway"
         raise click.UsageError(message)
     refuse_same_file({"--output": output, "--plot": plot}, paths)
-    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
+    arguments, inputs = _arguments(options), inputs_from(paths, format_from(options))
     with Staged() as staged:
         table_path = staged.add(output) if output else None
         plot_path = staged.add(plot) if plot else None
@@ -122,5 +125,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "public_data": options["public_data"],
         "counts": counted_from(options),
         "ngrams": ngrams_from(options["ngrams"]),
+        "tokenizer": options["tokenizer"],
+        "file_format": format_from(options),
         **{name: options[name] for name in _AS_NAMED},
     }

@@ -69,7 +69,7 @@ Choosing the parameters, before looking at the data:
                       thresholds for several limits without data.
 
 A release does not depend on the order of rows, on repeated rows or on the number of threads, except that
-greedy-frequency counts repeated rows. CSV columns are text.
+greedy-frequency and --count rows see repeated rows. CSV columns are text.
 """
 
 

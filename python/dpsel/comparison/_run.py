@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import at_least_one, several
-from dpsel._ingest import is_read_once, open_columns
+from dpsel._ingest import Tokens, is_read_once, open_columns
 from dpsel._request import (
     checked_limit,
     columns_of,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
-    from dpsel.typing import FileFormat, IntoContributions
+    from dpsel.typing import FileFormat, IntoContributions, Tokenizer
 
 __all__ = ["compare"]
 
@@ -53,6 +53,7 @@ def compare(
     seed: int | None = None,
     counts: float | Counts | None = None,
     ngrams: tuple[int, int] | None = None,
+    tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     scratch: str | PathLike[str] | None = None,
@@ -78,6 +79,7 @@ def compare(
         counts: As for [`select_partitions`][dpsel.select_partitions]: how many items come out beside
             numbers of users. Mechanisms without such a guarantee are left out.
         ngrams: As for [`select_partitions`][dpsel.select_partitions].
+        tokenizer: As for [`select_partitions`][dpsel.select_partitions].
         threads: As for [`select_partitions`][dpsel.select_partitions].
         memory_limit: As for [`select_partitions`][dpsel.select_partitions].
         scratch: As for [`select_partitions`][dpsel.select_partitions]. Unless mechanisms are named, those
@@ -116,7 +118,8 @@ def compare(
     runs = [
         (*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked, running)
     ]
-    reading: dict[str, Any] = {"user": user, "item": item, "ngrams": ngrams, "file_format": file_format}
+    reading: dict[str, Any] = {"user": user, "item": item, "file_format": file_format}
+    reading |= {"ngrams": ngrams, "tokenizer": tokenizer}
     available = _users_per_item(data, running, **reading)
     keys = [_key(seed, repeat) for repeat in range(at_least_one("repeats", repeats))]
     rows = [
@@ -177,11 +180,19 @@ def _released(
 
 
 def _users_per_item(
-    data: Any, running: dict[str, Any], *, user: Any, item: Any, ngrams: Any, file_format: FileFormat | None
+    data: Any,
+    running: dict[str, Any],
+    *,
+    user: Any,
+    item: Any,
+    ngrams: Any,
+    tokenizer: Any,
+    file_format: FileFormat | None,
 ) -> list[tuple[int, int]]:
     """Return (users, items): how many items have how many users."""
-    job = count_request(columns_of(user, item), ngrams).job(**running)
-    return _core_calls.users_per_item(open_columns(data, user, item, file_format).source, job)
+    job = count_request(columns_of(user, item), ngrams, tokenizer).job(**running)
+    opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
+    return _core_calls.users_per_item(opened.source, job)
 
 
 def _row(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._arguments import type_name
 from dpsel._request import request_of_selection
 from dpsel._tables import Tabular
-from dpsel.accounting import Counts
+from dpsel.accounting._counts import counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms._base import kept_items
 from dpsel.planning._selection import users_for
 from dpsel.release import Report
-from dpsel.release._wording import chosen_mechanism
+from dpsel.release._wording import as_it_ran
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
@@ -62,23 +62,13 @@ def explain(release: Release[Any] | Report) -> Explanation:
             f"release must be one of select_partitions, or its report, got {type_name(release)}; "
             "plan_top_k has bounds of the loss of a top-k"
         )
-    return Explanation(tuple(_rows(_as_it_ran(report), report["request"], chosen="chosen" in report)))
-
-
-def _as_it_ran(report: Report) -> dict[str, Any]:
-    """Return the request with the mechanism or limit that a look at the data chose, or the request itself."""
-    request: dict[str, Any] = dict(report["request"])
-    if "look" not in report:
-        return request
-    request.pop("quantile", None)
-    found = {"mechanism": chosen_mechanism(report), "max_items_per_user": report.limit}
-    return request | found | {"privacy": report["look"]["rest"]}
+    return Explanation(tuple(_rows(as_it_ran(report), report["request"], chosen="chosen" in report)))
 
 
 def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
     privacy, limit = of_json(request["privacy"]), int(ran["max_items_per_user"])
     least, weights = request.get("min_users", 1), request["with_weights"]
-    counts = None if request.get("counts") is None else Counts(**request["counts"])
+    counts = counts_of_json(request)
     reach = ran["mechanism"].get("reach", 1)
     rows = [_row("as it was", json.dumps({"task": "select"} | ran), limit * reach)]
 

@@ -15,7 +15,7 @@ from dpsel._tables import Tabular
 from dpsel.accounting import Quantile, checked_privacy, for_group
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._base import kept_items, planned
-from dpsel.release._wording import counted, notation, readable
+from dpsel.release._wording import counted, counted_column, notation, readable
 
 if TYPE_CHECKING:
     import os
@@ -187,7 +187,7 @@ class Plan(Tabular):
         odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
         ``users_for_95``, ``users_for_99``: the least number of users for that probability. With ``counts=``
         also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise of the column
-        ``users``, and the half-width of an interval that holds one number with 95 %. With a
+        ``users`` or ``rows``, and the half-width of an interval that holds one number with 95 %. With a
         [`Quantile`][dpsel.Quantile] also ``look_epsilon`` and ``look_half_width``: the epsilon of the noisy
         numbers from which the limit follows, and the same half-width for one of them.
         """
@@ -261,7 +261,7 @@ class Plan(Tabular):
         head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
         head += [f"keep at {number:,}" for number in self.users]
         noise = [name for name in ("counts_half_width",) if name in self._rows[0]]
-        head += ["users +-" for _ in noise]
+        head += [f"{counted_column(json.loads(self._rows[0]['request']))} +-" for _ in noise]
         body = [
             [
                 row["mechanism"],

@@ -14,6 +14,7 @@ from dpsel.mechanisms._base import class_name
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,
+    describe_limit,
     describe_mechanism,
     items_kept,
     mechanism_as_code,
@@ -202,10 +203,8 @@ class Card:
                 lines.append((text, f"{counted(listed['items'], 'item')} of a public list"))
         if (counts := report.counts) is not None:
             told = f"noise of standard deviation {counts['scale']:.4g}, within {counts['half_width']:.4g}"
-            told += (
-                f" with 95 %; users with more than {counts['max_counted_items']:,} of these items count less"
-            )
-            lines.append(("Numbers of users", f"{told} than 1 in each; in the same guarantee"))
+            told += f" with 95 %; {describe_limit(counts)}; in the same guarantee"
+            lines.append((f"Numbers of {counts['count']}", told))
             lines.append(("Theorem of the numbers", report["guarantee"]["counts"]))
         lines += [
             ("Theorem", report["guarantee"]["statement"]),

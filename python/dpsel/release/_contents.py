@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Contents"]
 
 #: Columns of a release that are no part of an item.
-BESIDE = frozenset({"weight", "users", "public", "rank", "count"})
+BESIDE = frozenset({"weight", "users", "rows", "public", "rank", "count"})
 
 
 class Contents(ABC):
@@ -46,15 +46,17 @@ class Contents(ABC):
 
         Args:
             table: A polars DataFrame or LazyFrame, a pandas DataFrame, a pyarrow Table, RecordBatch,
-                RecordBatchReader or Dataset, a DuckDB relation, anything else with the Arrow stream method,
-                or an iterable of ``(user, item)`` or ``(user, [items])``.
+                RecordBatchReader or Dataset, a DuckDB relation, a Spark DataFrame (PySpark 4.1 or newer),
+                anything else with the Arrow stream method, or an iterable of ``(user, item)`` or
+                ``(user, [items])``.
             item: The columns of the table that hold the item; by default those that the selection named.
             other: Keep the other rows too, with this in place of their item; a tuple with one label for each
                 column, or one label for all of them. It must not be a released item.
 
         Returns:
-            polars, pandas, pyarrow tables and pairs as they came in; readers, datasets, DuckDB relations and
-            other streams as a ``pyarrow.RecordBatchReader``, which filters batch by batch.
+            polars, pandas, pyarrow tables and pairs as they came in; of a Spark DataFrame a lazy one, whose
+            tasks need dpsel; readers, datasets, DuckDB relations and other streams as a
+            ``pyarrow.RecordBatchReader``, which filters batch by batch.
 
         Raises:
             SchemaError: If a column is missing, or cannot hold the released items.

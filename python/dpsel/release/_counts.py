@@ -1,4 +1,4 @@
-"""Intervals of noisy numbers of users, from public numbers alone."""
+"""Intervals of noisy numbers of users or rows, from public numbers alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def half_width(report: Report, confidence: float, numbers: int) -> float:
     """
     if (counts := report.counts) is None:
         raise InvalidParameterError(
-            "the release has no numbers of users; ask for them with counts=0.2, a share of the budget"
+            "the release has no numbers of users or rows; ask for them with counts=0.2, a share of the budget"
         )
     within = as_number("confidence", confidence)
     if not 0 < within < 1:

@@ -12,6 +12,7 @@ from dpsel import _core_calls
 from dpsel._filter._files import lines_of
 from dpsel.exceptions import FileError, MissingFileError, ReportError
 from dpsel.release._report import Report
+from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +22,6 @@ __all__ = ["loaded"]
 
 _WEIGHT: Final = "weight"
 _PUBLIC: Final = "public"
-_USERS: Final = "users"
 
 
 def loaded(
@@ -36,9 +36,9 @@ def loaded(
     names: list[str] = list(request["columns"]["items"])
     weighted = bool(request.get("with_weights"))
     columns = _columns(path)
-    counted, listed = bool(request.get("counts")), bool(request.get("public_items"))
-    asked = ((_WEIGHT, weighted), (_USERS, counted), (_PUBLIC, listed))
-    beside = [name for name, is_there in asked if is_there]
+    numbers, listed = counted_column(request), bool(request.get("public_items"))
+    asked = ((_WEIGHT, weighted), (numbers, numbers is not None), (_PUBLIC, listed))
+    beside = [name for name, is_there in asked if name and is_there]
     missing = [name for name in [*names, *beside] if name not in columns]
     if missing or not names:
         raise ReportError(
@@ -51,8 +51,8 @@ def loaded(
         else None
     )
     made = {name: columns[name] for name in names}
-    if counted:
-        made[_USERS] = _whole(_listed(columns[_USERS]), path)
+    if numbers:
+        made[numbers] = _whole(_listed(columns[numbers]), numbers, path)
     if listed and isinstance(marks := columns.get(_PUBLIC, []), list):
         made[_PUBLIC] = [mark if isinstance(mark, bool) else mark == "true" for mark in marks]
     elif listed:
@@ -60,12 +60,12 @@ def loaded(
     return _core_calls.release_of(made, weights, found.to_json())
 
 
-def _whole(values: list[Any], path: Path) -> list[int]:
+def _whole(values: list[Any], name: str, path: Path) -> list[int]:
     try:
         return [int(value) for value in values]
     except (TypeError, ValueError):
         raise ReportError(
-            f"the column '{_USERS}' of {path} does not have a whole number in each row; pass the file as it "
+            f"the column '{name}' of {path} does not have a whole number in each row; pass the file as it "
             "was written"
         ) from None
 

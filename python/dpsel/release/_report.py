@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
-from dpsel.release._wording import describe, has_guarantee, limit_of, readable
+from dpsel.release._wording import counted_column, describe, has_guarantee, limit_of, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,10 +131,11 @@ class Report(Mapping[str, Any]):
 
     @property
     def counts(self) -> dict[str, Any] | None:
-        """The noise of the column ``users``, or ``None`` if there is none.
+        """The noise of the column ``users`` or ``rows``, or ``None`` if there is none.
 
-        ``scale`` is its standard deviation, ``half_width`` that of an interval that holds one number with
-        95 %, both in users. ``max_counted_items`` and ``nonnegative`` are as asked for. ``paid`` says
+        ``count`` is the name of that column. ``scale`` is the standard deviation, ``half_width`` that of an
+        interval that holds one number with 95 %, both in users or rows. ``max_counted_items``,
+        ``max_rows_per_item`` and ``nonnegative`` are as asked for. ``paid`` says
         whether the numbers are one more round of the mechanism (``"together"``), or have a budget of their
         own (``"apart"``). [`Release.count_interval`][dpsel.Release.count_interval] has other intervals.
 
@@ -146,11 +147,13 @@ class Report(Mapping[str, Any]):
         if counts is None and asked is None:
             return None
         if not counts or not asked or "sigma" not in counts["noise"]:
-            raise ReportError("its request and its calibration do not agree about numbers of users")
+            raise ReportError("its request and its calibration do not agree about its numbers")
         return {
+            "count": counted_column(self._data["request"]),
             "scale": counts["noise"]["sigma"],
             "half_width": counts["half_width"],
             "max_counted_items": counts["max_counted_items"],
+            "max_rows_per_item": counts.get("max_rows_per_item"),
             "nonnegative": asked["nonnegative"],
             "paid": counts["paid"],
         }

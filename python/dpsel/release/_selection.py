@@ -11,8 +11,10 @@ from dpsel.release._report import Report
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,
+    counted_column,
     describe,
     describe_guarantee,
+    describe_limit,
     mechanism_as_code,
     notation,
 )
@@ -180,18 +182,20 @@ class Release(Contents, Generic[ItemsT]):
         return plot_release(self.report, pairs, at_least_one("most", most), path, ax)
 
     def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
-        """Return by how much the column ``users`` may be off, in users.
+        """Return by how much the column ``users`` or ``rows`` may be off.
 
         It is about the noise, which is independent of the data and of the choice of items. A user of more
         than ``max_counted_items`` released items counts less than 1 in each. So the number that the interval
-        holds is at most the number of users, and less if many users are like that.
+        holds is at most the number of users, and less if many users are like that. The same holds for rows
+        and those beyond ``max_rows_per_item``.
 
         Args:
             confidence: The probability that the interval holds.
             all_at_once: The interval holds for all released items with this probability, not only for one.
 
         Returns:
-            The half-width: the sum of what users count lies within so much of the published number.
+            The half-width, in users or rows: the sum of what users count lies within so much of the
+            published number.
 
         Raises:
             InvalidParameterError: If the release has no counts, or ``confidence`` is not between 0 and 1.
@@ -210,6 +214,38 @@ class Release(Contents, Generic[ItemsT]):
         from dpsel.release._counts import half_width
 
         return half_width(self.report, confidence, len(self) if all_at_once else 1)
+
+    def shrunken_counts(self) -> list[float]:
+        """Return estimates of the numbers of users or rows that are nearer to the truth on average.
+
+        They are computed from the published numbers and the report alone, so they cost nothing. They assume
+        that sizes of items fall like a power above what can come out, and learn the rest from all numbers
+        together. So rare items, whose numbers are mostly noise, move most. Numbers far above the noise hardly
+        move. With few released items there is little to learn from. See [the
+        guide](../guide/counts.md#shrunken-estimates) for what they gain, and where they lose.
+
+        Returns:
+            An estimate for each released item, in the order of ``items``. The numbers of public items stay
+            as they are: they were not selected.
+
+        Raises:
+            InvalidParameterError: If the release has no counts.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, item) for item in range(1, 200) for user in range(9000 // item)]
+            >>> release = dpsel.select_partitions(
+            ...     rows, privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6), max_items_per_user=20, counts=0.3
+            ... )
+            >>> len(release.shrunken_counts()) == len(release)
+            True
+        """
+        from dpsel.release._shrunken import shrunken
+
+        asked = counted_column(self.report["request"])
+        numbers = self._table.column(asked) if asked else []
+        public = self._table.column("public") if "public_items" in self.report["request"] else None
+        return shrunken(self.report, numbers, [False] * len(numbers) if public is None else public)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the items to a file; its extension says the format (``EXTENSIONS``).
@@ -261,9 +297,8 @@ class Release(Contents, Generic[ItemsT]):
                 f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
             )
         if (counts := self.report.counts) is not None:
-            rule += f"\nusers: noise of standard deviation {counts['scale']:.4g}, "
-            rule += f"within {counts['half_width']:.4g} with 95 %; those with more than "
-            rule += f"{counts['max_counted_items']:,} of these items count less than 1 in each"
+            rule += f"\n{counts['count']}: noise of standard deviation {counts['scale']:.4g}, "
+            rule += f"within {counts['half_width']:.4g} with 95 %; {describe_limit(counts)}"
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         if (quantile := request.get("quantile")) is not None:
             look = f", limit {limit:,}: a noisy {quantile['quantile']:g} quantile of users' numbers of items"

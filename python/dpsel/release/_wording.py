@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "as_it_ran",
     "chosen_mechanism",
     "counted",
+    "counted_column",
     "describe",
     "describe_guarantee",
+    "describe_limit",
     "describe_mechanism",
     "has_guarantee",
     "limit_of",
@@ -52,6 +55,32 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
         "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
         "threshold": None if threshold is None else threshold / _STEPS_PER_UNIT,
     }
+
+
+def as_it_ran(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request with the mechanism or limit that a look at the data chose, or the request itself."""
+    request: dict[str, Any] = dict(report["request"])
+    if "look" not in report:
+        return request
+    request.pop("quantile", None)
+    found = {"mechanism": chosen_mechanism(report), "max_items_per_user": limit_of(report)}
+    return request | found | {"privacy": report["look"]["rest"]}
+
+
+def counted_column(request: Mapping[str, Any]) -> str | None:
+    """Return the name of the column of noisy numbers that a request of a selection asks for, if any."""
+    if not (asked := request.get("counts")):
+        return None
+    return "rows" if asked.get("max_rows_per_item") else "users"
+
+
+def describe_limit(counts: Mapping[str, Any]) -> str:
+    """Return which users count less than what they have, of the counts of a report."""
+    items = f"{counts['max_counted_items']:,}"
+    if counts["max_rows_per_item"] is None:
+        return f"users with more than {items} of these items count less than 1 in each"
+    rows = counted(counts["max_rows_per_item"], "row")
+    return f"of one user {rows} per item at most, and fewer where they exceed the norm of {items} such items"
 
 
 def describe(report: Mapping[str, Any]) -> str:

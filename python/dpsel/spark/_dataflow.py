@@ -6,12 +6,14 @@
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round
     kept -> Count -> shuffle by item -> Total -> driver
+    kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
 Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
-partitions of users from 0 on, and partitions of user counts below 0. Only decisions, counts and the names of
-released items come to the driver. There they are packed values that nothing shows. To tasks they go sealed.
+partitions of users from 0 on, and partitions of user counts below 0. Only decisions, counts (beside a
+selection the noisy ones) and the names of released items come to the driver. There they are packed values
+that nothing shows. To tasks they go sealed.
 """
 
 from __future__ import annotations
@@ -156,6 +158,15 @@ class Dataflow:
             count = _tasks.Count(self._sealed, self._num_partitions, bounded, shared)
             counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
             return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
+
+    def noisy_counts(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
+        """Count the users or rows of released items, with all that users hold; the numbers have their noise."""
+        if not released_set:
+            return released_set
+        with self._shared(released_set) as shared:
+            count = _tasks.CountReleased(self._sealed, self._num_partitions, shared)
+            counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
+            return _collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
         """Look the items of a released set up in the table; return batches of digest and item columns."""

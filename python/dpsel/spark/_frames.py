@@ -26,8 +26,8 @@ def checked_tokenizer(tokenizer: object) -> object:
     """Refuse a function: it would run wherever Spark runs."""
     if callable(tokenizer):
         raise InvalidParameterError(
-            'tokenizer must be "words" or "chars" for a Spark DataFrame, got a function; make a column of '
-            "lists of tokens with a UDF, and name it as item="
+            'tokenizer must be "words", "chars" or "subwords" for a Spark DataFrame, got a function; make a '
+            "column of lists of tokens with a UDF, and name it as item="
         )
     return tokenizer
 

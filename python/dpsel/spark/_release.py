@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpsel.release import Release, Report, TopKRelease
 
 __all__ = ["SparkRelease", "SparkTopKRelease"]
@@ -35,6 +37,25 @@ class _OnDriver(Generic[_Local]):
     def report(self) -> Report:
         """What was enforced."""
         return self._local.report
+
+    def filter(self, table: Any, *, item: str | Sequence[str] | None = None, other: Any = None) -> Any:
+        """Return the rows of a table whose item was released, as [`Release.filter`][dpsel.Release.filter].
+
+        They are private data. A Spark DataFrame gives a lazy Spark DataFrame.
+
+        Args:
+            table: A Spark DataFrame, or any other table.
+            item: The columns of the table that hold the item; by default those that the selection named.
+            other: Keep the other rows too, with this in place of their item.
+
+        Returns:
+            The rows.
+
+        Raises:
+            SchemaError: If a column is missing, or cannot hold the released items.
+            InvalidParameterError: If the items are n-grams, or ``other`` was released or does not fit.
+        """
+        return self._local.filter(table, item=item, other=other)
 
     def to_local(self) -> _Local:
         """Return the release as the local engine does."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpsel._ingest._spark_types import arrow_type, quoted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,25 +23,10 @@ def arrow_schema(data: Any, columns: Sequence[str]) -> Any:
     fields = data.schema.fields
     return pa.schema(
         [
-            pa.field(field.name, _arrow_type(field.dataType) if field.name in needed else pa.null())
+            pa.field(field.name, arrow_type(field.dataType) if field.name in needed else pa.null())
             for field in fields
         ]
     )
-
-
-def _arrow_type(kind: Any) -> Any:
-    import pyarrow as pa
-    from pyspark.errors import PySparkTypeError
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    try:
-        return to_arrow_type(kind, timezone="UTC")
-    except PySparkTypeError:
-        # Neither Spark nor dpsel can hand on such a column: it stands for a type that is refused.
-        return pa.duration("us")
-    except TypeError:
-        # PySpark before 4.3 takes no time zone.
-        return to_arrow_type(kind)
 
 
 def exact_schema(data: Any, columns: Sequence[str]) -> Any:
@@ -58,8 +45,3 @@ def item_types(data: Any, items: Sequence[str], *, is_text: bool) -> list[Any]:
             kind = kind.elementType
         fields.append(t.StructField(name, t.StringType() if is_text else kind))
     return fields
-
-
-def quoted(name: str) -> str:
-    """Return the name as Spark's expressions write it: dots and quotes mean nothing."""
-    return "`" + name.replace("`", "``") + "`"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.spark._encryption import Unencrypted
 
@@ -35,8 +35,9 @@ def select_partitions(
     max_items_per_user: int,
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
+    counts: float | Counts | None = None,
     ngrams: tuple[int, int] | None = None,
-    tokenizer: Literal["words", "chars"] | None = None,
+    tokenizer: Literal["words", "chars", "subwords"] | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -63,8 +64,11 @@ def select_partitions(
             that no noisy look at the lengths of lists comes first.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
+        counts: Also return the noisy number of users or rows of each released item, as for
+            [`select_partitions`][dpsel.select_partitions]. All items that a user holds count, so the rows are
+            looked at once more.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual) or ``"chars"``.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"`` or ``"subwords"``.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
             memory.
@@ -94,6 +98,7 @@ def select_partitions(
         ngrams=ngrams,
         tokenizer=checked_tokenizer(tokenizer),
         with_weights=with_weights,
+        counts=counts,
         on_cluster=True,
     )
     key = checked_test_key(insecure_test_key)
@@ -125,6 +130,9 @@ def _run(
         schema = exact_schema(cluster.frame, cluster.columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
-            looks_up = selection.looks_up(schema)
-            to_name = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
-        return selection.publish(flow.names(to_name), released, schema, reason)
+            looks_up, nothing = selection.looks_up(schema), _core.ExchangePacked()
+            is_needed = looks_up or selection.is_counted
+            known = flow.released_set(contributions, released) if is_needed else nothing
+            numbers = flow.noisy_counts(contributions, known) if selection.is_counted else None
+        named = flow.names(known if looks_up else nothing)
+        return selection.publish(named, released, numbers, schema, reason)

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Count",
+    "CountReleased",
     "Decide",
     "Encode",
     "FalsePositives",
     "FilterCandidates",
     "FrequentItems",
     "Name",
+    "NoisyCounts",
     "Prune",
     "Reweight",
     "Steer",
@@ -190,6 +192,27 @@ class Total(_Task):
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
         return job.total(self.most)
+
+
+@dataclass(frozen=True)
+class CountReleased(_Task):
+    """Count the users or rows of released items, with all items of each user."""
+
+    num_partitions: int
+    released: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.count_released(self.num_partitions, _value(self.released))
+
+
+@dataclass(frozen=True)
+class NoisyCounts(_Task):
+    """Add up the numbers of released items, and add noise."""
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.noisy_counts()
 
 
 @dataclass(frozen=True)

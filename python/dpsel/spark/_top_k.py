@@ -42,7 +42,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     max_items_per_user: int | None = None,
     neighbours: Literal["add_remove", "swap"] = "add_remove",
     ngrams: tuple[int, int] | None = None,
-    tokenizer: Literal["words", "chars"] | None = None,
+    tokenizer: Literal["words", "chars", "subwords"] | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -70,7 +70,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual) or ``"chars"``.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"`` or ``"subwords"``.
         num_partitions: Number of partitions into which users and items are divided, as for
             [`select_partitions`][dpsel.select_partitions].
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,

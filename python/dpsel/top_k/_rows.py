@@ -108,7 +108,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, or a function from a text to
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function from a text to
             a list of tokens, which must depend on that one text alone: see
             [the page](../guide/tokenizers.md).
         threads: The most threads to use.
@@ -119,7 +119,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         progress: ``True`` for a bar, or a function that is called with ``(done, total)``, as for
             [`select_partitions`][dpsel.select_partitions].
         insecure_test_key: 32 bytes that replace the secret key, for tests: then nothing is private.
-        file_format: The format of files whose names do not say it.
+        file_format: The format of files whose names do not say it; [`Csv`][dpsel.Csv] for another
+            delimiter, or no header line.
 
     Returns:
         The items, best first (sorted by themselves if they have no order), with the report.

@@ -357,7 +357,7 @@ fn missing_files_columns_and_formats() {
     let at = |name: &str| folder.path().join(name);
     assert!(message(&at("absent.parquet")).contains("No such file"));
     assert!(message(&at("*.parquet")).contains("no file matches"));
-    assert!(message(folder.path()).contains("is a directory"));
+    assert!(message(folder.path()).contains("there is no file in this folder"));
     assert!(message_of("data.xlsx", b"secret").contains(".ndjson"));
     let batch = RecordBatch::try_from_iter([
         ("user", Arc::new(Int64Array::from(vec![1])) as ArrayRef),

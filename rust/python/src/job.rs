@@ -12,7 +12,7 @@ use dpsel_core::scratch::ScratchSpace;
 use dpsel_core::task::Request;
 use pyo3::prelude::*;
 
-use crate::error::to_python;
+use crate::error::{guarded, to_python};
 use crate::request::{Lists, parse_with_table};
 
 /// One call apart from its data. It says its task.
@@ -38,6 +38,7 @@ impl Job {
         progress=None, chosen=None, public_table=None, excluded=None, public_items=None
     ))]
     fn new(
+        py: Python<'_>,
         request_json: &str,
         test_key: Option<&[u8]>,
         threads: Option<i64>,
@@ -58,6 +59,11 @@ impl Job {
         let has_lists = [public_table, excluded, public_items].iter().any(Option::is_some);
         let request =
             parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
+        // What has no calibration is an error whatever the data is, and is one before any of it is looked at. The
+        // calibration is remembered, so that the job has it.
+        if let Request::Select(request) = &request {
+            py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;
+        }
         let scratch = scratch_space(scratch, scratch_limit)?;
         let memory_limit = memory_limit.map(NonZeroU64::get);
         if let Some(space) = &scratch {

@@ -46,6 +46,9 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
     const __commit__: Option<&str> = option_env!("DPSEL_COMMIT");
+    /// The longest n-gram, in words or characters.
+    #[pymodule_export]
+    const LONGEST_NGRAM: u8 = dpsel_core::ingest::LONGEST_NGRAM;
     #[pymodule_export]
     use super::accounting::{
         calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,

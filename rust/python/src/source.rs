@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dpsel_core::Error;
-use dpsel_core::ingest::{self, FileFormat, Source as CoreSource};
+use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
 use dpsel_core::task::Outcome;
 use pyo3::prelude::*;
 
@@ -35,11 +35,21 @@ enum Data {
 
 #[pymethods]
 impl Source {
-    /// Files, or glob patterns of files, read in Rust. Errors quote paths that name no file only if told to.
+    /// Files, or glob patterns of files, read in Rust. Errors quote paths that name no file only if told to. With a
+    /// delimiter they are text, and `header` says whether the first line has names.
     #[staticmethod]
-    #[pyo3(signature = (paths, file_format, *, quoted))]
-    fn files(paths: Vec<PathBuf>, file_format: Option<&str>, quoted: bool) -> PyResult<Self> {
-        let format = file_format.map(format_by_name).transpose()?;
+    #[pyo3(signature = (paths, file_format, *, quoted, delimiter=None, header=true))]
+    fn files(
+        paths: Vec<PathBuf>,
+        file_format: Option<&str>,
+        quoted: bool,
+        delimiter: Option<&str>,
+        header: bool,
+    ) -> PyResult<Self> {
+        let format = match delimiter {
+            None => file_format.map(format_by_name).transpose()?,
+            Some(delimiter) => Some(FileFormat::Csv(Dialect::new(delimiter, header).map_err(to_python)?)),
+        };
         Ok(Self { data: Data::Files { paths, format, quoted }, names: None })
     }
 
@@ -96,8 +106,8 @@ fn named(paths: Vec<PathBuf>, format: Option<FileFormat>, quoted: bool) -> CoreS
 fn format_by_name(name: &str) -> PyResult<FileFormat> {
     match name {
         "parquet" => Ok(FileFormat::Parquet),
-        "csv" => Ok(FileFormat::Csv),
-        "tsv" => Ok(FileFormat::Tsv),
+        "csv" => Ok(FileFormat::Csv(Dialect::COMMAS)),
+        "tsv" => Ok(FileFormat::Csv(Dialect::TABS)),
         "ndjson" => Ok(FileFormat::NdJson),
         "ipc" => Ok(FileFormat::Ipc),
         _ => Err(to_python(Error::parameter(

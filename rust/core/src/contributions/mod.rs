@@ -24,7 +24,7 @@ pub use grouped::Contributions;
 pub use order::ItemOrder;
 pub(crate) use order::RowOrder;
 pub use read::read;
-pub(crate) use read::{read_opened, read_with_list, row_order};
+pub(crate) use read::{read_in_order, read_with_list, row_order};
 pub(crate) use refill::Refill;
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;

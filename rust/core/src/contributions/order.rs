@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::distinct::SeenItems;
+use super::grouped::Contributions;
 use super::vocabulary::{Digests, Vocabulary};
 use crate::ingest::ItemCode;
 use crate::numeric::widths::codes;
@@ -36,8 +37,8 @@ pub(crate) enum RowOrder<R = RanksByDigest> {
     Any,
     /// Each distinct item once, in this order.
     Items(ItemOrder<R>),
-    /// Every row, because the order by numbers of rows is made later.
-    EveryRow,
+    /// Every row, but of each item at most so many, because rows are counted later. Rows of one item stand side by side.
+    Rows(u32),
 }
 
 impl RowOrder {
@@ -45,7 +46,17 @@ impl RowOrder {
     pub(crate) fn of_parts(&self) -> Self {
         match self {
             Self::Any | Self::Items(ItemOrder::Prior(_)) => Self::Any,
-            Self::Items(ItemOrder::Counts) | Self::EveryRow => Self::EveryRow,
+            Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),
+            Self::Rows(most) => Self::Rows(*most),
+        }
+    }
+
+    /// What is done with the rows if up to `most` of each item are counted before they are put in this order.
+    pub(crate) fn with_rows(&self, most: u32) -> Self {
+        match self {
+            Self::Any | Self::Items(ItemOrder::Prior(_)) => Self::Rows(most),
+            Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),
+            Self::Rows(others) => Self::Rows(most.max(*others)),
         }
     }
 }
@@ -64,7 +75,7 @@ impl<'a> ItemSorter<'a> {
     pub(super) fn new(order: &RowOrder, vocabulary: &'a Vocabulary) -> Self {
         let order = match order {
             RowOrder::Any => RowOrder::Any,
-            RowOrder::EveryRow => RowOrder::EveryRow,
+            RowOrder::Rows(most) => RowOrder::Rows(*most),
             RowOrder::Items(ItemOrder::Counts) => RowOrder::Items(ItemOrder::Counts),
             RowOrder::Items(ItemOrder::Prior(ranked)) => {
                 RowOrder::Items(ItemOrder::Prior(ranks(ranked, vocabulary)))
@@ -78,7 +89,7 @@ impl<'a> ItemSorter<'a> {
     pub(super) fn sort(&self, items: &mut [u32], seen: &mut SeenItems) -> u32 {
         match &self.order {
             RowOrder::Any => seen.keep_first(items),
-            RowOrder::EveryRow => every_row(items),
+            RowOrder::Rows(most) => every_row(items, *most),
             RowOrder::Items(ItemOrder::Counts) => by_count(items, &self.digests),
             RowOrder::Items(ItemOrder::Prior(ranks)) => {
                 let kept = seen.keep_first(items);
@@ -91,10 +102,33 @@ impl<'a> ItemSorter<'a> {
     }
 }
 
-/// Moves rows of one item side by side; returns the number of rows.
-fn every_row(items: &mut [u32]) -> u32 {
+/// Moves rows of one item side by side, at most so many of each; returns the number of rows.
+fn every_row(items: &mut [u32], most: u32) -> u32 {
     items.sort_unstable();
-    codes(items.len())
+    let (mut kept, mut same, mut last) = (0, 0, None);
+    for read in 0..items.len() {
+        let item = items[read];
+        same = if last == Some(item) { same + 1 } else { 1 };
+        last = Some(item);
+        if same <= u64::from(most) {
+            items[kept] = item;
+            kept += 1;
+        }
+    }
+    codes(kept)
+}
+
+impl Contributions {
+    /// Put rows that were counted into an order: each item of a user once.
+    pub(crate) fn settle(&mut self, order: &RowOrder) {
+        let Self { starts, lens, items, vocabulary, .. } = self;
+        let (sorter, mut seen) = (ItemSorter::new(order, vocabulary), SeenItems::default());
+        let items = items.as_mut_slice();
+        for (start, len) in starts.iter().zip(lens) {
+            *len = sorter.sort(&mut items[*start..][..*len as usize], &mut seen);
+        }
+        self.in_order = matches!(order, RowOrder::Items(_));
+    }
 }
 
 /// Moves each distinct item to the front once, the items with the most rows first; returns their number.
@@ -123,7 +157,7 @@ fn ranks(ranked: &RanksByDigest, vocabulary: &Vocabulary) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{item_digest, ordered};
+    use super::super::testing::{grouped, item_digest, ordered};
     use super::*;
     use crate::random::ReleaseKey;
 
@@ -162,6 +196,46 @@ mod tests {
         assert_eq!(items_of(&rows, &ItemOrder::Counts), expected);
         let turned: Vec<_> = rows.iter().rev().copied().collect();
         assert_eq!(items_of(&turned, &ItemOrder::Counts), expected);
+    }
+
+    #[test]
+    fn rows_are_kept_up_to_their_limit_and_settle_as_if_they_had_never_been() {
+        let rows: Vec<_> = [7, 5, 7, 9, 5, 7, 3].map(|item| (1, item)).to_vec();
+        let ranked = || ItemOrder::Prior(digests(&[9, 3]).into_iter().zip([4, 2]).collect());
+        for order in [RowOrder::Any, RowOrder::Items(ItemOrder::Counts), RowOrder::Items(ranked())] {
+            for (most, left) in [(1, 4), (2, 6), (u32::MAX, 7)] {
+                let mut every = grouped(&rows, &key(), &order.with_rows(most));
+                let all = matches!(order, RowOrder::Items(ItemOrder::Counts));
+                assert_eq!(every.lens, [if all { 7 } else { left }]);
+                every.settle(&order);
+                let settled = grouped(&rows, &key(), &order);
+                assert_eq!((every.in_order, every.lens.clone()), (settled.in_order, settled.lens.clone()));
+                let held = |made: &Contributions| made.items.as_slice()[..4].to_vec();
+                let (mut found, mut expected) = (held(&every), held(&settled));
+                if order == RowOrder::Any {
+                    found.sort_unstable();
+                    expected.sort_unstable();
+                }
+                assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_rows_up_to_a_limit_have_as_many_rows_together() {
+        let (first, second) = ([4, 4, 4, 2], [4, 2, 2, 9]);
+        for most in 1..6 {
+            let kept = |rows: &[u32]| {
+                let mut rows = rows.to_vec();
+                let len = every_row(&mut rows, most) as usize;
+                rows.truncate(len);
+                rows
+            };
+            let parts = [kept(&first), kept(&second)].concat();
+            assert_eq!(kept(&parts), kept(&[first, second].concat()));
+        }
+        assert_eq!(RowOrder::<()>::Rows(3), RowOrder::Rows(3));
+        assert_eq!(RowOrder::Rows(3).of_parts(), RowOrder::Rows(3));
     }
 
     #[test]

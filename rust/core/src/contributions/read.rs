@@ -45,18 +45,31 @@ pub(crate) fn read_with_list(
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_opened(
+fn read_opened(
     source: OpenSource,
     columns: &Columns,
     order: Option<ItemOrder<&Prior>>,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Contributions> {
-    let schema = source.layout().item_schema()?;
     let order = row_order(order, columns, &source, key)?;
+    read_in_order(source, &order, key, control)
+}
+
+/// Read everything, with each user's rows in an order.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_in_order(
+    source: OpenSource,
+    order: &RowOrder,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    let schema = source.layout().item_schema()?;
     let builder = ContributionsBuilder::new(control);
     source.deliver(key, control, || builder.worker())?;
-    builder.finish(schema, &order)
+    builder.finish(schema, order)
 }
 
 /// The order of the items of a user, with the ranks of its table.

@@ -28,6 +28,11 @@ pub(crate) fn ordered(
     key: &ReleaseKey,
     order: Option<&ItemOrder<RanksByDigest>>,
 ) -> Contributions {
+    grouped(rows, key, &order.map_or(RowOrder::Any, |order| RowOrder::Items(order.clone())))
+}
+
+/// The same, grouped as an order of rows says.
+pub(crate) fn grouped(rows: &[(u64, u64)], key: &ReleaseKey, order: &RowOrder) -> Contributions {
     let control = Control::default();
     let builder = ContributionsBuilder::new(&control);
     for batch in rows.chunks(1000) {
@@ -39,6 +44,5 @@ pub(crate) fn ordered(
         worker.push(&user_codes, None, &item_codes).unwrap();
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
-    let order = order.map_or(RowOrder::Any, |order| RowOrder::Items(order.clone()));
-    builder.finish(schema, &order).unwrap()
+    builder.finish(schema, order).unwrap()
 }

@@ -1,13 +1,14 @@
-//! What users hold, kept from before the selection, and the noisy numbers of users of the released items.
+//! What users hold, kept from before the selection, and the noisy numbers of users or rows of the released items.
 
-use super::noise::{CountNoise, contribution};
-use crate::Result;
-use crate::accounting::L0Bound;
+use super::limit::{CountLimit, settled};
+use super::noise::CountNoise;
 use crate::contributions::{Contributions, ItemCode};
 use crate::noise::{NoisyThreshold, Threshold};
 use crate::numeric::UNIT;
+use crate::numeric::widths::codes;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::runtime::{Control, parallel};
+use crate::{Error, Result};
 
 /// An item whose users are counted: its digest, and its code if some user holds it.
 #[derive(Debug, Clone, Copy)]
@@ -22,57 +23,81 @@ pub(crate) struct Holdings {
     starts: Vec<usize>,
     lens: Vec<u32>,
     items: Vec<u32>,
+    /// The number of rows of each of them, as far as they count; 1 each where users are counted.
+    rows: Option<Vec<u32>>,
+    limit: CountLimit,
     codes: usize,
 }
 
 /// No position in the list of counted items.
 const NOT_COUNTED: u32 = u32::MAX;
-const STAGE: &str = "counting the users of released items";
+const STAGE: &str = "counting the users or rows of released items";
 
 impl Holdings {
-    /// Keep the items of all users.
+    /// Keep the items of all users, each once, and the number of its rows if they are counted.
     ///
     /// # Errors
     /// The limit of memory.
-    pub(crate) fn of(contributions: &Contributions, control: &Control) -> Result<Self> {
-        let rows: usize = contributions.lens.iter().map(|len| *len as usize).sum();
-        let bytes =
-            rows * size_of::<u32>() + contributions.lens.len() * (size_of::<usize>() + size_of::<u32>());
+    pub(crate) fn of(contributions: &Contributions, limit: CountLimit, control: &Control) -> Result<Self> {
+        let held: usize = contributions.lens.iter().map(|len| *len as usize).sum();
+        let counts_rows = limit.most_rows() > 1;
+        let each = size_of::<u32>() * if counts_rows { 2 } else { 1 };
+        let bytes = held * each + contributions.lens.len() * (size_of::<usize>() + size_of::<u32>());
         control.charge_memory(bytes as u64, STAGE)?;
-        let (mut starts, mut items) =
-            (Vec::with_capacity(contributions.lens.len()), Vec::with_capacity(rows));
+        let users = contributions.lens.len();
+        let mut made = Self {
+            starts: Vec::with_capacity(users),
+            lens: Vec::with_capacity(users),
+            items: Vec::with_capacity(held),
+            rows: counts_rows.then(|| Vec::with_capacity(held)),
+            limit,
+            codes: contributions.vocabulary.code_bound(),
+        };
         for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
-            starts.push(items.len());
-            items.extend_from_slice(&contributions.items.as_slice()[*start..][..*len as usize]);
+            made.push(&contributions.items.as_slice()[*start..][..*len as usize]);
         }
-        let codes = contributions.vocabulary.code_bound();
-        Ok(Self { starts, lens: contributions.lens.clone(), items, codes })
+        Ok(made)
     }
 
-    /// The noisy numbers of users of these items, each to the nearest whole number.
+    /// Keep the items of the next user. Rows of one item stand side by side.
+    fn push(&mut self, rows: &[u32]) {
+        let before = self.items.len();
+        for of_item in rows.chunk_by(|a, b| a == b) {
+            self.items.push(of_item[0]);
+            if let Some(rows) = &mut self.rows {
+                rows.push(self.limit.rows(of_item.len()));
+            }
+        }
+        self.starts.push(before);
+        self.lens.push(codes(self.items.len() - before));
+    }
+
+    /// The noisy numbers of users or rows of these items, each to the nearest whole number.
     ///
     /// # Contract
-    /// One user more changes the exact sums by a vector of L2 norm at most the root of
-    /// `max_counted_items`, whatever the items are.
+    /// One user more changes the exact sums by a vector of L2 norm at most that of [`CountLimit`], whatever the items are.
     /// The noise of an item depends on the key and its digest alone.
     ///
     /// # Errors
-    /// Interruption; the limit of memory.
-    pub(crate) fn noisy_users(
+    /// Interruption; the limit of memory; [`Error::Internal`] for noise that was made for another limit.
+    pub(crate) fn noisy_counts(
         &self,
         items: &[Counted],
         noise: &CountNoise,
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Vec<i64>> {
-        let sums = self.sums(items, noise.max_counted_items, control)?;
+        if noise.limit() != self.limit {
+            return Err(Error::Internal("the noise of counts is that of another limit"));
+        }
+        let sums = self.sums(items, control)?;
         control.check()?;
         let sums = items.iter().zip(sums).map(|(item, sum)| (item.digest, sum));
-        Ok(noise.noisy_users(sums, key))
+        Ok(noise.noisy_counts(sums, key))
     }
 
     /// The sum of what all users add to each item, in grid steps.
-    fn sums(&self, items: &[Counted], limit: L0Bound, control: &Control) -> Result<Vec<u64>> {
+    fn sums(&self, items: &[Counted], control: &Control) -> Result<Vec<u64>> {
         let threads = parallel::threads_for(self.items.len(), control);
         let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
         let bytes = self.codes * size_of::<u32>() + threads * items.len() * size_of::<u64>();
@@ -87,12 +112,11 @@ impl Holdings {
         let ranges = starts.zip(&ends).map(|(start, end)| start..*end).collect();
         let parts = parallel::map(threads, ranges, |users: std::ops::Range<usize>| {
             let mut sums = vec![0_u64; items.len()];
-            users.for_each(|user| self.add(user, &places, limit, &mut sums));
+            users.for_each(|user| self.add(user, &places, &mut sums));
             sums
         });
         let mut sums = vec![0_u64; items.len()];
         for part in parts {
-            // At most 2^32 users of one unit each.
             sums.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.saturating_add(part));
         }
         control.release_memory(bytes as u64);
@@ -100,33 +124,36 @@ impl Holdings {
     }
 
     /// Add one user to the sums of the counted items that it holds.
-    fn add(&self, user: usize, places: &[u32], limit: L0Bound, sums: &mut [u64]) {
-        let held = &self.items[self.starts[user]..][..self.lens[user] as usize];
-        let counted = held.iter().map(|item| places[*item as usize]).filter(|place| *place != NOT_COUNTED);
-        let each = contribution(counted.clone().count() as u64, limit);
-        for place in counted {
-            sums[place as usize] = sums[place as usize].saturating_add(each);
-        }
+    fn add(&self, user: usize, places: &[u32], sums: &mut [u64]) {
+        let held = self.starts[user]..self.starts[user] + self.lens[user] as usize;
+        let rows = |at: usize| self.rows.as_ref().map_or(1, |rows| rows[at]);
+        let counted = held.map(|at| (places[self.items[at] as usize], rows(at)));
+        let counted = counted.filter(|(place, _)| *place != NOT_COUNTED);
+        self.limit.each_addition(counted, |place, more| {
+            let sum = &mut sums[place as usize];
+            *sum = sum.saturating_add(more);
+        });
     }
 }
 
 impl CountNoise {
-    /// The noisy numbers of users of items, given the sum of what all users add to each, to the nearest whole number.
+    /// The noisy numbers of users or rows of items, given the saturating sum of what all users add to each, to the nearest
+    /// whole number.
     ///
     /// # Contract
     /// The noise of an item depends on the key and its digest alone.
-    pub(crate) fn noisy_users(
+    pub(crate) fn noisy_counts(
         &self,
         sums: impl Iterator<Item = (Digest, u64)>,
         key: &ReleaseKey,
     ) -> Vec<i64> {
         let words = Words::new(key, Purpose::Counts, 0);
         let law = NoisyThreshold::new(self.noise, Threshold::from_steps(0));
-        sums.map(|(item, sum)| rounded(law.noisy_weight(sum, words.word(item)))).collect()
+        sums.map(|(item, sum)| rounded(law.noisy_weight(settled(sum), words.word(item)))).collect()
     }
 }
 
-/// A noisy number in grid steps to the nearest whole number of users.
+/// A noisy number in grid steps to the nearest whole number.
 #[expect(clippy::cast_possible_truncation, reason = "a 2^30th of an i64")]
 fn rounded(steps: i64) -> i64 {
     (i128::from(steps) + i128::from(UNIT / 2)).div_euclid(i128::from(UNIT)) as i64
@@ -136,20 +163,28 @@ fn rounded(steps: i64) -> i64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Paid;
+    use super::super::limit::square;
+    use super::super::{CountedUsers, Paid};
     use super::*;
-    use crate::contributions::testing::contributions;
+    use crate::accounting::L0Bound;
+    use crate::contributions::RowOrder;
+    use crate::contributions::testing::grouped;
 
     fn key(byte: u8) -> ReleaseKey {
         ReleaseKey::insecure_test([byte; 32])
     }
 
-    fn limit(items: u64) -> L0Bound {
-        L0Bound::new(items).unwrap()
+    fn limit(items: u64, rows: Option<u32>) -> CountLimit {
+        CountLimit::new(L0Bound::new(items).unwrap(), rows)
+    }
+
+    /// Rows grouped so that they can be counted.
+    fn counted(rows: &[(u64, u64)], key: &ReleaseKey, most: Option<u32>) -> Contributions {
+        grouped(rows, key, &most.map_or(RowOrder::Any, |most| RowOrder::Any.with_rows(most)))
     }
 
     /// The codes of all items that users hold.
-    fn codes(made: &Contributions) -> Vec<ItemCode> {
+    fn codes_of(made: &Contributions) -> Vec<ItemCode> {
         let of_user =
             |(start, len): (&usize, &u32)| made.items.as_slice()[*start..][..*len as usize].to_vec();
         let held: std::collections::BTreeSet<u32> =
@@ -158,72 +193,122 @@ mod tests {
     }
 
     /// The items of the rows, all of them counted, and what users hold.
-    fn all(rows: &[(u64, u64)], key: &ReleaseKey) -> (Vec<Counted>, Holdings) {
-        let made = contributions(rows, key);
+    fn all(
+        rows: &[(u64, u64)],
+        key: &ReleaseKey,
+        (most_items, most): (u64, Option<u32>),
+    ) -> (Vec<Counted>, Holdings) {
+        let made = counted(rows, key, most);
         let digests = made.vocabulary.digests();
         let counted = |code| Counted { digest: digests.get(code), code: Some(code) };
         let control = Control::new(None, None);
-        let mut items: Vec<Counted> = codes(&made).into_iter().map(counted).collect();
+        let mut items: Vec<Counted> = codes_of(&made).into_iter().map(counted).collect();
         items.sort_unstable_by_key(|item| item.digest.0);
-        (items, Holdings::of(&made, &control).unwrap())
+        (items, Holdings::of(&made, limit(most_items, most), &control).unwrap())
     }
 
-    fn sums(rows: &[(u64, u64)], items: u64) -> Vec<u64> {
-        let (counted, holdings) = all(rows, &key(1));
-        holdings.sums(&counted, limit(items), &Control::new(None, None)).unwrap()
+    /// The sums of all items, in ascending order.
+    fn sums(rows: &[(u64, u64)], items: u64, most: Option<u32>) -> Vec<u64> {
+        let (counted, holdings) = all(rows, &key(1), (items, most));
+        let mut sums = holdings.sums(&counted, &Control::new(None, None)).unwrap();
+        sums.sort_unstable();
+        sums
     }
 
     #[test]
     fn users_count_once_and_less_beyond_the_limit() {
         let rows = [(1, 1), (1, 1), (2, 1), (3, 1), (3, 2), (3, 3), (3, 4)];
-        let mut found = sums(&rows, 4);
-        found.sort_unstable();
-        assert_eq!(found, [UNIT, UNIT, UNIT, 3 * UNIT]);
-        let mut scaled = sums(&rows, 1);
-        scaled.sort_unstable();
-        assert_eq!(scaled, [UNIT / 2, UNIT / 2, UNIT / 2, 2 * UNIT + UNIT / 2]);
+        for most in [None, Some(1)] {
+            assert_eq!(sums(&rows, 4, most), [UNIT, UNIT, UNIT, 3 * UNIT]);
+            assert_eq!(sums(&rows, 1, most), [UNIT / 2, UNIT / 2, UNIT / 2, 2 * UNIT + UNIT / 2]);
+        }
+    }
+
+    #[test]
+    fn rows_count_up_to_their_limit_and_less_beyond_the_norm() {
+        // User 1 has five rows of item 1 and two of item 2, user 2 has one of item 1.
+        let rows = [(1, 1), (1, 2), (1, 1), (2, 1), (1, 1), (1, 1), (1, 2), (1, 1)];
+        assert_eq!(sums(&rows, 2, Some(9)), [2 * UNIT, 6 * UNIT]);
+        assert_eq!(sums(&rows, 2, Some(3)), [2 * UNIT, 4 * UNIT]);
+        // 3 and 2 in a norm of 3: each row counts the root of 9 / 13.
+        let each = (u128::from(UNIT) * u128::from(UNIT) * 9 / 13).isqrt() as u64;
+        assert_eq!(sums(&rows, 1, Some(3)), [2 * each, UNIT + 3 * each]);
     }
 
     proptest! {
         /// One user more: no count falls, and the squares of the changes add up to at most the limit.
         #[test]
         fn one_user_moves_the_sums_by_its_norm(
-            rows in prop::collection::vec((0_u64..9, 0_u64..12), 1..60), items in 1_u64..6,
+            rows in prop::collection::vec((0_u64..9, 0_u64..12), 1..60), again in 0_usize..400, items in 1_u64..6,
+            most in prop::option::of(1_u32..9),
         ) {
-            let (counted, holdings) = all(&rows, &key(2));
+            // One user has a row many times over.
+            let many = rows.iter().find(|(user, _)| *user == 3).copied();
+            let rows: Vec<(u64, u64)> = rows.into_iter().chain(many.into_iter().cycle().take(again)).collect();
+            let (counted_items, holdings) = all(&rows, &key(2), (items, most));
             let others: Vec<(u64, u64)> = rows.iter().copied().filter(|(user, _)| *user != 3).collect();
-            let without = contributions(&others, &key(2));
+            let without = counted(&others, &key(2), most);
             let digests = without.vocabulary.digests();
-            let held = codes(&without);
+            let held = codes_of(&without);
             let code = |digest| held.iter().copied().find(|item| digests.get(*item) == digest);
             let fewer: Vec<Counted> =
-                counted.iter().map(|item| Counted { code: code(item.digest), ..*item }).collect();
+                counted_items.iter().map(|item| Counted { code: code(item.digest), ..*item }).collect();
             let control = Control::new(None, None);
-            let before = Holdings::of(&without, &control).unwrap().sums(&fewer, limit(items), &control).unwrap();
-            let after = holdings.sums(&counted, limit(items), &control).unwrap();
+            let without = Holdings::of(&without, limit(items, most), &control).unwrap();
+            let before = without.sums(&fewer, &control).unwrap();
+            let after = holdings.sums(&counted_items, &control).unwrap();
             let moved = before.iter().zip(&after).map(|(before, after)| {
                 u128::from(after.checked_sub(*before).expect("no count falls"))
             });
-            let unit = u128::from(UNIT);
-            prop_assert!(moved.map(|change| change * change).sum::<u128>() <= unit * unit * u128::from(items));
+            let largest = u128::from(UNIT) * u128::from(UNIT) * u128::from(items) * square(most.unwrap_or(1));
+            prop_assert!(moved.map(|change| change * change).sum::<u128>() <= largest);
         }
     }
 
     #[test]
     fn noise_is_of_the_item_and_items_that_nobody_holds_have_noise_too() {
-        let noise = CountNoise::new(0.01, limit(2), Paid::Apart).unwrap();
+        let asked = |items| CountedUsers {
+            share: 0.2,
+            max_counted_items: L0Bound::new(items).unwrap(),
+            nonnegative: false,
+            max_rows_per_item: None,
+        };
+        let noise = CountNoise::new(0.01, &asked(2), Paid::Apart).unwrap();
         let rows: Vec<(u64, u64)> = (0..400).map(|n| (n / 2, n % 2)).collect();
-        let (mut counted, holdings) = all(&rows, &key(3));
+        let (mut counted, holdings) = all(&rows, &key(3), (2, None));
         let control = Control::new(None, None);
-        let of = |items: &[Counted]| holdings.noisy_users(items, &noise, &key(3), &control).unwrap();
+        let of = |items: &[Counted]| holdings.noisy_counts(items, &noise, &key(3), &control).unwrap();
         let first = of(&counted);
         counted.reverse();
         counted.push(Counted { digest: Digest(77), code: None });
         let second = of(&counted);
         assert_eq!(second[..2], [first[1], first[0]]);
         assert!(first.iter().all(|users| *users != 200) && second[2] != 0);
-        let other = holdings.noisy_users(&counted, &noise, &key(4), &control).unwrap();
+        let other = holdings.noisy_counts(&counted, &noise, &key(4), &control).unwrap();
         assert_ne!(other, second);
+        let small = CountNoise::new(0.01, &asked(1), Paid::Apart).unwrap();
+        assert!(holdings.noisy_counts(&counted, &small, &key(3), &control).is_err());
+    }
+
+    #[test]
+    fn sums_never_begin_anew_and_end_where_noise_still_fits() {
+        let (_, holdings) = all(&[(1, 1), (1, 1)], &key(1), (1, Some(9)));
+        let mut sums = vec![u64::MAX - 3];
+        holdings.add(0, &vec![0; holdings.codes], &mut sums);
+        assert_eq!(sums, [u64::MAX]);
+        let asked = CountedUsers {
+            share: 0.2,
+            max_counted_items: L0Bound::new(1).unwrap(),
+            nonnegative: false,
+            max_rows_per_item: Some(9),
+        };
+        let noise = CountNoise::new(0.1, &asked, Paid::Apart).unwrap();
+        let most = 1_i64 << 32;
+        for (item, number) in
+            (0..99).zip(noise.noisy_counts((0..99).map(|item| (Digest(item), u64::MAX)), &key(1)))
+        {
+            assert!((number - most).abs() < 900, "{item}: {number}");
+        }
     }
 
     #[test]

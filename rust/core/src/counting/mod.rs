@@ -1,11 +1,13 @@
-//! The numbers of users of released items, with noise: counts beside a selection, in one budget.
+//! The numbers of users of released items, or of their rows, with noise: counts beside a selection, in one budget.
 //!
 //! A user counts in all released items that it holds, also beyond the limit of the selection. Its contributions have an
-//! L2 norm of at most the root of `max_counted_items`. Theorem and proof: `docs/algorithms/counts.md`.
+//! L2 norm of at most the root of `max_counted_items`, times `max_rows_per_item` where rows are counted. Theorem and
+//! proof: `docs/algorithms/counts.md`.
 
 mod holdings;
+mod limit;
 mod noise;
 
 pub(crate) use holdings::{Counted, Holdings};
-pub(crate) use noise::contribution;
-pub use noise::{CountNoise, CountedUsers, Paid};
+pub use limit::CountLimit;
+pub use noise::{CountNoise, CountedUsers, Paid, ROWS_COLUMN, USERS_COLUMN};

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::limit::CountLimit;
 use crate::accounting::{Guarantee, L0Bound};
 use crate::noise::Noise;
-use crate::numeric::{UNIT, add_up, div_up, mul_up, sqrt_up};
+use crate::numeric::{add_up, div_up, mul_up, sqrt_up};
 use crate::{Error, Result};
 
-/// Counts of the users of released items, as a request asks for them.
+/// Counts of the users of released items, or of their rows, as a request asks for them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountedUsers {
@@ -17,17 +18,32 @@ pub struct CountedUsers {
     pub max_counted_items: L0Bound,
     /// Whether numbers below 0 are published as 0.
     pub nonnegative: bool,
+    /// Rows are counted in place of users: of one user, up to so many of each item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_per_item: Option<u32>,
 }
 
 impl CountedUsers {
+    /// How much one user counts.
+    #[must_use]
+    pub fn limit(&self) -> CountLimit {
+        CountLimit::new(self.max_counted_items, self.max_rows_per_item)
+    }
+
+    /// The name of the column of published numbers.
+    #[must_use]
+    pub fn column(&self) -> &'static str {
+        if self.max_rows_per_item.is_some() { ROWS_COLUMN } else { USERS_COLUMN }
+    }
+
     /// Noisy numbers as they are published.
-    pub(crate) fn published(&self, mut users: Vec<i64>) -> Vec<i64> {
+    pub(crate) fn published(&self, mut numbers: Vec<i64>) -> Vec<i64> {
         if self.nonnegative {
-            for number in &mut users {
+            for number in &mut numbers {
                 *number = (*number).max(0);
             }
         }
-        users
+        numbers
     }
 
     /// Check the ranges.
@@ -43,6 +59,12 @@ impl CountedUsers {
                 "users of more released items count less than 1 in each of them",
             )
         })?;
+        if let Some(rows) = self.max_rows_per_item
+            && !(1..=CountLimit::MOST_ROWS).contains(&rows)
+        {
+            let fix = "of one user, so many rows of each item count";
+            return Err(Error::parameter("max_rows_per_item", "between 1 and 1,000,000", rows, fix));
+        }
         if self.share > 0.0 && self.share < 1.0 {
             return Ok(());
         }
@@ -54,6 +76,11 @@ impl CountedUsers {
         ))
     }
 }
+
+/// Name of the column of noisy numbers of users.
+pub const USERS_COLUMN: &str = "users";
+/// Name of the column of noisy numbers of rows.
+pub const ROWS_COLUMN: &str = "rows";
 
 /// How counts are paid for, beside the rounds of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +95,7 @@ pub enum Paid {
 impl Paid {
     /// The guarantee of items and counts together, where counts are one more round.
     pub(crate) const GUARANTEE: Guarantee = Guarantee {
-        statement: "(epsilon, delta)-DP of items and numbers of users together, by the exact composition of Gaussian rounds, of \
+        statement: "(epsilon, delta)-DP of items and their numbers together, by the exact composition of Gaussian rounds, of \
                     which the numbers are the last, plus the probability of what a threshold lets through; or \
                     delta-approximate rho-zCDP, where rho adds up",
         neighbours: "add or remove one user with all its rows",
@@ -81,11 +108,11 @@ impl Paid {
     pub fn statement(self) -> &'static str {
         match self {
             Self::Apart => {
-                "the items have the guarantee of their mechanism for one part of the budget, the counts of their users the one of \
+                "the items have the guarantee of their mechanism for one part of the budget, their counts the one of \
                  Gaussian noise for the other part, and both parts add up to the stated guarantee"
             }
             Self::Together => {
-                "the counts of the users of released items are one more adaptive Gaussian round, so that the stated guarantee is \
+                "the counts of released items are one more adaptive Gaussian round, so that the stated guarantee is \
                  of items and counts together"
             }
         }
@@ -96,12 +123,15 @@ impl Paid {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountNoise {
-    /// Gaussian, in users.
+    /// Gaussian, in users or rows.
     pub noise: Noise,
     /// The half-width of an interval that holds one count with 95 %, rounding to whole numbers included.
     pub half_width: f64,
     /// A user of more released items counts less than 1 in each of them.
     pub max_counted_items: L0Bound,
+    /// Rows are counted: of one user, up to so many of each item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_per_item: Option<u32>,
     /// How it is paid for.
     pub paid: Paid,
 }
@@ -114,26 +144,37 @@ const LARGEST: f64 = (1_u64 << 28) as f64;
 const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 
 impl CountNoise {
+    /// What mends a request whose numbers would have too much noise.
+    pub(crate) const TOO_NOISY: &str =
+        "raise share, epsilon or rho, or lower max_counted_items or max_rows_per_item";
+
     /// The noise whose means one user moves by at most `mu` standard deviations.
     ///
     /// # Contract
-    /// sqrt(`limit`) / sigma <= `mu` in real numbers.
+    /// The norm of what `asked` lets one user count, over sigma, is at most `mu` in real numbers.
     ///
     /// # Errors
     /// [`Error::Calibration`] if the noise is too large for the integers of counts.
-    pub fn new(mu: f64, limit: L0Bound, paid: Paid) -> Result<Self> {
-        let sigma = div_up(sqrt_up(limit.get().into()), mu);
+    pub fn new(mu: f64, asked: &CountedUsers, paid: Paid) -> Result<Self> {
+        let sigma = div_up(norm_up(asked.limit()), mu);
         if !(sigma > 0.0 && sigma < LARGEST) {
             return Err(Error::Calibration {
-                what: "noise of counts below 2^28 users".into(),
-                fix: "raise the share of counts or the budget, or lower max_counted_items",
+                what: "counts= with noise of a standard deviation below 2^28 = 268,435,456".into(),
+                fix: Self::TOO_NOISY,
             });
         }
         let half_width = add_up(mul_up(TWO_SIDED, sigma), 0.5);
-        Ok(Self { noise: Noise::Gaussian { sigma }, half_width, max_counted_items: limit, paid })
+        let CountedUsers { max_counted_items, max_rows_per_item, .. } = *asked;
+        Ok(Self { noise: Noise::Gaussian { sigma }, half_width, max_counted_items, max_rows_per_item, paid })
     }
 
-    /// The standard deviation, in users.
+    /// How much one user counts.
+    #[must_use]
+    pub fn limit(&self) -> CountLimit {
+        CountLimit::new(self.max_counted_items, self.max_rows_per_item)
+    }
+
+    /// The standard deviation, in users or rows.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         let (Noise::Gaussian { sigma: scale } | Noise::Laplace { scale }) = self.noise;
@@ -143,7 +184,7 @@ impl CountNoise {
     /// Upper bound of the distance by which one user moves the means, in standard deviations.
     #[must_use]
     pub fn mu(&self) -> f64 {
-        div_up(sqrt_up(self.max_counted_items.get().into()), self.sigma())
+        div_up(norm_up(self.limit()), self.sigma())
     }
 
     /// Upper bound of the total variation to exact noise: one user changes the counts of any number of items, and each
@@ -155,69 +196,67 @@ impl CountNoise {
     }
 }
 
-/// What a user of `held` released items adds to each of them, in grid steps: min(1, sqrt(limit / held)), rounded down.
-///
-/// # Contract
-/// The squares of `held` such contributions add up to at most `limit`, in squared units, exactly.
-#[expect(clippy::cast_possible_truncation, reason = "at most one unit")]
-pub(crate) fn contribution(held: u64, limit: L0Bound) -> u64 {
-    let limit = u64::from(limit.get());
-    if held <= limit {
-        return UNIT;
-    }
-    (u128::from(UNIT) * u128::from(UNIT) * u128::from(limit) / u128::from(held)).isqrt() as u64
+/// The most by which one user moves the sums, in the L2 norm, rounded up.
+fn norm_up(limit: CountLimit) -> f64 {
+    mul_up(sqrt_up(limit.items().get().into()), limit.most_rows().into())
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn limit(items: u64) -> L0Bound {
         L0Bound::new(items).unwrap()
     }
 
-    #[test]
-    fn a_user_within_the_limit_counts_whole() {
-        for (held, items) in [(1, 1), (1, 7), (7, 7), (10_000_000, 10_000_000)] {
-            assert_eq!(contribution(held, limit(items)), UNIT);
-        }
-        assert_eq!(contribution(4, limit(1)), UNIT / 2);
-        assert_eq!(contribution(400, limit(100)), UNIT / 2);
-    }
-
-    proptest! {
-        #[test]
-        fn the_norm_is_within_the_limit(held in 1_u64..=u64::from(u32::MAX), items in 1_u64..=10_000_000) {
-            let each = u128::from(contribution(held, limit(items)));
-            let unit = u128::from(UNIT);
-            prop_assert!(u128::from(held) * each * each <= unit * unit * u128::from(items));
-            // Nothing is given away but a grid step.
-            let more = each + 1;
-            prop_assert!(each == unit || u128::from(held) * more * more > unit * unit * u128::from(items));
+    fn asked(items: u64, rows: Option<u32>) -> CountedUsers {
+        CountedUsers {
+            share: 0.2,
+            max_counted_items: limit(items),
+            nonnegative: false,
+            max_rows_per_item: rows,
         }
     }
 
     #[test]
     fn the_noise_is_that_of_its_distance() {
-        for (mu, items) in [(0.2, 1), (0.2, 100), (1.5, 300), (1e-3, 7)] {
-            let noise = CountNoise::new(mu, limit(items), Paid::Together).unwrap();
-            let moved = (items as f64).sqrt() / noise.sigma();
-            assert!(moved <= mu && moved > mu * (1.0 - 1e-14));
+        for (mu, items, rows) in [
+            (0.2, 1, None),
+            (0.2, 100, Some(1)),
+            (1.5, 300, Some(70)),
+            (1e-3, 7, None),
+            (2.0, 7, Some(1_000_000)),
+        ] {
+            let noise = CountNoise::new(mu, &asked(items, rows), Paid::Together).unwrap();
+            let moved = (items as f64).sqrt() * f64::from(rows.unwrap_or(1)) / noise.sigma();
+            assert!(moved <= mu * (1.0 + 1e-15) && moved > mu * (1.0 - 1e-14));
+            assert!(noise.mu() >= moved * (1.0 - 1e-15) && noise.mu() <= mu * (1.0 + 1e-14));
             assert!((noise.half_width - 0.5) / noise.sigma() > 1.959_96 && noise.slack() < 1e-18);
         }
         for mu in [0.0, f64::NAN, 1e-9] {
-            assert!(matches!(CountNoise::new(mu, limit(1), Paid::Apart), Err(Error::Calibration { .. })));
+            assert!(matches!(
+                CountNoise::new(mu, &asked(1, None), Paid::Apart),
+                Err(Error::Calibration { .. })
+            ));
         }
     }
 
     #[test]
     fn parameters_out_of_range_are_refused() {
-        let asked = |share| CountedUsers { share, max_counted_items: limit(3), nonnegative: false };
-        assert!(asked(0.2).validate().is_ok());
+        let of = |share| CountedUsers { share, ..asked(3, None) };
+        assert!(of(0.2).validate().is_ok());
         for share in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
-            assert!(matches!(asked(share).validate(), Err(Error::InvalidParameter { .. })), "{share}");
+            assert!(matches!(of(share).validate(), Err(Error::InvalidParameter { .. })), "{share}");
+        }
+        assert!(
+            asked(3, Some(1)).validate().is_ok() && asked(3, Some(CountLimit::MOST_ROWS)).validate().is_ok()
+        );
+        for rows in [0, CountLimit::MOST_ROWS + 1, u32::MAX] {
+            let refused = asked(3, Some(rows)).validate();
+            assert!(
+                matches!(refused, Err(Error::InvalidParameter { name: "max_rows_per_item", .. })),
+                "{rows}"
+            );
         }
     }
 }

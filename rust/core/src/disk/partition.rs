@@ -47,7 +47,8 @@ impl Partition {
         let first = crate::numeric::widths::codes(first);
         packed.each(|user, places| {
             let start = self.rows.len();
-            self.rows.extend(places.iter().map(|place| first + place));
+            // Where every row is kept, rows of one item stand side by side.
+            self.rows.extend(places.chunk_by(|a, b| a == b).map(|rows| first + rows[0]));
             self.users.push((user, start..self.rows.len()));
             Ok(())
         })

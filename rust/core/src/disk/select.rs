@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::counts::noisy_users;
 use super::divide::divided;
 use super::memory::{LEAST, Memory};
 use super::names::Lookup;
@@ -10,7 +9,7 @@ use super::reading::{Read, Rows, StoredRows, Wanted};
 use super::rounds::{Rounds, Way};
 use super::stages::Stages;
 use crate::contributions::{RowOrder, row_order};
-use crate::exchange::{ByDigest, Decisions, Selection};
+use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
@@ -118,10 +117,13 @@ pub(super) fn select_within(
         held: request.counts.is_some() && lists.remove_items(),
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
-    let asked = Asked { request, lists: &lists, order: order.clone(), key, schema: &schema };
-    match rows.read(opened, (schema.clone(), order), |rows| lists.remove_from(rows))? {
-        Read::Stored(rows) => asked.release(rows, again, stages, &scratch),
-        Read::InMemory(contributions) => release_of(contributions, &lists, request, key, control),
+    let read_order = request.read_order(&order);
+    match rows.read(opened, (schema.clone(), read_order), |rows| lists.remove_from(rows))? {
+        Read::Stored(rows) => {
+            let asked = Asked { request, lists: &lists, order, key, schema: &schema };
+            asked.release(rows, again, stages, &scratch)
+        }
+        Read::InMemory(contributions) => release_of((contributions, &order), &lists, request, key, control),
     }
 }
 
@@ -144,10 +146,14 @@ impl Asked<'_> {
     ) -> Result<Release> {
         let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
+        let read_order = request.read_order(&order);
         let needed = if gathers(request)? { Memory::divided } else { Memory::divided_slightly };
-        let (contributions, stages) = divided(contributions, (&order, needed), key, stages, scratch)?;
+        let (contributions, stages) = divided(contributions, (&read_order, needed), key, stages, scratch)?;
         let held = held
-            .map(|held| divided(held, (&order, Memory::divided), key, stages, scratch).map(|(held, _)| held))
+            .map(|held| {
+                let gathered = (&read_order, Memory::divided);
+                divided(held, gathered, key, stages, scratch).map(|(held, _)| held)
+            })
             .transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
@@ -155,20 +161,18 @@ impl Asked<'_> {
         let job = selection.job().clone().with_sizes(stages.memory.sizes);
         // Without counts nobody needs the rows after the rounds.
         let held = held.map(Arc::new).or_else(|| request.counts.map(|_| Arc::clone(&contributions)));
-        let decided = Rounds { job: &job, stages, scratch }.decided(contributions, counts, order)?;
+        let rounds = Rounds { job: &job, stages, scratch };
+        let decided = rounds.decided(contributions, counts, order)?;
         let released = Decisions::unpack(decided.bytes())?;
         let public = lists.public_digests();
         let items = released.iter().map(|(item, _)| item).chain(public.iter().copied());
-        let count =
-            |held: Arc<Stored<i32>>| noisy_users(&held, &items.collect::<Vec<_>>(), &asked, key, stages);
-        let users = held.map(count).transpose()?.flatten();
+        let count = |held: Arc<Stored<i32>>| rounds.noisy_counts(&held, &items.collect::<Vec<_>>());
+        let numbers = held.map(count).transpose()?;
         let lookup = Lookup { schema, columns: &request.columns, key, control: stages.control };
         let (digests, items) = lookup.items(&released, again, names.as_ref())?;
         let Release { items, report } =
-            selection.publish_items(&digests, &items, released, users.as_ref())?;
-        let number =
-            |users: ByDigest<i64>| public.iter().filter_map(|item| users.get(item).copied()).collect();
-        let of_public: Option<Vec<i64>> = users.map(number);
+            selection.publish_items(&digests, &items, released, numbers.as_ref())?;
+        let of_public = selection.published(&public, numbers.as_ref())?;
         Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
     }
 }

@@ -15,6 +15,8 @@
 //! | [`Steer`] | messages | item states; in the last round decisions | the users who hold the item |
 //! | [`Count`] | packed contributions | packed counts | [`Total`], by item |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
+//! | [`CountReleased`] | packed contributions, a released set | packed sums | [`NoisyCounts`], by item |
+//! | [`NoisyCounts`] | packed sums | noisy numbers | [`Selection`] |
 //! | [`FilterCandidates`] | packed contributions | items that pass a filter of released items | [`FalsePositives`] |
 //! | [`FalsePositives`] | these items, [`partition_decisions`] | items that pass but are not released | the filter |
 //! | [`Name`] | rows of the table | digests and names of released items | [`Selection`] or [`TopK`] |
@@ -36,9 +38,13 @@ mod wire;
 
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
 pub(crate) use driver::{items_of, runs_in_pieces};
-pub use items::{Decide, FalsePositives, FrequentItems, OnItems, Steer, Sum, Total, partition_decisions};
+pub use items::{
+    Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
+};
 pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, unpacked, user_counts};
-pub use rows::{Count, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh};
+pub use rows::{
+    Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
+};
 pub use stage::Stage;
 pub(crate) use wire::{
     ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,

@@ -47,6 +47,9 @@ impl<T: Into<String>> From<T> for UserColumns {
     }
 }
 
+/// The longest n-gram, in words or characters. An error message says it too.
+pub const LONGEST_NGRAM: u8 = 8;
+
 /// Which n-grams of a text are items: all lengths from `min` to `max` words or characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +72,8 @@ pub enum Unit {
     Words,
     /// Characters: Unicode scalar values.
     Chars,
+    /// Characters of one word and of the spaces around it.
+    Subwords,
 }
 
 impl Unit {
@@ -113,12 +118,14 @@ impl Columns {
                 what: "ngrams= needs exactly one item column".into(),
                 fix: "name the text column alone as item=",
             }),
-            Some(NGrams { min, max, unit: _ }) if min == 0 || max < min || max > 8 => Err(Error::parameter(
-                "ngrams",
-                "(min, max) with 1 <= min <= max <= 8",
-                format!("({min}, {max})"),
-                "(1, 1) makes single words, (1, 2) words and pairs",
-            )),
+            Some(NGrams { min, max, unit: _ }) if min == 0 || max < min || max > LONGEST_NGRAM => {
+                Err(Error::parameter(
+                    "ngrams",
+                    "(min, max) with 1 <= min <= max <= 8",
+                    format!("({min}, {max})"),
+                    "(1, 1) makes single words, (1, 2) words and pairs",
+                ))
+            }
             Some(NGrams { min: _, max: _, unit: _ }) | None => Ok(()),
         }
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
 
+use crate::{Error, Result};
+
 /// Where the rows come from.
 pub enum Source {
     /// A stream of record batches in memory.
@@ -24,14 +26,51 @@ pub enum Source {
 pub enum FileFormat {
     /// Apache Parquet.
     Parquet,
-    /// Comma separated values with a header line; every column is text.
-    Csv,
-    /// The same with tabs.
-    Tsv,
+    /// Fields between delimiters, a record in each line; every column is text.
+    Csv(Dialect),
     /// One JSON object per line.
     NdJson,
     /// Arrow IPC, file or stream.
     Ipc,
+}
+
+/// How the fields of a text file are told apart and named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    delimiter: u8,
+    /// Whether the first line has the names of the columns. Otherwise they are `column_1`, `column_2`, ...
+    pub header: bool,
+}
+
+impl Dialect {
+    /// Commas, and a header line.
+    pub const COMMAS: Self = Self { delimiter: b',', header: true };
+    /// Tabs, and a header line.
+    pub const TABS: Self = Self { delimiter: b'\t', header: true };
+
+    /// Fields that are separated by one character of ASCII.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for other texts, for quotes and for line breaks.
+    pub fn new(delimiter: &str, header: bool) -> Result<Self> {
+        match delimiter.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0) => {
+                Ok(Self { delimiter: *byte, header })
+            }
+            _ => Err(Error::parameter(
+                "delimiter",
+                "one character of ASCII, and no quote or line break",
+                format!("{delimiter:?}"),
+                "pass the character between two fields, such as ';'",
+            )),
+        }
+    }
+
+    /// The byte between two fields.
+    #[must_use]
+    pub fn delimiter(self) -> u8 {
+        self.delimiter
+    }
 }
 
 impl std::fmt::Debug for Source {

@@ -1,10 +1,10 @@
 //! Rounds that leave a part of the budget to counts of the users of what they release.
 //!
 //! Theorems and proofs: `docs/algorithms/counts.md`. Counts are Gaussian noise on a vector that one user moves by at
-//! most the root of `max_counted_items`, whatever was released.
+//! most a norm that is known beforehand, whatever was released.
 
 use super::ReleaseStep;
-use super::shared::requirements::{value_slack, with_reserve};
+use super::shared::requirements::{TOO_FINE, value_slack, with_reserve};
 use crate::accounting::gaussian::largest_mu;
 use crate::accounting::{DECISION_SLACK, L0Bound, Privacy, minimise};
 use crate::counting::{CountNoise, CountedUsers, Paid};
@@ -41,7 +41,7 @@ pub(super) fn apart(
                 Privacy::ApproxDp { epsilon: left(epsilon, of_counts.0)?, delta: left(delta, of_counts.1)? };
             let noise = with_reserve(of_counts.1, delta_factor(epsilon), |delta| {
                 let mu = largest_mu(of_counts.0, delta)?;
-                let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Apart)?;
+                let noise = CountNoise::new(mu, counts, Paid::Apart)?;
                 Ok((noise, noise.slack()))
             })?;
             Ok(calibrate(rounds)?.with_counts(noise))
@@ -49,7 +49,7 @@ pub(super) fn apart(
         Privacy::Zcdp { rho, delta } => {
             let of_counts = part(rho, counts)?;
             let mu = sqrt_down(mul_down(2.0, of_counts));
-            let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Together)?;
+            let noise = CountNoise::new(mu, counts, Paid::Together)?;
             with_reserve(delta, 1.0, |left| {
                 let rounds = calibrate(Privacy::Zcdp { rho: rest(rho, of_counts)?, delta: left })?;
                 let slack = add_up(rounds_slack(&rounds, bound), noise.slack());
@@ -89,7 +89,7 @@ pub(super) fn one_more_round(
     let best = minimise(last, 0.1, 0.7, 4, 6);
     with_reserve(delta, delta_factor(epsilon), |left| {
         let (rounds, mu) = divided(left, best)?;
-        let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Together)?;
+        let noise = CountNoise::new(mu, counts, Paid::Together)?;
         let slack = add_up(rounds_slack(&rounds, bound), noise.slack());
         Ok((rounds.with_counts(noise), slack))
     })
@@ -109,6 +109,23 @@ pub(super) fn of_step(
     match step {
         ReleaseStep::Noise => one_more_round(privacy, bound, counts, calibrate),
         ReleaseStep::Curve => apart(privacy, bound, counts, calibrate),
+    }
+}
+
+/// The error of a request with counts, in words about counts if they are the reason: if the same request has a
+/// calibration without them, the mechanism is not.
+///
+/// `alone` is the calibration without counts, for the whole budget.
+pub(crate) fn blamed(error: Error, alone: impl FnOnce() -> Result<Calibration>) -> Error {
+    let Error::Calibration { fix, .. } = error else { return error };
+    match (alone(), fix) {
+        (Err(without), _) => without,
+        (Ok(_), CountNoise::TOO_NOISY) => error,
+        (Ok(_), TOO_FINE) => Error::Calibration {
+            what: "counts= at an epsilon this large, because their noise has a precision of 128 bits".into(),
+            fix: "lower epsilon, raise delta, or leave counts= out",
+        },
+        (Ok(_), _) => nothing_left(),
     }
 }
 
@@ -138,7 +155,7 @@ pub(super) fn delta_factor(epsilon: f64) -> f64 {
 /// The part of a number that counts take.
 fn part(whole: f64, counts: &CountedUsers) -> Result<f64> {
     let part = mul_down(whole, counts.share);
-    if part > 0.0 { Ok(part) } else { Err(nothing_left()) }
+    if part > 0.0 { Ok(part) } else { Err(no_part()) }
 }
 
 /// What is left of a number.
@@ -149,9 +166,13 @@ fn rest(whole: f64, spent: f64) -> Result<f64> {
 
 fn nothing_left() -> Error {
     Error::Calibration {
-        what: "a budget for both items and counts".into(),
-        fix: "change the share of counts, or raise the budget",
+        what: "the items with what counts= leaves of the budget".into(),
+        fix: "lower share, or raise epsilon or rho",
     }
+}
+
+fn no_part() -> Error {
+    Error::Calibration { what: "counts= with no part of the budget".into(), fix: CountNoise::TOO_NOISY }
 }
 
 fn no_pure_counts() -> Error {
@@ -176,7 +197,7 @@ mod tests {
     }
 
     fn counts(share: f64, items: u64) -> CountedUsers {
-        CountedUsers { share, max_counted_items: bound(items), nonnegative: false }
+        CountedUsers { share, max_counted_items: bound(items), nonnegative: false, max_rows_per_item: None }
     }
 
     fn approx(epsilon: f64, delta: f64) -> Privacy {

@@ -26,6 +26,7 @@ mod unit_greedy;
 mod weighted_gaussian;
 mod weighted_laplace;
 
+pub(crate) use beside::blamed;
 pub use by_length::{ByLength, Lists, Looked};
 pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;

@@ -3,6 +3,6 @@
 mod publish;
 mod write;
 
-pub(crate) use publish::{Beside, PublicItems, publish, publish_columns, with_column, with_public};
-pub use publish::{PUBLIC_COLUMN, USERS_COLUMN, WEIGHT_COLUMN};
+pub(crate) use publish::{Beside, Numbers, PublicItems, publish, publish_columns, with_column, with_public};
+pub use publish::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 pub use write::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};

@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 
+use crate::counting::{CountedUsers, ROWS_COLUMN, USERS_COLUMN};
 use crate::ingest::sorted;
 use crate::random::ReleaseKey;
 use crate::rounds::Selected;
@@ -22,23 +23,34 @@ pub const WEIGHT_COLUMN: &str = "weight";
 /// Name of the column that marks public items.
 pub const PUBLIC_COLUMN: &str = "public";
 
-/// Name of the column of noisy numbers of users.
-pub const USERS_COLUMN: &str = "users";
-
 /// What is published of each item beside its key, in the order of the items.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Beside<'a> {
     /// The noisy weight in grid steps.
     pub(crate) weights: Option<&'a [i64]>,
-    /// The noisy number of users.
-    pub(crate) users: Option<&'a [i64]>,
+    /// Its noisy number of users or rows.
+    pub(crate) numbers: Option<Numbers<'a>>,
 }
 
-/// Items that come out in any case, sorted by their own values, with their noisy numbers of users if counts are asked for.
+/// A column of noisy numbers, of users or of rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbers<'a> {
+    name: &'static str,
+    values: &'a [i64],
+}
+
+impl<'a> Numbers<'a> {
+    /// The numbers that are asked for, if there are any.
+    pub(crate) fn of(asked: Option<&CountedUsers>, values: Option<&'a [i64]>) -> Option<Self> {
+        asked.zip(values).map(|(asked, values)| Self { name: asked.column(), values })
+    }
+}
+
+/// Items that come out in any case, sorted by their own values, with their noisy numbers if counts are asked for.
 #[derive(Debug)]
 pub(crate) struct PublicItems {
     pub(crate) items: RecordBatch,
-    pub(crate) users: Option<Vec<i64>>,
+    pub(crate) numbers: Option<Vec<i64>>,
 }
 
 /// The released items together with items that come out in any case, sorted by their own values. A last column says
@@ -48,15 +60,15 @@ pub(crate) struct PublicItems {
 /// [`Error::Schema`] if no type holds both.
 pub(crate) fn with_public(released: &RecordBatch, public: &PublicItems) -> Result<RecordBatch> {
     const FAILED: Error = Error::Internal("public items do not fit beside the released ones");
-    let PublicItems { items: public, users } = public;
+    let PublicItems { items: public, numbers } = public;
     let rows = released.num_rows() + public.num_rows();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (at, field) in released.schema().fields().iter().enumerate() {
         let ours = released.column(at);
-        let column = match (public.columns().get(at), users) {
+        let column = match (public.columns().get(at), numbers) {
             (Some(theirs), _) => joined(ours, theirs, field.name())?,
-            (None, Some(users)) if field.name() == USERS_COLUMN => {
-                concat(&[ours, &Int64Array::from(users.clone())]).map_err(|_| FAILED)?
+            (None, Some(numbers)) if [USERS_COLUMN, ROWS_COLUMN].contains(&field.name().as_str()) => {
+                concat(&[ours, &Int64Array::from(numbers.clone())]).map_err(|_| FAILED)?
             }
             (None, _) => {
                 concat(&[ours, &new_null_array(ours.data_type(), public.num_rows())]).map_err(|_| FAILED)?
@@ -98,18 +110,18 @@ fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef
 
 /// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
 ///
-/// Last columns hold the noisy weights (f64) and the noisy numbers of users (i64), if they were asked for.
+/// Last columns hold the noisy weights (f64) and the noisy numbers of users or rows (i64), if they were asked for.
 pub(crate) fn publish(
     selected: &Selected,
     with_weights: bool,
-    users: Option<&[i64]>,
+    numbers: Option<Numbers<'_>>,
     key: &ReleaseKey,
 ) -> Result<RecordBatch> {
     let vocabulary = selected.vocabulary();
     let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
     let weights: Vec<i64> = selected.items.iter().map(|&(_, weight)| weight).collect();
     let weights = with_weights.then_some(weights.as_slice());
-    publish_columns(&vocabulary.schema().decode(keys, key)?, Beside { weights, users })
+    publish_columns(&vocabulary.schema().decode(keys, key)?, Beside { weights, numbers })
 }
 
 /// Sorts freshly built columns of items, each with what is published beside it.
@@ -122,11 +134,11 @@ pub(crate) fn publish_columns(items: &RecordBatch, beside: Beside<'_>) -> Result
             with_column(&items, WEIGHT_COLUMN, Arc::new(Float64Array::from_iter_values(weights)))?
         }
     };
-    match beside.users {
+    match beside.numbers {
         None => Ok(items),
-        Some(users) => {
-            let users = order.iter().map(|&i| users[i as usize]);
-            with_column(&items, USERS_COLUMN, Arc::new(Int64Array::from_iter_values(users)))
+        Some(Numbers { name, values }) => {
+            let numbers = order.iter().map(|&i| values[i as usize]);
+            with_column(&items, name, Arc::new(Int64Array::from_iter_values(numbers)))
         }
     }
 }

@@ -102,6 +102,16 @@ impl ExchangeJob {
         .map(ExchangeTask::new)
     }
 
+    /// The task that counts the users or rows of released items, with all items of each user.
+    fn count_released(&self, num_partitions: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.count_released(num_partitions, self.opened_set(released)?)).map(ExchangeTask::new)
+    }
+
+    /// The task that makes noisy numbers of these counts.
+    fn noisy_counts(&self) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.noisy_counts()).map(ExchangeTask::new)
+    }
+
     /// The task that adds up counts, and keeps only the `most` largest if asked for.
     fn total(&self, most: Option<u32>) -> ExchangeTask {
         ExchangeTask::new(self.job.total(most))

@@ -48,19 +48,29 @@ impl ExchangeSelection {
         guarded(|| self.selection.looks_up(&schema))
     }
 
-    /// The release, from what the naming tasks found.
-    #[pyo3(signature = (named, released, schema, chosen=None))]
+    /// Whether the users or rows of the released items are counted.
+    #[getter]
+    fn is_counted(&self) -> bool {
+        self.selection.is_counted()
+    }
+
+    /// The release, from what the naming tasks found, with the noisy numbers of users or rows if they are counted.
+    #[pyo3(signature = (named, released, numbers, schema, chosen=None))]
     fn publish(
         &self,
         py: Python<'_>,
         named: Vec<PyRecordBatch>,
         released: &ExchangePacked,
+        numbers: Option<&ExchangePacked>,
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
         let (named, schema) = (from_python(named), arrow_schema(schema)?);
-        let decided = || Decisions::unpack(released.packed.bytes());
-        let mut release = guarded(|| self.selection.publish(&named, decided()?, &schema))?;
+        let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
+        let mut release = guarded(|| {
+            let numbers = numbers.map(unpacked).transpose()?;
+            self.selection.publish(&named, unpacked(released)?, numbers.as_ref(), &schema)
+        })?;
         release.report.chosen = chosen;
         Release::new(py, release)
     }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::L0Bound;
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, Steer, Sum, Total};
+use crate::contributions::RowOrder;
+use crate::counting::CountNoise;
+use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, Encode, FilterCandidates, Gather, Name, Prune, Reweight, ReweightedRound, Sizes, Weigh,
+    Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
+    ReweightedRound, Sizes, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
 use crate::ingest::Columns;
@@ -17,6 +20,7 @@ use crate::weighting::UNIT;
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
+const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
 
 /// The parameters of a job, without the key.
@@ -79,7 +83,7 @@ impl ExchangeJob {
     /// A number of partitions out of range.
     pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
-        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts))
+        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
     }
 
     /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
@@ -221,6 +225,35 @@ impl ExchangeJob {
     #[must_use]
     pub fn total(&self, most: Option<u32>) -> Sum<Total> {
         Sum::new(Total::new(most))
+    }
+
+    /// The stage that counts the users or rows of released items, which is to see all of each user.
+    ///
+    /// # Errors
+    /// A number of partitions out of range; a calibration without noise of counts.
+    pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
+        let limit = self.count_noise()?.limit();
+        let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
+        Ok(Gather::new(count, &self.key, self.sizes).in_order(self.rows().into()))
+    }
+
+    /// The stage that makes noisy numbers of these counts.
+    ///
+    /// # Errors
+    /// A calibration without noise of counts.
+    pub fn noisy_counts(&self) -> Result<Sum<NoisyCounts>> {
+        Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
+    }
+
+    /// Which rows of a user and an item are kept: one, or as many as count.
+    fn rows(&self) -> RowOrder {
+        let most = self.spec.calibration.counts.map(|noise| noise.limit().most_rows());
+        // Otherwise: only users are counted, or nothing.
+        most.filter(|most| *most > 1).map_or(RowOrder::Any, RowOrder::Rows)
+    }
+
+    fn count_noise(&self) -> Result<CountNoise> {
+        self.spec.calibration.counts.ok_or(UNCOUNTED)
     }
 
     /// The stage that finds the items of the table that pass a filter.

@@ -5,10 +5,10 @@ use arrow_schema::Schema;
 
 use super::job::{ExchangeJob, JobSpec};
 use super::named::{are_looked_up, changed, items_of};
-use crate::exchange::wire::{ByDigest, Decisions};
+use crate::exchange::wire::Decisions;
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
-use crate::release::{Beside, publish_columns};
+use crate::release::{Beside, Numbers, publish_columns};
 use crate::rounds::{Calibration, Round};
 use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
 use crate::{Error, Result};
@@ -54,9 +54,9 @@ impl Selection {
     pub fn calibrate(request: &SelectRequest) -> Result<Calibration> {
         let calibration = request.calibrate_once()?;
         let listed = request.exclude.is_some() || request.public_items.is_some();
-        if listed || request.min_users > 1 || request.counts.is_some() {
+        if listed || request.min_users > 1 {
             return Err(Error::Incompatible {
-                what: "exclude=, public_items=, min_users= and counts= are not there on a cluster".into(),
+                what: "exclude=, public_items= and min_users= are not there on a cluster".into(),
                 fix: "filter the DataFrame before the call, or call dpsel.select_partitions on one machine",
             });
         }
@@ -90,27 +90,44 @@ impl Selection {
         are_looked_up(&self.asked.request.columns, schema)
     }
 
-    /// The release: every decision needs its name, and every name its decision.
+    /// Whether the users or rows of the released items are counted.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.asked.request.counts.is_some()
+    }
+
+    /// The release: every decision needs its name, and every name its decision. `numbers` has the noisy numbers of users
+    /// or rows if they are counted.
     ///
     /// # Errors
-    /// [`Error::Source`] if the table changed between two reads, so that items have no name.
-    pub fn publish(&self, named: &[RecordBatch], released: Decisions, schema: &Schema) -> Result<Release> {
+    /// [`Error::Source`] if the table changed between two reads, so that items have no name or were not counted.
+    pub fn publish(
+        &self,
+        named: &[RecordBatch],
+        released: Decisions,
+        numbers: Option<&Decisions>,
+        schema: &Schema,
+    ) -> Result<Release> {
+        if numbers.is_some_and(|numbers| numbers.len() != released.len()) {
+            return Err(changed());
+        }
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let digests = released.iter().map(|(item, _)| item).collect();
         let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        self.publish_items(&digests, &items, released, None)
+        self.publish_items(&digests, &items, released, numbers)
     }
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users if there are some.
+    /// The release, given the items and their digests in one order, and the noisy numbers of users or rows if they are
+    /// counted.
     ///
     /// # Errors
-    /// [`Error::Source`] if an item has no decision, or a decision no item.
+    /// [`Error::Source`] if an item has no decision or no number, or a decision no item.
     pub(crate) fn publish_items(
         &self,
         digests: &[Digest],
         items: &RecordBatch,
         mut released: Decisions,
-        users: Option<&ByDigest<i64>>,
+        numbers: Option<&Decisions>,
     ) -> Result<Release> {
         let steps = digests.iter().map(|item| released.take(*item));
         let steps: Option<Vec<i64>> = steps.collect();
@@ -119,12 +136,30 @@ impl Selection {
             return Err(changed());
         };
         let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let number = |users: &ByDigest<i64>| digests.iter().map(|item| users.get(item).copied()).collect();
-        let users: Option<Option<Vec<i64>>> = users.map(number);
-        let users = users.map(|users| users.ok_or(Error::Internal("an item is not counted"))).transpose()?;
-        let items = publish_columns(items, Beside { weights, users: users.as_deref() })?;
+        let numbers = self.published(digests, numbers)?;
+        let numbers = Numbers::of(self.asked.request.counts.as_ref(), numbers.as_deref());
+        let items = publish_columns(items, Beside { weights, numbers })?;
         let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
         Ok(Release { items, report })
+    }
+
+    /// The numbers of these items as they are published; `None` if nothing is counted.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if an item has no number: each has a user, unless the table changed.
+    pub(crate) fn published(
+        &self,
+        digests: &[Digest],
+        numbers: Option<&Decisions>,
+    ) -> Result<Option<Vec<i64>>> {
+        match (self.asked.request.counts, numbers) {
+            (None, None) => Ok(None),
+            (Some(counts), Some(numbers)) => {
+                let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
+                Ok(Some(counts.published(known.ok_or_else(changed)?)))
+            }
+            (None, Some(_)) | (Some(_), None) => Err(Error::Internal("numbers do not fit the request")),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod decide;
 mod false_positives;
 mod frequent;
+mod noisy_counts;
 mod steer;
 mod sum;
 mod total;
@@ -10,6 +11,7 @@ mod total;
 pub use decide::Decide;
 pub use false_positives::{FalsePositives, partition_decisions};
 pub use frequent::FrequentItems;
+pub use noisy_counts::NoisyCounts;
 pub use steer::Steer;
 pub use sum::{OnItems, Sum};
 pub use total::Total;

@@ -14,6 +14,17 @@ const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 <<
 
 /// The work of a stage on the items of a partition.
 pub trait OnItems: Send {
+    /// Add up what came together for one item.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for weights to which no noise may be added.
+    fn sum(parts: impl Iterator<Item = u64>) -> Result<u64>
+    where
+        Self: Sized,
+    {
+        sum(parts)
+    }
+
     /// Take all items of a partition with their sums, in order of their digests, and append finished values to
     /// `packed`.
     ///
@@ -45,7 +56,7 @@ impl<T: OnItems> Sum<T> {
     /// Hand out all items of the partition that has ended.
     fn end_partition(&mut self) -> Result<()> {
         self.weights.sort_unstable_by_key(|(item, _)| *item);
-        let items = self.weights.chunk_by(|a, b| a.0 == b.0).map(whole);
+        let items = self.weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>);
         let items: Vec<(Digest, u64)> = items.collect::<Result<_>>()?;
         self.weights.clear();
         self.stage.run(&items, &mut self.packed)
@@ -61,8 +72,8 @@ impl<T: OnItems> Sum<T> {
 }
 
 /// An item and the sum of its weights.
-fn whole(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
-    let (Some((item, _)), sum) = (parts.first(), sum(parts.iter().map(|(_, weight)| *weight))?) else {
+fn whole<T: OnItems>(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
+    let (Some((item, _)), sum) = (parts.first(), T::sum(parts.iter().map(|(_, weight)| *weight))?) else {
         return Err(Error::Internal("an item without parts"));
     };
     Ok((*item, sum))

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 
 use crate::Result;
-use crate::contributions::{self, Contributions};
-use crate::ingest::{Columns, Source};
+use crate::contributions::{self, Contributions, RowOrder};
+use crate::ingest::{Columns, OpenSource, Source};
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 
@@ -37,10 +37,11 @@ impl Batcher {
     }
 }
 
-/// Read batches as the local engine does; `None` if there are none.
+/// Read batches as the local engine does, with each user's rows in an order; `None` if there are none.
 pub(super) fn read(
     batches: Vec<RecordBatch>,
     columns: &Columns,
+    order: &RowOrder,
     key: &ReleaseKey,
 ) -> Result<Option<Contributions>> {
     let Some(first) = batches.first() else {
@@ -48,7 +49,9 @@ pub(super) fn read(
     };
     let schema = first.schema();
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    contributions::read(Source::Stream(Box::new(reader)), columns, None, key, &one_thread()).map(Some)
+    let control = one_thread();
+    let opened = OpenSource::open(Source::Stream(Box::new(reader)), columns, &control)?;
+    contributions::read_in_order(opened, order, key, &control).map(Some)
 }
 
 /// A task has one thread, since the engine runs tasks side by side.

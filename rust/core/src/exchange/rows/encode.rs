@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use super::batcher::{Batcher, read};
 use crate::Result;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     Dictionaries, Packer, PartitionedValues, Partitions, VALUE_BYTES, pack_user_counts,
@@ -21,22 +21,25 @@ pub struct Encode {
     key: ReleaseKey,
     partitions: Partitions,
     with_user_counts: bool,
+    rows: RowOrder,
     waiting: Batcher,
 }
 
 impl Encode {
-    /// With `with_user_counts` the task also counts the users of its items.
+    /// With `with_user_counts` the task also counts the users of its items. `rows` says which rows of a user and an item
+    /// are packed.
     pub(crate) fn new(
         columns: Columns,
         key: ReleaseKey,
         partitions: Partitions,
         with_user_counts: bool,
+        rows: RowOrder,
     ) -> Self {
-        Self { columns, key, partitions, with_user_counts, waiting: Batcher::default() }
+        Self { columns, key, partitions, with_user_counts, rows, waiting: Batcher::default() }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
-        let Some(contributions) = read(batches, &self.columns, &self.key)? else {
+        let Some(mut contributions) = read(batches, &self.columns, &self.rows, &self.key)? else {
             return Ok(Vec::new());
         };
         let mut packed = PartitionedValues::default();
@@ -47,6 +50,7 @@ impl Encode {
         })?;
         let mut made = packed.into_batches()?;
         if self.with_user_counts {
+            contributions.settle(&RowOrder::Any);
             made.extend(user_counts(&contributions, self.partitions).into_batches()?);
         }
         Ok(made)

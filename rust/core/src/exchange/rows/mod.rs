@@ -4,6 +4,7 @@
 mod batcher;
 mod candidates;
 mod count;
+mod count_released;
 mod encode;
 mod filter_candidates;
 mod gather;
@@ -18,6 +19,7 @@ mod weigh;
 pub(crate) use batcher::one_thread;
 pub(crate) use candidates::Candidates;
 pub use count::Count;
+pub use count_released::CountReleased;
 pub use encode::Encode;
 pub(crate) use encode::{Packing, user_counts};
 pub use filter_candidates::FilterCandidates;

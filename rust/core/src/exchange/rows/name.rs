@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema};
 
 use super::batcher::{Batcher, read};
-use crate::contributions::ItemCode;
+use crate::contributions::{ItemCode, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::ReleasedSet;
 use crate::ingest::Columns;
@@ -41,7 +41,7 @@ impl Name {
             return Ok(Vec::new());
         }
         let of_one_user = batches.into_iter().map(|batch| self.with_user(&batch)).collect::<Result<_>>()?;
-        let Some(contributions) = read(of_one_user, &self.columns, &self.key)? else {
+        let Some(contributions) = read(of_one_user, &self.columns, &RowOrder::Any, &self.key)? else {
             return Ok(Vec::new());
         };
         let vocabulary = &contributions.vocabulary;

@@ -206,6 +206,13 @@ impl<'a> Engine<'a> {
         packed(&made)
     }
 
+    /// The noisy numbers of users of released items.
+    pub(super) fn noisy_counts(&self, released: &[u8]) -> Decisions {
+        let set = self.released_set(released);
+        let count = || self.job.count_released(PARTITIONS, set.clone()).unwrap();
+        Decisions::unpack(&packed(&self.both(count, || self.job.noisy_counts().unwrap()))).unwrap()
+    }
+
     pub(super) fn by_partition(&self) -> Vec<(i32, Vec<RecordBatch>)> {
         let mut found: BTreeMap<i32, Vec<RecordBatch>> = BTreeMap::default();
         for batch in self.contributions.concat() {
@@ -245,5 +252,6 @@ pub(super) fn exchanged(
         if selection.job().is_steered() { engine.steered() } else { engine.decided(frequent_above) };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
-    selection.publish(&named, Decisions::unpack(&released).unwrap(), &schema).unwrap()
+    let users = selection.is_counted().then(|| engine.noisy_counts(&released));
+    selection.publish(&named, Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
 }

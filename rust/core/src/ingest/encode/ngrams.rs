@@ -6,6 +6,10 @@
 //!
 //! N-grams of characters are n consecutive Unicode scalar values of the lower-cased text, in which two or more
 //! characters of white space in a row are one space. That is `analyzer="char"` of scikit-learn's `CountVectorizer`.
+//!
+//! Sub-words are such n-grams of one word with a space before and after it, where words are what stands between white
+//! space. A word that is not longer than n, with its spaces, is one n-gram, and longer n make nothing more of it. That
+//! is `analyzer="char_wb"`.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -30,10 +34,16 @@ pub(super) fn push_ngrams(
         let text =
             std::str::from_utf8(texts.get(row)).map_err(|_| Error::Internal("text that is not UTF-8"))?;
         match ngrams.unit {
-            Unit::Words => scratch.set_words(text),
-            Unit::Chars => scratch.set_chars(text),
+            Unit::Words => {
+                scratch.set_words(text);
+                scratch.push_ngrams(ngrams, out);
+            }
+            Unit::Chars => {
+                scratch.set_chars(text);
+                scratch.push_ngrams(ngrams, out);
+            }
+            Unit::Subwords => scratch.push_subwords(text, ngrams, out),
         }
-        scratch.push_ngrams(ngrams, out);
         let count = u32::try_from(out.ends.len() - before);
         counts.push(count.map_err(|_| Error::Internal("a text of more than 2^32 n-grams"))?);
     }
@@ -77,6 +87,25 @@ impl Scratch {
             if let Some(character) = character {
                 self.push_char(character);
             }
+        }
+    }
+
+    fn push_subwords(&mut self, text: &str, ngrams: NGrams, out: &mut Packed) {
+        let lowered = text.to_lowercase();
+        for word in lowered.split(is_space).filter(|word| !word.is_empty()) {
+            self.text.clear();
+            self.spans.clear();
+            for character in [' '].into_iter().chain(word.chars()).chain([' ']) {
+                self.push_char(character);
+            }
+            // A longer n-gram would be the same whole word once more.
+            // Otherwise: the word has more characters than any n-gram.
+            let longest = ngrams.max.min(u8::try_from(self.spans.len()).unwrap_or(u8::MAX));
+            if longest < ngrams.min {
+                out.data.extend_from_slice(self.text.as_bytes());
+                out.end();
+            }
+            self.push_ngrams(NGrams { max: longest, ..ngrams }, out);
         }
     }
 
@@ -134,6 +163,16 @@ mod tests {
         assert_eq!(chars("a\tb\x1f\x1f", 2, 2), ["a\t", "\tb", "b "]);
         assert_eq!(chars("ab", 3, 4), Vec::<String>::new());
         assert_eq!(chars("", 1, 8), Vec::<String>::new());
+    }
+
+    #[test]
+    fn subwords_stay_within_a_word_and_show_its_ends() {
+        let pieces = |text, min, max| grams_of(text, NGrams { min, max, unit: Unit::Subwords });
+        assert_eq!(pieces("Tea\tü!", 3, 3), [" te", "tea", "ea ", " ü!", "ü! "]);
+        assert_eq!(pieces("a tea", 3, 5), [" a ", " te", "tea", "ea ", " tea", "tea ", " tea "]);
+        assert_eq!(pieces("a  b", 4, 8), [" a ", " b "]);
+        assert_eq!(pieces("ab", 1, 1), [" ", "a", "b", " "]);
+        assert_eq!(pieces(" \n", 1, 8), Vec::<String>::new());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! CSV with a header line, separated by commas or tabs: every column is text, an empty field is null.
+//! Text with a delimiter, such as CSV and TSV: every column is text, an empty field is null.
 //!
 //! The decoder of `arrow-csv` silently closes a quote that is still open at the end of the file. All rows after the
 //! quote then become one field. [`Rows`] detects this by feeding the decoder one more line break at the end.
@@ -16,9 +16,10 @@ use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
 use crate::ingest::encode::Chunk;
-use crate::ingest::layout::{ColumnLayout, Positions, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, Role, roles};
 use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
+use crate::ingest::source::Dialect;
 use crate::{Error, Result};
 
 /// Rows decoded at a time.
@@ -31,47 +32,59 @@ struct CsvFile {
     source: Arc<str>,
     schema: SchemaRef,
     positions: Positions,
-    delimiter: u8,
+    dialect: Dialect,
 }
 
-/// Read the header line. Fields are separated by the byte `delimiter`.
+/// Read the names of the columns.
 ///
 /// # Errors
 /// [`Error::File`] or [`Error::Schema`]. The names in the header are not listed: in a file without a header
 /// line they would be data.
-pub(super) fn open(input: Input, columns: &Columns, delimiter: u8) -> Result<OpenFile> {
+pub(super) fn open(input: Input, columns: &Columns, dialect: Dialect) -> Result<OpenFile> {
     let source = input.source();
-    let names = header(&input, delimiter)?;
+    let names = header(&input, dialect)?;
     if let Some((role, name)) = roles(columns).find(|(_, name)| !names.contains(name)) {
-        let count = names.len();
-        return Err(Error::Schema {
-            what: format!(
-                "the header line of {source} has {count} columns, none named '{name}' {}",
-                role.purpose()
-            ),
-            fix: format!(
-                "set {} to a name in that line, which must hold the column names, separated by {}",
-                role.argument(),
-                if delimiter == b'\t' { "tabs" } else { "commas" }
-            ),
-        });
+        return Err(unknown(&source, names.len(), dialect, role, name));
     }
     let schema = Schema::new(names.iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>());
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
-    let task = CsvFile { input, source, schema: Arc::new(schema), positions, delimiter };
+    let task = CsvFile { input, source, schema: Arc::new(schema), positions, dialect };
     Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
 }
 
-fn header(input: &Input, delimiter: u8) -> Result<Vec<String>> {
+/// The error for a column that is not there.
+fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str) -> Error {
+    let (purpose, argument) = (role.purpose(), role.argument());
+    if !dialect.header {
+        return Error::Schema {
+            what: format!("{source} has {count} columns and no header line, and none is '{name}' {purpose}"),
+            fix: format!("set {argument} to one of column_1 to column_{count}"),
+        };
+    }
+    let separated = match dialect.delimiter() {
+        b',' => "commas".to_owned(),
+        b'\t' => "tabs".to_owned(),
+        other => format!("'{}'", char::from(other)),
+    };
+    Error::Schema {
+        what: format!("the header line of {source} has {count} columns, none named '{name}' {purpose}"),
+        fix: format!(
+            "set {argument} to a name in that line, which must hold the column names, separated by {separated}; \
+             for another delimiter set delimiter=, and for no such line header=False"
+        ),
+    }
+}
+
+fn header(input: &Input, dialect: Dialect) -> Result<Vec<String>> {
     const HEADER: &str = "its header line cannot be read: malformed, cut off, or not UTF-8";
     let path = input.name();
     let mut text = Text::new(input.peek()?, path)?;
     // The first bytes are read here, because arrow-csv drops the kind of an I/O error.
     text.reader.fill_buf().map_err(|e| io_failed(path, &e))?;
     let (schema, _) = Format::default()
-        .with_header(true)
-        .with_delimiter(delimiter)
+        .with_header(dialect.header)
+        .with_delimiter(dialect.delimiter())
         .infer_schema(text.reader, Some(0))
         .map_err(|e| arrow_failed(path, &e, HEADER))?;
     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
@@ -83,9 +96,9 @@ fn header(input: &Input, delimiter: u8) -> Result<Vec<String>> {
 
 impl Task for CsvFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { input, source, schema, positions, delimiter } = *self;
+        let Self { input, source, schema, positions, dialect } = *self;
         let path = input.name();
-        let mut rows = Rows::open(&input, delimiter, schema, positions.ascending())?;
+        let mut rows = Rows::open(&input, dialect, schema, positions.ascending())?;
         let positions = positions.projected();
         let mut first_row = 0;
         while let Some(batch) = guarded(path, || rows.next().map_err(|e| e.to_error(path, &source)))? {
@@ -102,6 +115,8 @@ impl Task for CsvFile {
 struct Rows {
     text: Text,
     decoder: Decoder,
+    /// Whether the first record has the names of the columns.
+    header: bool,
     /// Records decoded, the header line included.
     records: u64,
     /// Bytes of the current record, counted from the first buffer that did not end it.
@@ -131,16 +146,16 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Rows {
-    fn open(input: &Input, delimiter: u8, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
+    fn open(input: &Input, dialect: Dialect, schema: SchemaRef, projection: Vec<usize>) -> Result<Self> {
         // The header line is decoded as a row, so that an open quote in it is detected as well.
         let decoder = ReaderBuilder::new(schema)
             .with_header(false)
-            .with_delimiter(delimiter)
+            .with_delimiter(dialect.delimiter())
             .with_batch_size(BATCH)
             .with_projection(projection)
             .build_decoder();
         let text = Text::new(input.read()?, input.name())?;
-        Ok(Self { text, decoder, records: 0, pending: 0, ended: false })
+        Ok(Self { text, decoder, header: dialect.header, records: 0, pending: 0, ended: false })
     }
 
     /// The next batch, without the header line.
@@ -151,7 +166,7 @@ impl Rows {
         while self.decoder.capacity() > 0 && !self.ended {
             self.decode()?;
         }
-        let header = usize::from(self.records == 0);
+        let header = usize::from(self.header && self.records == 0);
         let batch = self.decoder.flush()?;
         self.records += batch.as_ref().map_or(0, |b| b.num_rows() as u64);
         Ok(batch.map(|b| b.slice(header, b.num_rows() - header)))
@@ -227,7 +242,7 @@ fn malformed(message: &str, source: &str) -> Error {
     }
     Error::Data {
         source_name: source.to_owned(),
-        what: format!("{place} does not have as many fields as the header line"),
-        fix: "mend the line; fields with commas or line breaks need double quotes",
+        what: format!("{place} does not have as many fields as the first line"),
+        fix: "mend the line; fields with delimiters or line breaks need double quotes",
     }
 }

@@ -1,11 +1,12 @@
 //! Paths and patterns to files, and names to formats.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::input::{Input, STANDARD_INPUT_NAME, is_standard_input};
 use super::reason::{io_failed, unreadable};
-use crate::ingest::source::FileFormat;
+use crate::ingest::source::{Dialect, FileFormat};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
@@ -14,10 +15,12 @@ pub(super) type NamedFile = (Input, FileFormat);
 
 /// The files that a path or pattern names, without those that were seen before. Matches of a pattern are sorted.
 ///
-/// An existing path names itself, whatever its characters. Otherwise `*`, `?`, `[...]` and `**` form a pattern.
+/// An existing path names itself, whatever its characters. A folder stands for all files in it and below it, without
+/// those whose name, or the name of a folder below it, starts with a dot or an underscore: tools keep marks of their own
+/// there. A name such as `_year=2026` is none of them. Otherwise `*`, `?`, `[...]` and `**` form a pattern.
 ///
 /// # Errors
-/// [`Error::File`] for a pattern without a match, a missing file, a directory, a file that may not be read, a file of
+/// [`Error::File`] for a pattern or folder without a file, a missing file, a file that may not be read, a file of
 /// unknown format, or a pipe that was seen under another name.
 pub(super) fn expand(
     path: &Path,
@@ -25,13 +28,19 @@ pub(super) fn expand(
     seen: &mut Seen,
     control: &Control,
 ) -> Result<Vec<NamedFile>> {
-    let named = is_standard_input(path) || !is_pattern(path);
-    let matches = if named { vec![path.to_owned()] } else { matches(path)? };
+    let matches = if is_standard_input(path) {
+        vec![path.to_owned()]
+    } else if path.is_dir() {
+        contents(path)?
+    } else if is_pattern(path) {
+        matches(path)?
+    } else {
+        vec![path.to_owned()]
+    };
     let mut files = Vec::new();
     for file in matches {
         if seen.paths.insert(file.clone()) {
             let input = Input::new(&file, control)?;
-            check(&file)?;
             seen.check_pipe(&input)?;
             let format = format.map_or_else(|| format_of(input.name()), Ok)?;
             files.push((input, format));
@@ -73,10 +82,30 @@ fn is_pattern(path: &Path) -> bool {
     text.contains(['*', '?', '[']) && !path.exists()
 }
 
+/// The files of a folder.
+fn contents(folder: &Path) -> Result<Vec<PathBuf>> {
+    let text = folder.to_str().ok_or_else(|| unreadable(folder, "its name is not valid Unicode"))?;
+    let all = Path::new(&glob::Pattern::escape(text)).join("**").join("*");
+    let mut files = named_by(&all, folder)?;
+    files.retain(|file| file.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_hidden)));
+    if files.is_empty() { Err(unreadable(folder, "there is no file in this folder")) } else { Ok(files) }
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with('.') || (name.starts_with('_') && !name.contains('='))
+}
+
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
-    let text = pattern.to_str().ok_or_else(|| unreadable(pattern, "the pattern is not valid Unicode"))?;
+    let files = named_by(pattern, pattern)?;
+    if files.is_empty() { Err(unreadable(pattern, "no file matches this pattern")) } else { Ok(files) }
+}
+
+/// The files that match a pattern, sorted. Errors name `shown`.
+fn named_by(pattern: &Path, shown: &Path) -> Result<Vec<PathBuf>> {
+    let text = pattern.to_str().ok_or_else(|| unreadable(shown, "the pattern is not valid Unicode"))?;
     let entries =
-        glob::glob(text).map_err(|e| unreadable(pattern, format!("not a valid pattern: {}", e.msg)))?;
+        glob::glob(text).map_err(|e| unreadable(shown, format!("not a valid pattern: {}", e.msg)))?;
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.map_err(|e| io_failed(e.path(), e.error()))?;
@@ -85,20 +114,7 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     files.sort();
-    if files.is_empty() {
-        return Err(unreadable(pattern, "no file matches this pattern"));
-    }
     Ok(files)
-}
-
-fn check(path: &Path) -> Result<()> {
-    if !is_standard_input(path) && path.is_dir() {
-        return Err(unreadable(
-            path,
-            "it is a directory; name its files with a pattern such as dir/*.parquet",
-        ));
-    }
-    Ok(())
 }
 
 /// The format that a file's extension names; `.gz` and `.zst` after it do not matter.
@@ -115,8 +131,8 @@ pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
     }
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("parquet" | "pq") => Ok(FileFormat::Parquet),
-        Some("csv") => Ok(FileFormat::Csv),
-        Some("tsv" | "tab") => Ok(FileFormat::Tsv),
+        Some("csv") => Ok(FileFormat::Csv(Dialect::COMMAS)),
+        Some("tsv" | "tab") => Ok(FileFormat::Csv(Dialect::TABS)),
         Some("ndjson" | "jsonl") => Ok(FileFormat::NdJson),
         Some("arrow" | "arrows" | "feather" | "ipc") => Ok(FileFormat::Ipc),
         _ => Err(unreadable(

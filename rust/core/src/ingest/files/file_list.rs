@@ -46,8 +46,7 @@ impl FileList<'_> {
         let path = input.name().to_owned();
         reason::guarded(&path, || match format {
             FileFormat::Parquet => parquet::open(input, columns, control).map(drop),
-            FileFormat::Csv => csv::open(input, columns, b',').map(drop),
-            FileFormat::Tsv => csv::open(input, columns, b'\t').map(drop),
+            FileFormat::Csv(dialect) => csv::open(input, columns, dialect).map(drop),
             FileFormat::Ipc => ipc::open(input, columns, control).map(drop),
             FileFormat::NdJson => Ok(()),
         })
@@ -91,8 +90,7 @@ impl Files {
             let path = input.name().to_owned();
             let opened: OpenFile = reason::guarded(&path, || match format {
                 FileFormat::Parquet => parquet::open(input, columns, control),
-                FileFormat::Csv => csv::open(input, columns, b','),
-                FileFormat::Tsv => csv::open(input, columns, b'\t'),
+                FileFormat::Csv(dialect) => csv::open(input, columns, dialect),
                 FileFormat::NdJson => ndjson::open(input, columns),
                 FileFormat::Ipc => ipc::open(input, columns, control),
             })?;

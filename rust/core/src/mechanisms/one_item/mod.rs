@@ -32,10 +32,8 @@ impl Mechanism for OneItem {
             Privacy::PureDp { .. } => Err(no_pure_dp("OneItem")),
             Privacy::Zcdp { .. } => Err(no_curve_zcdp("OneItem")),
             Privacy::ApproxDp { .. } if bound.get() > 1 => Err(Error::Incompatible {
-                what: format!(
-                    "OneItem needs max_items_per_user = 1, got {}; with more items its guarantee does not hold",
-                    bound.get()
-                ),
+                what: "OneItem needs max_items_per_user = 1; with more items its guarantee does not hold"
+                    .into(),
                 fix: "set max_items_per_user=1, or use Sips(release=\"curve\")",
             }),
             Privacy::ApproxDp { epsilon, delta } => {

@@ -49,6 +49,10 @@ const LARGEST_RESERVE: f64 = 1.0 / 1024.0;
 /// a little larger.
 const MARGIN: f64 = 1.25;
 
+/// What mends a delta that is below what noise resolves.
+pub(in crate::mechanisms) const TOO_FINE: &str =
+    "lower epsilon, rounds or max_items_per_user, or raise delta";
+
 /// A calibration with noisy values, for what a reserve for their finite precision leaves of delta.
 ///
 /// `calibrate` returns a calibration for a delta, and the total variation of its noise to exact noise, which costs
@@ -75,7 +79,7 @@ pub(in crate::mechanisms) fn with_reserve<T>(
     let largest = mul_down(delta, LARGEST_RESERVE);
     let refused = || Error::Calibration {
         what: format!("delta = {delta:e}, below what noise of 128 bits resolves here"),
-        fix: "lower epsilon, rounds or max_items_per_user, or raise delta",
+        fix: TOO_FINE,
     };
     if !is_within(slack, largest) {
         return Err(refused());

@@ -189,7 +189,7 @@ impl Mechanism for Steered {
         };
         with_reserve(delta, delta_factor(epsilon), |delta| {
             let (rounds, mu) = self.approx_dp(bound, Asked { epsilon, delta, share: counts.share })?;
-            let noise = CountNoise::new(mu, counts.max_counted_items, Paid::Together)?;
+            let noise = CountNoise::new(mu, counts, Paid::Together)?;
             let slack = add_up(total_slack(&rounds, bound), noise.slack());
             Ok((rounds.with_counts(noise), slack))
         })
@@ -296,8 +296,12 @@ mod tests {
         for (epsilon, delta) in [(0.1, 1e-6), (1.0, 1e-5), (1.765, 4.96e-5), (8.0, 1e-6)] {
             for (bound, share) in [(1, 0.2), (10, 0.01), (300, 0.2), (300, 0.9), (100_000, 0.4)] {
                 let privacy = Privacy::ApproxDp { epsilon, delta };
-                let counts =
-                    CountedUsers { share, max_counted_items: L0Bound::new(77).unwrap(), nonnegative: false };
+                let counts = CountedUsers {
+                    share,
+                    max_counted_items: L0Bound::new(77).unwrap(),
+                    nonnegative: false,
+                    max_rows_per_item: None,
+                };
                 let kept = L0Bound::new(bound).unwrap();
                 let calibration = Steered::default().calibrate_beside(privacy, kept, &counts).unwrap();
                 let (_, publish) = scoring(&calibration);

@@ -1,9 +1,9 @@
-//! The numbers of users of released and of public items, with noise.
+//! The numbers of users or rows of released and of public items, with noise.
 
 use super::lists::PublicLists;
 use crate::Result;
 use crate::contributions::Contributions;
-use crate::counting::{Counted, Holdings};
+use crate::counting::{Counted, CountedUsers, Holdings};
 use crate::random::ReleaseKey;
 use crate::rounds::Selected;
 use crate::runtime::Control;
@@ -16,37 +16,42 @@ pub(super) struct BeforeSelection {
     public: Vec<Counted>,
 }
 
-/// Noisy numbers of users: of the released items, and of those that come out in any case.
+/// Noisy numbers of users or rows: of the released items, and of those that come out in any case.
 #[derive(Debug)]
-pub(super) struct Users {
+pub(super) struct Numbers {
     pub(super) released: Vec<i64>,
     pub(super) public: Vec<i64>,
 }
 
 impl BeforeSelection {
-    /// Keep what users hold.
+    /// Keep what users hold. Contributions have every row if rows are counted.
     ///
     /// # Errors
     /// The limit of memory.
-    pub(super) fn of(contributions: &Contributions, lists: &PublicLists, control: &Control) -> Result<Self> {
-        let holdings = Holdings::of(contributions, control)?;
+    pub(super) fn of(
+        contributions: &Contributions,
+        asked: &CountedUsers,
+        lists: &PublicLists,
+        control: &Control,
+    ) -> Result<Self> {
+        let holdings = Holdings::of(contributions, asked.limit(), control)?;
         Ok(Self { holdings, public: lists.counted(contributions) })
     }
 
-    /// The noisy numbers of users, if the calibration pays for them.
+    /// The noisy numbers, if the calibration pays for them.
     ///
     /// # Contract
     /// Released and public items are counted together: a user has one norm for all of them.
     ///
     /// # Errors
-    /// As [`Holdings::noisy_users`].
-    pub(super) fn users(
+    /// As [`Holdings::noisy_counts`].
+    pub(super) fn numbers(
         &self,
         selected: &Selected,
         calibrated: &CalibratedSelect,
         key: &ReleaseKey,
         control: &Control,
-    ) -> Result<Option<Users>> {
+    ) -> Result<Option<Numbers>> {
         let (Some(asked), Some(noise)) = (calibrated.request.counts, &calibrated.calibration.counts) else {
             return Ok(None);
         };
@@ -54,8 +59,8 @@ impl BeforeSelection {
         let released =
             selected.items.iter().map(|(item, _)| Counted { digest: digests.get(*item), code: Some(*item) });
         let items: Vec<Counted> = released.chain(self.public.iter().copied()).collect();
-        let mut users = asked.published(self.holdings.noisy_users(&items, noise, key, control)?);
-        let public = users.split_off(selected.items.len());
-        Ok(Some(Users { released: users, public }))
+        let mut released = asked.published(self.holdings.noisy_counts(&items, noise, key, control)?);
+        let public = released.split_off(selected.items.len());
+        Ok(Some(Numbers { released, public }))
     }
 }

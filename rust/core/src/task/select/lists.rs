@@ -63,7 +63,7 @@ impl PublicLists {
         }
     }
 
-    /// The released items and the public ones. `users` are the numbers of users of the public items, if they are
+    /// The released items and the public ones. `numbers` are those of the public items, if they are
     /// counted, in the order of [`PublicLists::counted`].
     ///
     /// # Errors
@@ -71,10 +71,10 @@ impl PublicLists {
     pub(crate) fn beside(
         &self,
         released: RecordBatch,
-        users: Option<&[i64]>,
+        numbers: Option<&[i64]>,
         key: &ReleaseKey,
     ) -> Result<RecordBatch> {
-        match self.public(users, key)? {
+        match self.public(numbers, key)? {
             Some(public) => with_public(&released, &public),
             None => Ok(released),
         }
@@ -92,7 +92,7 @@ impl PublicLists {
         held(list).map(|item| digests.get(item)).collect()
     }
 
-    /// The items that come out in any case, as their users are counted in contributions that still have them.
+    /// The items that come out in any case, as they are counted in contributions that still have them.
     pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
         let listed = self.public_digests();
         let public: HashSet<Digest> = listed.iter().copied().collect();
@@ -106,18 +106,18 @@ impl PublicLists {
         listed.into_iter().map(counted).collect()
     }
 
-    /// The items that come out in any case, sorted by their own values. `users` are in the order of
+    /// The items that come out in any case, sorted by their own values. `numbers` are in the order of
     /// [`PublicLists::counted`].
     ///
     /// # Errors
     /// [`Error::Internal`] if they cannot be decoded.
-    fn public(&self, users: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
+    fn public(&self, numbers: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
         let Some(list) = &self.public else { return Ok(None) };
         let vocabulary: &Vocabulary = &list.vocabulary;
         let keys: Vec<_> = held(list).map(|item| vocabulary.key(item)).collect();
         let (items, order) = sorted(&vocabulary.schema().decode(keys.into_iter(), key)?)?;
-        let users = users.map(|users| order.iter().map(|at| users[*at as usize]).collect());
-        Ok(Some(PublicItems { items, users }))
+        let numbers = numbers.map(|numbers| order.iter().map(|at| numbers[*at as usize]).collect());
+        Ok(Some(PublicItems { items, numbers }))
     }
 }
 

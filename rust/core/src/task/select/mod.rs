@@ -2,8 +2,10 @@
 
 mod counts;
 mod lists;
+mod looks;
 mod request;
 mod run;
+mod weights;
 
 pub(crate) use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};

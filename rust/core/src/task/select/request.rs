@@ -5,20 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
-use crate::contributions::ItemOrder;
+use super::weights::{check_slack, reserve_for_weights};
+use crate::accounting::{L0Bound, Privacy};
+use crate::contributions::{ItemOrder, RowOrder};
 use crate::counting::CountedUsers;
 use crate::ingest::{Columns, Prior, PublicList};
 use crate::look::Quantile;
-use crate::mechanisms::{ByLength, Lists, MechanismSpec, NoisyWeights};
-use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, mul_up, sub_down};
-use crate::release::{PUBLIC_COLUMN, USERS_COLUMN, WEIGHT_COLUMN};
-use crate::rounds::{Calibration, Lowered, Round};
+use crate::mechanisms::{MechanismSpec, NoisyWeights, blamed};
+use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
+use crate::rounds::{Calibration, Lowered};
 use crate::{Error, Result};
-
-/// The largest part of delta that may be reserved for publishing weights.
-const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;
 
 /// The parameters that determine a calibration.
 type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>, Option<Quantile>);
@@ -101,23 +97,8 @@ impl SelectRequest {
         if let Some(counts) = &self.counts {
             counts.validate()?;
         }
-        if let Some(quantile) = &self.quantile {
-            quantile.validate()?;
-            if self.mechanism.choice().is_some() {
-                return Err(Error::Incompatible {
-                    what: "max_items_per_user=Quantile(...) and ByLength both look at the data first".into(),
-                    fix: "name one of its two mechanisms, or give max_items_per_user as a number",
-                });
-            }
-        }
+        self.check_looks()?;
         self.check_columns()?;
-        if self.with_weights && self.mechanism.choice().is_some() {
-            return Err(Error::Incompatible {
-                what: "with_weights=True asks for noisy weights, but one of the two mechanisms that ByLength takes may have none"
-                    .into(),
-                fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
-            });
-        }
         if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
@@ -144,7 +125,7 @@ impl SelectRequest {
             (
                 self.counts.is_some(),
                 ("counts=", "rename the item column, or leave counts= out"),
-                USERS_COLUMN,
+                self.counts.as_ref().map_or("", CountedUsers::column),
             ),
         ];
         let taken = added
@@ -196,6 +177,18 @@ impl SelectRequest {
         }
     }
 
+    /// Of each user and item so many rows count, if rows are counted.
+    #[must_use]
+    pub(crate) fn counted_rows(&self) -> Option<u32> {
+        let asked = self.counts.as_ref().filter(|counts| counts.max_rows_per_item.is_some())?;
+        Some(asked.limit().most_rows())
+    }
+
+    /// How rows are grouped when they are read, if later the items of each user have this order.
+    pub(crate) fn read_order(&self, order: &RowOrder) -> RowOrder {
+        self.counted_rows().map_or_else(|| order.clone(), |most| order.with_rows(most))
+    }
+
     /// The rounds that meet the request.
     ///
     /// A published noisy weight shows its noise, whose law is exact up to 2^-128 for each of its values
@@ -209,15 +202,8 @@ impl SelectRequest {
     /// As [`crate::mechanisms::Mechanism::calibrate`]; [`Error::Calibration`] if the noise has too many values for its
     /// weights to be published within delta.
     pub fn calibrate(&self) -> Result<Calibration> {
-        if let Some(choice) = self.mechanism.choice() {
-            self.chosen(choice, Lists::Short)?.calibrate_once()?;
-            return self.chosen(choice, Lists::Long)?.calibrate_once();
-        }
-        if let Some(quantile) = &self.quantile {
-            for limit in Quantile::sizes(self.max_items_per_user) {
-                self.limited(quantile, limit)?.calibrate_once()?;
-            }
-            return self.limited(quantile, self.max_items_per_user.get())?.calibrate_once();
+        if self.looks_first() {
+            return self.calibrate_all();
         }
         let calibration = self.rounds()?;
         self.lowered().check(&calibration)?;
@@ -240,14 +226,7 @@ impl SelectRequest {
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
         let calibration = self.beside_counts(left, kept)?;
-        let of_counts = calibration.counts.map_or(0.0, |counts| counts.slack());
-        let slack = add_up(weights_slack(&calibration, kept), of_counts);
-        if slack > RELEASE_SLACK || mul_up(slack, delta_factor(self.privacy)) > reserve {
-            return Err(Error::Calibration {
-                what: format!("publishing noisy weights for {reserve:e} of delta"),
-                fix: "leave with_weights out, raise delta or epsilon, or lower max_items_per_user",
-            });
-        }
+        check_slack(&calibration, kept, self.privacy, reserve)?;
         Ok(calibration)
     }
 
@@ -256,40 +235,10 @@ impl SelectRequest {
         let mechanism = self.mechanism.as_mechanism();
         match &self.counts {
             None => mechanism.calibrate(privacy, kept),
-            Some(counts) => mechanism.calibrate_beside(privacy, kept, counts),
+            Some(counts) => mechanism
+                .calibrate_beside(privacy, kept, counts)
+                .map_err(|error| blamed(error, || mechanism.calibrate(privacy, kept))),
         }
-    }
-
-    /// The request of the mechanism that is chosen for the lists that a look found, for what the look leaves of the budget.
-    ///
-    /// # Errors
-    /// As [`ByLength::parts`].
-    pub(crate) fn chosen(&self, choice: &ByLength<MechanismSpec>, lists: Lists) -> Result<Self> {
-        let (_, privacy) = choice.parts(self.privacy)?;
-        Ok(Self { mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone() })
-    }
-
-    /// The request with the limit that a look found, for what the look leaves of the budget.
-    ///
-    /// # Errors
-    /// As [`Quantile::parts`].
-    pub(crate) fn limited(&self, quantile: &Quantile, limit: u32) -> Result<Self> {
-        let (_, privacy) = quantile.parts(self.privacy)?;
-        let max_items_per_user = L0Bound::new(limit.into())?;
-        Ok(Self { max_items_per_user, privacy, quantile: None, ..self.clone() })
-    }
-
-    /// The request, or those between which a look at the data chooses.
-    ///
-    /// # Errors
-    /// As [`ByLength::parts`] and [`Quantile::parts`].
-    pub(crate) fn possible(&self) -> Result<Vec<Self>> {
-        if let Some(quantile) = &self.quantile {
-            let sizes = Quantile::sizes(self.max_items_per_user).into_iter();
-            return sizes.map(|limit| self.limited(quantile, limit)).collect();
-        }
-        let Some(choice) = self.mechanism.choice() else { return Ok(vec![self.clone()]) };
-        [Lists::Short, Lists::Long].into_iter().map(|lists| self.chosen(choice, lists)).collect()
     }
 
     /// What `with_weights` publishes of each item.
@@ -336,59 +285,11 @@ fn is_one(users: &u32) -> bool {
     *users == 1
 }
 
-/// Upper bound of the total variation between the published weights and exact ones: of all items whose weights one user
-/// can move, each value of their noise that is told apart is exact up to 2^-128.
-fn weights_slack(calibration: &Calibration, kept: L0Bound) -> f64 {
-    let slack = |round: &Round| {
-        let values = noise_values(round.rule.noisy()?.noise, round.values_per_unit());
-        let items = round.weighting.changed_items(kept);
-        Some(mul_up(mul_up(items, values), 1.0 / 2_f64.powi(128)))
-    };
-    calibration.rounds.iter().filter_map(slack).fold(0.0, add_up)
-}
-
-/// The cost in delta of a total variation of 1 on both sides: 1 + e^epsilon, or 1 under approximate zCDP.
-fn delta_factor(privacy: Privacy) -> f64 {
-    match privacy {
-        Privacy::PureDp { epsilon } | Privacy::ApproxDp { epsilon, .. } => {
-            add_up(1.0, Interval::point(epsilon).exp().hi())
-        }
-        Privacy::Zcdp { .. } => 1.0,
-    }
-}
-
-/// Upper bound of the number of values that the noise takes: tails beyond 14 standard deviations, or 89 times the
-/// scale, are below 2^-128.
-fn noise_values(noise: Noise, per_unit: f64) -> f64 {
-    let reach = match noise {
-        Noise::Gaussian { sigma } => mul_up(14.0, sigma),
-        Noise::Laplace { scale } => mul_up(89.0, scale),
-    };
-    add_up(mul_up(mul_up(2.0, reach), per_unit), 4.0)
-}
-
-/// The privacy left when a little of delta, also returned, is kept for publishing noisy weights.
-fn reserve_for_weights(privacy: Privacy) -> (Privacy, f64) {
-    let keep = |delta: f64| {
-        let reserve = mul_up(RELEASE_SLACK, delta_factor(privacy)).min(delta * WEIGHTS_SHARE);
-        (sub_down(delta, reserve), reserve)
-    };
-    match privacy {
-        Privacy::PureDp { .. } => (privacy, 0.0),
-        Privacy::ApproxDp { epsilon, delta } => {
-            let (delta, reserve) = keep(delta);
-            (Privacy::ApproxDp { epsilon, delta }, reserve)
-        }
-        Privacy::Zcdp { rho, delta } => {
-            let (delta, reserve) = keep(delta);
-            (Privacy::Zcdp { rho, delta }, reserve)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::weights::weights_slack;
     use super::*;
+    use crate::accounting::RELEASE_SLACK;
     use crate::mechanisms::Steered;
 
     fn request(delta: f64, with_weights: bool) -> SelectRequest {

@@ -4,11 +4,11 @@ use super::counts::BeforeSelection;
 use super::lists::PublicLists;
 use super::request::SelectRequest;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions};
+use crate::contributions::{self, Contributions, RowOrder};
 use crate::ingest::{OpenSource, Source};
 use crate::look::{Quantile, noisy_users, users_by_size};
 use crate::random::{Purpose, ReleaseKey};
-use crate::release::publish;
+use crate::release::{Numbers, publish};
 use crate::rounds::{Selected, select_rounds};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
@@ -31,35 +31,39 @@ pub fn select_partitions(
     control.plan(PHASES + most_rounds(request)?);
     let opened = OpenSource::open(source, &request.columns, control)?;
     let lists = PublicLists::read(&opened, request, key)?;
-    let contributions =
-        contributions::read_opened(opened, &request.columns, request.item_order()?, key, control)?;
-    release_of(contributions, &lists, request, key, control)
+    let order = contributions::row_order(request.item_order()?, &request.columns, &opened, key)?;
+    let contributions = contributions::read_in_order(opened, &request.read_order(&order), key, control)?;
+    release_of((contributions, &order), &lists, request, key, control)
 }
 
-/// The release of rows that are in memory, as they were read.
+/// The release of rows that are in memory, as they were read: in [`SelectRequest::read_order`] of their order.
 ///
 /// # Errors
 /// See [`crate::Error`].
 pub(crate) fn release_of(
-    mut contributions: Contributions,
+    (mut contributions, order): (Contributions, &RowOrder),
     lists: &PublicLists,
     request: &SelectRequest,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let before = match request.counts {
-        Some(_) => Some(BeforeSelection::of(&contributions, lists, control)?),
+    let before = match &request.counts {
+        Some(asked) => Some(BeforeSelection::of(&contributions, asked, lists, control)?),
         None => None,
     };
+    if request.counted_rows().is_some() {
+        contributions.settle(order);
+    }
     lists.remove_from(&mut contributions);
     let calibrated = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;
     let selected = selected(contributions, &calibrated, key, control)?;
-    let users = match &before {
-        Some(before) => before.users(&selected, &calibrated, key, control)?,
+    let numbers = match &before {
+        Some(before) => before.numbers(&selected, &calibrated, key, control)?,
         None => None,
     };
-    let (released, public) = users.map(|users| (users.released, users.public)).unzip();
-    let items = publish(&selected, request.with_weights, released.as_deref(), key)?;
+    let (released, public) = numbers.map(|numbers| (numbers.released, numbers.public)).unzip();
+    let numbers = Numbers::of(request.counts.as_ref(), released.as_deref());
+    let items = publish(&selected, request.with_weights, numbers, key)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
     let items = lists.beside(items, public.as_deref(), key)?;
     Ok(Release { items, report })

@@ -1,0 +1,147 @@
+"""Folders, columns that folders name, other delimiters, and files without a header line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import polars as pl
+import pytest
+
+import dpsel
+from dpsel.exceptions import DataError, FileError, InvalidParameterError, SchemaError
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+SELECT = {"user": "u", "item": "i", "privacy": PRIVACY, "max_items_per_user": 2}
+SELECT |= {"insecure_test_key": bytes(32)}
+ROWS = [(user, item) for user in range(600) for item in ("tea", "a, b")]
+
+
+def written(path, rows, **options):
+    frame = pl.DataFrame(rows, schema=["u", "i"], orient="row").cast({"u": pl.String})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".ndjson":
+        frame.write_ndjson(path)
+    else:
+        frame.write_csv(path, **options)
+    return path
+
+
+def in_folders(folder, extension):
+    """Half of the rows for each of two days, and marks of tools."""
+    for day, part in ((1, ROWS[:600]), (2, ROWS[600:])):
+        written(folder / f"day={day}" / f"part{extension}", part)
+    (folder / "_SUCCESS").write_text("")
+    (folder / "_logs").mkdir()
+    (folder / "_logs" / "log.txt").write_text("hunter2")
+    (folder / "day=1" / ".part.crc").write_text("hunter2")
+    return folder
+
+
+@pytest.mark.parametrize("extension", [".csv", ".ndjson", ".parquet"])
+def test_a_folder_is_all_files_in_it_and_below(tmp_path, extension) -> None:
+    one = written(tmp_path / f"one{extension}", ROWS)
+    folder = in_folders(tmp_path / "rows [1]", extension)
+    expected = dpsel.select_partitions(one, **SELECT)
+    assert list(expected) == ["a, b", "tea"]
+    for path in (folder, str(folder), f"{folder}{os.sep}", [folder / "day=1", folder / "day=2", one]):
+        assert list(dpsel.select_partitions(path, **SELECT)) == ["a, b", "tea"]
+    compared = dpsel.compare(
+        folder, user="u", item="i", privacy=PRIVACY, max_items_per_user=2, public_data=True, seed=1
+    )
+    assert all(row["items"] == 2 for row in compared.rows)
+
+
+def test_a_folder_with_an_unknown_or_no_file_is_refused(tmp_path) -> None:
+    folder = in_folders(tmp_path / "rows", ".csv")
+    (folder / "day=2" / "more.xlsx").write_text("")
+    with pytest.raises(FileError, match=r"more\.xlsx: the name does not tell the format"):
+        dpsel.select_partitions(folder, **SELECT)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileError, match="there is no file in this folder"):
+        dpsel.select_partitions(tmp_path / "empty", **SELECT)
+
+
+def test_columns_that_folders_name_are_users_and_items(tmp_path) -> None:
+    folder = in_folders(tmp_path / "rows", ".parquet")
+    for path in (folder, f"{folder}/*/*.parquet", [folder / "day=1", folder / "day=2" / "part.parquet"]):
+        items = dpsel.select_partitions(path, **(SELECT | {"item": ["day", "i"]})).to_pylist()
+        assert items == [("1", "a, b"), ("1", "tea"), ("2", "a, b"), ("2", "tea")]
+    # One person, a user of each day: 400 days are enough users, and one is not.
+    for day in range(400):
+        written(tmp_path / "days" / f"day={day}" / "part.parquet", [(1, "tea")])
+    days = SELECT | {"max_items_per_user": 1}
+    assert dpsel.select_partitions(tmp_path / "days", **days).to_pylist() == []
+    assert dpsel.select_partitions(tmp_path / "days", **(days | {"user": ["u", "day"]})).to_pylist() == ["tea"]
+
+
+def test_a_column_of_the_file_is_not_taken_from_its_folder(tmp_path) -> None:
+    written(tmp_path / "i=gin" / "part.parquet", ROWS)
+    assert dpsel.select_partitions(tmp_path, **SELECT).to_pylist() == ["a, b", "tea"]
+
+
+def test_folders_of_other_formats_name_no_columns(tmp_path) -> None:
+    folder = in_folders(tmp_path, ".csv")
+    with pytest.raises(SchemaError, match="none named 'day'"):
+        dpsel.select_partitions(folder, **(SELECT | {"item": ["day", "i"]}))
+
+
+def test_without_polars_the_error_says_so(tmp_path, monkeypatch) -> None:
+    folder = in_folders(tmp_path, ".parquet")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(SchemaError, match=r"pip install \"dpsel\[remote\]\""):
+        dpsel.select_partitions(folder, **(SELECT | {"item": ["day", "i"]}))
+    assert dpsel.select_partitions(folder, **SELECT).to_pylist() == ["a, b", "tea"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", " "])
+@pytest.mark.parametrize("header", [True, False])
+def test_other_delimiters_and_no_header_line(tmp_path, delimiter, header) -> None:
+    path = written(tmp_path / "rows.txt", ROWS, separator=delimiter, include_header=header)
+    columns = {} if header else {"user": "column_1", "item": "column_2"}
+    file_format = dpsel.Csv(delimiter=delimiter, header=header)
+    release = dpsel.select_partitions(path, **(SELECT | columns), file_format=file_format)
+    assert release.to_pylist() == ["a, b", "tea"]
+    top = dpsel.select_top_k(
+        path, user=(SELECT | columns)["user"], item=(SELECT | columns)["item"], k=1,
+        privacy=dpsel.PureDP(epsilon=9.0), domain=["tea", "gin"], file_format=file_format,
+    )  # fmt: skip
+    assert top.to_pylist() == ["tea"]
+
+
+def test_without_a_header_line_the_first_row_counts(tmp_path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text("".join(f"{user};tea\n" for user in range(400)))
+    weights = []
+    for header in (True, False):
+        first = {"user": "0", "item": "tea"} if header else {"user": "column_1", "item": "column_2"}
+        release = dpsel.select_partitions(
+            path, **(SELECT | first), mechanism=dpsel.CountGaussian(), with_weights=True,
+            file_format=dpsel.Csv(";", header=header),
+        )  # fmt: skip
+        weights.append(release.to_arrow().column("weight")[0].as_py())
+    # The same key, so the same noise for the same item: one user more is one more.
+    assert weights[1] - weights[0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_what_is_wrong_is_said(tmp_path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text("1;hunter2\n2;tea\n")
+    with pytest.raises(SchemaError, match="2 columns and no header line, and none is 'i'") as caught:
+        dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(";", header=False))
+    assert "column_1 to column_2" in str(caught.value)
+    with pytest.raises(SchemaError, match="separated by ';'; for another delimiter set delimiter=") as caught:
+        dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(";"))
+    assert "hunter2" not in str(caught.value)
+    path.write_text("1;tea\n2;hunter2;3\n")
+    named = SELECT | {"user": "column_1", "item": "column_2"}
+    with pytest.raises(DataError, match="line 2 .* as many fields as the first line") as caught:
+        dpsel.select_partitions(path, **named, file_format=dpsel.Csv(";", header=False))
+    assert "hunter2" not in str(caught.value)
+    for wrong in ("", ";;", "é", '"', "\n", 3):
+        with pytest.raises(InvalidParameterError, match="delimiter must be one character of ASCII"):
+            dpsel.Csv(delimiter=wrong)
+    with pytest.raises(InvalidParameterError, match="header must be True or False"):
+        dpsel.Csv(header="no")
