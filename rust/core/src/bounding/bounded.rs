@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::item_set::ItemSet;
 use super::kept_rows::{KeptRows, ranges};
+use super::priorities::Priorities;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
-use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, sort_first, with_code};
+use crate::random::{Digest, ReleaseKey};
 use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
@@ -19,7 +20,7 @@ use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 pub struct BoundedContributions {
     contributions: Contributions,
     bound: u32,
-    priorities: PairWords,
+    priorities: Priorities,
     /// For each user, the length of the sorted prefix of its items. The prefix has all kept items, and usually some of
     /// the reserve.
     ordered: Vec<u32>,
@@ -40,7 +41,7 @@ impl BoundedContributions {
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Self> {
-        let priorities = PairWords::new(key, Purpose::Bound);
+        let priorities = Priorities::new(key);
         // Items that come in an order of preference count as sorted: that order replaces the one of the priorities.
         let ordered = vec![if contributions.in_order { u32::MAX } else { 0 }; contributions.users.len()];
         let mut bounded = Self { contributions, bound: bound.get(), priorities, ordered };
@@ -227,7 +228,7 @@ impl User<'_> {
 /// The buffers of one thread that sorts items by priority.
 struct Order<'a> {
     bound: usize,
-    priorities: &'a PairWords,
+    priorities: &'a Priorities,
     digests: &'a Digests<'a>,
     keyed: Vec<u128>,
 }
@@ -242,25 +243,11 @@ impl Order<'_> {
 
     /// Put the first `first` items of a user by priority, or all if there are fewer, before the others, in this order.
     ///
-    /// The order is that of PRF(key, "bound", user, item), whose words are distinct.
+    /// See [`Priorities::order`].
     fn sort(&mut self, user: &mut User<'_>, first: usize) {
         let items = &mut user.items[..*user.len as usize];
-        let keyed = &mut self.keyed;
-        keyed.clear();
-        keyed.extend(items.iter().map(|&item| self.digests.get(ItemCode(item)).0));
-        self.priorities.fill_for_user(user.digest, keyed);
-        for (word, &item) in keyed.iter_mut().zip(items.iter()) {
-            *word = with_code(*word, item);
-        }
-        let first = sort_first(keyed, first);
-        order_ties(&mut keyed[..first], |item| {
-            let mut word = [self.digests.get(ItemCode(item)).0];
-            self.priorities.fill_for_user(user.digest, &mut word);
-            word[0]
-        });
-        for (item, word) in items.iter_mut().zip(keyed.iter()) {
-            *item = code_of(*word);
-        }
+        let digest = |item| self.digests.get(ItemCode(item));
+        let first = self.priorities.order(user.digest, items, digest, first, &mut self.keyed);
         // Otherwise: none of them counts as ordered, and they are put in order again.
         *user.ordered = u32::try_from(first).unwrap_or(0);
     }

@@ -4,9 +4,11 @@
 mod bounded;
 mod item_set;
 mod kept_rows;
+mod priorities;
 #[cfg(test)]
 mod tests;
 
 pub use bounded::BoundedContributions;
 pub(crate) use item_set::ItemSet;
 pub(crate) use kept_rows::KeptRows;
+pub(crate) use priorities::Priorities;

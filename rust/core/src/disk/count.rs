@@ -55,7 +55,8 @@ pub(super) fn counted_within(
         Read::InMemory(contributions) => return Ok(contributions.users_per_item()),
         Read::Stored(rows) => rows,
     };
-    let (contributions, stages) = divided(contributions, &RowOrder::Any, key, stages, &scratch)?;
+    let (contributions, stages) =
+        divided(contributions, (&RowOrder::Any, Memory::divided), key, stages, &scratch)?;
     let spec = JobSpec {
         columns: request.columns.clone(),
         bound: None,

@@ -1,5 +1,6 @@
 //! Partitions that are too large for memory are divided again.
 
+use super::memory::Memory;
 use super::stages::{Stages, largest, parts};
 use crate::Result;
 use crate::contributions::RowOrder;
@@ -7,28 +8,46 @@ use crate::exchange::{Packing, Partitions, unpacked};
 use crate::random::ReleaseKey;
 use crate::scratch::{Scratch, Spool, Stored};
 
-/// Contributions in so many partitions that each thread can hold one, and stages that make as many for items.
+/// Contributions in so many partitions that each thread can hold one, and stages that make as many for items. `needed`
+/// divides the memory for a partition of so many bytes.
+///
+/// # Errors
+/// As [`finer`].
+pub(super) fn divided<'a>(
+    contributions: Stored<i32>,
+    (order, needed): (&RowOrder, impl Fn(Memory, u64) -> Memory),
+    key: &ReleaseKey,
+    stages: Stages<'a>,
+    scratch: &Scratch,
+) -> Result<(Stored<i32>, Stages<'a>)> {
+    match finer(&contributions, (order, needed), key, stages, scratch)? {
+        Some(finer) => Ok(finer),
+        None => Ok((contributions, stages)),
+    }
+}
+
+/// The same; `None` if they are in so many partitions.
 ///
 /// Users are divided by the same bits, more finely. So the new partitions ascend as the old ones do, and all rows of a
 /// user stay together. Every value is unpacked and packed by itself.
 ///
 /// # Errors
 /// Those of scratch; an interruption.
-pub(super) fn divided<'a>(
-    contributions: Stored<i32>,
-    order: &RowOrder,
+pub(super) fn finer<'a>(
+    contributions: &Stored<i32>,
+    (order, needed): (&RowOrder, impl Fn(Memory, u64) -> Memory),
     key: &ReleaseKey,
     stages: Stages<'a>,
     scratch: &Scratch,
-) -> Result<(Stored<i32>, Stages<'a>)> {
-    let memory = stages.memory.divided(largest(&parts(&contributions)));
+) -> Result<Option<(Stored<i32>, Stages<'a>)>> {
+    let memory = needed(stages.memory, largest(&parts(contributions)));
     if memory.partitions == stages.memory.partitions {
-        return Ok((contributions, stages));
+        return Ok(None);
     }
     let (stages, spool) = (Stages { memory, ..stages }, Spool::<i32>::new(scratch)?);
     let partitions = Partitions::new(memory.partitions)?;
     stages.each_value(
-        &contributions,
+        contributions,
         || stages.writer(&spool),
         |writer, _, packed| {
             let Some(users) = unpacked(packed, key, order.of_parts())? else { return Ok(()) };
@@ -37,5 +56,5 @@ pub(super) fn divided<'a>(
         },
         |mut writer| writer.flush(),
     )?;
-    Ok((spool.stored(), stages))
+    Ok(Some((spool.stored(), stages)))
 }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::numbering::BYTES as NUMBERED_BYTES;
 use crate::exchange::Sizes;
 use crate::numeric::widths::index;
 use crate::runtime::Control;
@@ -20,8 +21,13 @@ const RETURNED_BYTES: usize = 4;
 const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
 const UNPACKED: u64 = 12;
-/// Bytes that an item of several users takes: count, code, weights, state.
+/// The same where users are handed out as they are.
+const LISTED: u64 = 6;
+/// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
+/// Bytes that an item takes which some round can release: its count, code, digest and weight. Its weight on each thread
+/// comes on top.
+const CANDIDATE_BYTES: usize = 112;
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
 const WEIGHTS: u64 = 2;
 /// More partitions would have values of a few rows.
@@ -42,6 +48,10 @@ pub(super) struct Memory {
     pub(super) partitions: u32,
     /// The most items of several users whose states fit into memory.
     pub(super) shared: usize,
+    /// The most items that some round can release, if they are to stay in memory.
+    pub(super) candidates: usize,
+    /// The most items of several users that can have codes in memory.
+    pub(super) numbered: usize,
     /// Bytes that a thread collects before it writes.
     pub(super) written: usize,
 }
@@ -61,12 +71,34 @@ impl Memory {
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
         let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
-        Self { limit: limit as u64, table, threads, sizes, partitions, shared, written: each / 16 }
+        let (candidates, numbered) =
+            (limit / 4 / (CANDIDATE_BYTES + threads * 8), limit * 3 / 8 / NUMBERED_BYTES);
+        Self {
+            limit: limit as u64,
+            table,
+            threads,
+            sizes,
+            partitions,
+            shared,
+            candidates,
+            numbered,
+            written: each / 16,
+        }
     }
+
     /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many
     /// packed bytes. A user is never divided.
     pub(super) fn divided(self, largest: u64) -> Self {
-        let most = (self.limit / 2 / self.threads as u64 / UNPACKED / WEIGHTS).max(1);
+        self.divided_for(largest, UNPACKED * WEIGHTS)
+    }
+
+    /// The same for partitions whose users are handed out as they are.
+    pub(super) fn divided_slightly(self, largest: u64) -> Self {
+        self.divided_for(largest, LISTED)
+    }
+
+    fn divided_for(self, largest: u64, held: u64) -> Self {
+        let most = (self.limit / 2 / self.threads as u64 / held).max(1);
         let times = u32::try_from(largest.div_ceil(most)).unwrap_or(MOST_PARTITIONS); // Otherwise: cut off below.
         let more = times.max(1).checked_next_power_of_two().unwrap_or(MOST_PARTITIONS); // Otherwise: as before.
         let partitions = self.partitions.saturating_mul(more).min(MOST_PARTITIONS.max(self.partitions));
@@ -79,7 +111,19 @@ impl Memory {
     /// # Errors
     /// [`Error::MemoryLimit`] if not even one can.
     pub(super) fn for_partitions(self, largest: u64) -> Result<Self> {
-        let each = largest.saturating_mul(UNPACKED).max(1);
+        self.for_held(largest.saturating_mul(UNPACKED))
+    }
+
+    /// The same for partitions whose users are handed out as they are.
+    ///
+    /// # Errors
+    /// As [`Memory::for_partitions`].
+    pub(super) fn for_lists(self, largest: u64) -> Result<Self> {
+        self.for_held(largest.saturating_mul(LISTED))
+    }
+
+    fn for_held(self, bytes: u64) -> Result<Self> {
+        let each = bytes.max(1);
         if each > self.limit {
             return Err(Error::MemoryLimit {
                 limit: self.limit,

@@ -7,20 +7,24 @@
 //! ```text
 //! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
 //! user counts -> FrequentItems                                                       in memory
-//! contributions -> Prune -> pruned contributions                                     in scratch
-//! pruned -> [Weigh -> weights by partition of items -> Decide] each round            in scratch; decisions in memory
+//! contributions -> pruned or settled users, whose items go by codes                  in scratch
+//! users -> weights of items -> decisions, in each round                              in memory
 //! names: from digests, by a second read of files, or from scratch
 //! ```
 //!
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
 mod adaptive;
+mod coded;
 mod count;
 mod counts;
 mod divide;
 mod memory;
 mod names;
+mod numbering;
 mod ordered;
+mod partition;
+mod pruned;
 mod reading;
 mod rounds;
 mod run;

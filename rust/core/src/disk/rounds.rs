@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use super::divide::finer;
+use super::memory::Memory;
+use super::numbering::Hashes;
 use super::stages::{Collected, Output, Stages};
 use crate::contributions::RowOrder;
-use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
+use crate::exchange::{
+    ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, each_frequent, runs_in_pieces,
+};
 use crate::rounds::{Calibration, Round};
 use crate::scratch::{Scratch, Spool, Stored};
 use crate::weighting::{Walk, Weighting};
@@ -55,6 +60,15 @@ impl Way {
         })
     }
 
+    /// Whether stages of the way gather the rows of whole partitions into tables, which take more memory. Otherwise they
+    /// do so only if something else does not fit into memory.
+    pub(super) fn gathers(self) -> bool {
+        match self {
+            Self::Pieces | Self::Scored => false,
+            Self::Ordered | Self::Adaptive => true,
+        }
+    }
+
     /// Whether the way needs the numbers of users of all items.
     pub(super) fn needs_counts(self) -> bool {
         match self {
@@ -65,6 +79,7 @@ impl Way {
 }
 
 /// The rounds of one release.
+#[derive(Clone, Copy)]
 pub(super) struct Rounds<'a> {
     pub(super) job: &'a ExchangeJob,
     pub(super) stages: Stages<'a>,
@@ -105,7 +120,39 @@ impl Rounds<'_> {
 
     /// The same for rounds whose users are weighed in parts, and whose items are decided one by one.
     fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        let pruned = self.pruned(contributions, counts)?;
+        let above = self.job.frequent_above();
+        let frequent =
+            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
+        self.stages.control.end_phase();
+        let fits = |users: &&UserCounts| users.frequent() <= self.stages.memory.candidates;
+        if let Some(users) = frequent.as_ref().filter(fits)
+            && let Some(pruned) = self.coded(&contributions, users.clone())?
+        {
+            drop((contributions, frequent));
+            self.stages.control.end_phase();
+            return self.on_candidates(&pruned);
+        }
+        match self.finer(&contributions)? {
+            None => self.weighed_in_pieces(contributions, frequent),
+            Some((finer, stages)) => {
+                drop(contributions);
+                Rounds { stages, ..*self }.weighed_in_pieces(finer.into(), frequent)
+            }
+        }
+    }
+
+    /// Partitions that a stage can gather, if these are too large.
+    fn finer(&self, contributions: &Stored<i32>) -> Result<Option<(Stored<i32>, Stages<'_>)>> {
+        finer(contributions, (&RowOrder::Any, Memory::divided), self.job.key(), self.stages, self.scratch)
+    }
+
+    /// The same where the weights of a round go to the items by way of the disk.
+    fn weighed_in_pieces(
+        &self,
+        contributions: Arc<Stored<i32>>,
+        frequent: Option<UserCounts>,
+    ) -> Result<Packed> {
+        let pruned = self.pruned(contributions, frequent)?;
         let mut released = Packed::default();
         for round in (0_u32..).take(self.job.spec().calibration.rounds.len()) {
             let before = ReleasedSet::unpack(&ReleasedSet::pack(released.bytes(), None)?)?;
@@ -122,13 +169,19 @@ impl Rounds<'_> {
 
     /// The decisions of the last one of scored rounds.
     fn steered(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        let shared = counts.map(|counts| self.frequent(&counts, 1)).transpose()?;
+        let hashes = counts.map(|counts| self.shared_hashes(&counts)).transpose()?;
         self.stages.control.end_phase();
-        if let Some(users) = shared.filter(|users| users.frequent() <= self.stages.memory.shared) {
-            return self.scored(contributions, &users);
+        if let Some(hashes) = hashes.filter(|hashes| hashes.len() <= self.stages.memory.numbered) {
+            return self.scored(contributions, hashes);
         }
         self.stages.control.end_phase();
-        self.steered_by_messages(&contributions)
+        match self.finer(&contributions)? {
+            None => self.steered_by_messages(&contributions),
+            Some((finer, stages)) => {
+                drop(contributions);
+                Rounds { stages, ..*self }.steered_by_messages(&finer)
+            }
+        }
     }
 
     /// The same where the states of items do not fit into memory. What a round weighs goes to the items by way of the
@@ -204,6 +257,17 @@ impl Rounds<'_> {
         Ok(())
     }
 
+    /// The hashes of items with more than one user.
+    fn shared_hashes(&self, counts: &Stored<i32>) -> Result<Hashes> {
+        let frequent = Collected::default();
+        self.stages.run(counts, || Ok(self.job.frequent_items(1)), || &frequent)?;
+        let (frequent, mut hashes) = (frequent.packed(), Vec::new());
+        each_frequent(frequent.bytes(), |hash, _| hashes.push(hash))?;
+        let bytes = hashes.len() * size_of::<u32>();
+        self.stages.control.charge_memory(bytes as u64, "holding the hashes of items of several users")?;
+        Ok(Hashes::new(hashes))
+    }
+
     /// The numbers of users of items with more than `above`.
     fn frequent(&self, counts: &Stored<i32>, above: u32) -> Result<UserCounts> {
         let frequent = Collected::default();
@@ -227,11 +291,7 @@ impl Rounds<'_> {
     }
 
     /// The part of the contributions that the rounds need.
-    fn pruned(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Stored<i32>> {
-        let above = self.job.frequent_above();
-        let frequent =
-            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
-        self.stages.control.end_phase();
+    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<UserCounts>) -> Result<Stored<i32>> {
         let pruned = Spool::<i32>::new(self.scratch)?;
         let prune = || self.job.prune(frequent.clone());
         self.stages.run(&contributions, prune, || self.stages.writer(&pruned))?;

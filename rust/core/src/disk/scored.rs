@@ -1,145 +1,202 @@
-//! Scored rounds on the disk: each reads its users once. The state of items that several users hold is in memory, that of
-//! others is beside their user.
+//! Scored rounds on the disk: each reads its users once. What is known of an item that one user alone holds is beside
+//! that user. Of shared items a few bytes are in memory, and the rest is read once a round, by code.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
+use zerocopy::IntoBytes;
 
+use super::numbering::{Hashes, Numbered};
+use super::partition::Partition;
 use super::rounds::Rounds;
-use super::users::{MOST_SHARED, SharedItems, Users};
+use super::users::{Item, MOST_SHARED, SharedItems, Users, read};
 use crate::accounting::L0Bound;
-use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::{Contributions, ItemCode};
-use crate::exchange::{ByDigest, Gather, OnUsers, Packed, Route, UserCounts};
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
+use crate::bounding::Priorities;
+use crate::exchange::Packed;
+use crate::random::{Digest, Purpose, Words};
 use crate::rounds::Decider;
-use crate::runtime::Control;
 use crate::scratch::{Spool, Stored};
 use crate::weighting::Budgets;
 use crate::{Error, Result};
 
-/// Rows of a block, about. A round holds a block for each thread: unpacked, without abandoned items, and packed, which
-/// is 150 bytes a row.
-const BLOCK_ROWS: usize = 1 << 13;
+/// Rows of a block, about. A thread holds one block at a time.
+const BLOCK_ROWS: usize = 1 << 14;
+/// Shared items that stand together on the disk.
+const TOGETHER: usize = 1 << 13;
 
 /// Puts users into blocks: bounded, with the items that they keep.
 struct Settle<'a> {
     bound: L0Bound,
-    key: &'a ReleaseKey,
+    priorities: Priorities,
     budgets: &'a Budgets,
-    /// Items with one user at most are not shared.
-    users: &'a UserCounts,
-    /// The code of each shared item.
-    codes: &'a Mutex<ByDigest<u32>>,
+    hashes: &'a Hashes,
+    numbered: &'a Mutex<Numbered>,
 }
 
-impl OnUsers for &Settle<'_> {
-    fn run(&self, last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
-        let control = Control::new(std::num::NonZeroUsize::new(1), None);
-        let bounded = BoundedContributions::new(contributions, self.bound, self.key, &control)?;
-        let digests = bounded.vocabulary().digests_from(0..bounded.vocabulary().code_bound());
-        let codes = self.codes_of(&bounded, &digests)?;
-        let (mut blocks, mut users) = (Vec::new(), Users::default());
-        for user in 0..bounded.users() {
-            let items = bounded.kept_items(user);
-            // A user beyond the table of budgets gives nothing.
-            let Ok(place) = u8::try_from(self.budgets.place(items.len())) else { continue };
-            if !items.is_empty() && self.budgets.has(place.into()) {
-                users.add(
-                    place,
-                    items.iter().map(|item| codes[*item as usize].ok_or(digests[*item as usize])),
-                );
-            }
-            if users.rows() >= BLOCK_ROWS {
-                blocks.push((last, std::mem::take(&mut users).pack()));
-            }
-        }
-        blocks.push((last, users.pack()));
-        Ok(vec![Route::batch(&blocks)?])
-    }
+/// The buffers of one thread that settles users.
+struct Settler {
+    partition: Partition,
+    codes: Vec<Option<u32>>,
+    users: Users,
+    packed: Vec<u8>,
+    keyed: Vec<u128>,
 }
 
 impl Settle<'_> {
-    /// The codes of items that are kept and shared.
-    fn codes_of(&self, bounded: &BoundedContributions, digests: &[Digest]) -> Result<Vec<Option<u32>>> {
-        let mut kept = ItemSet::new(digests.len());
-        for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
-            kept.insert(ItemCode::from_index(*item as usize));
+    /// The code of each item; none for items that one user at most holds.
+    fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) -> Result<()> {
+        let mut numbered = self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
+        found.clear();
+        for item in items {
+            found.push(numbered.code(self.hashes, *item)?);
         }
-        let is_shared =
-            |code: usize| kept.contains(ItemCode::from_index(code)) && self.users.at_most(digests[code]) > 1;
-        let shared: Vec<bool> = (0..digests.len()).map(is_shared).collect();
-        let mut known = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        let code = |(item, shared): (&Digest, bool)| {
-            let next = known.len();
-            shared.then(|| *known.entry(*item).or_insert(crate::numeric::widths::codes(next)))
-        };
-        let codes = digests.iter().zip(shared).map(code).collect();
-        if known.len() > MOST_SHARED {
-            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
-        }
-        Ok(codes)
+        Ok(())
+    }
+
+    /// Settle all users of the partition.
+    fn run(&self, settler: &mut Settler, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Settler { partition, codes, users, packed, keyed } = settler;
+        self.codes_of(&partition.items, codes)?;
+        let bound = self.bound.get() as usize;
+        partition.each_user(|items, user, mut places| {
+            if places.len() > bound {
+                self.priorities.order(user, places, |place| items[place as usize], bound, keyed);
+                places = &mut places[..bound];
+            }
+            // A user beyond the table of budgets gives nothing.
+            let Ok(budget) = u8::try_from(self.budgets.place(places.len())) else { return Ok(()) };
+            if !places.is_empty() && self.budgets.has(budget.into()) {
+                let item = |place: &u32| codes[*place as usize].ok_or(items[*place as usize]);
+                users.add(budget, places.iter().map(item));
+            }
+            if users.rows() >= BLOCK_ROWS {
+                users.pack(packed);
+                users.clear();
+                write(packed)?;
+            }
+            Ok(())
+        })?;
+        users.pack(packed);
+        users.clear();
+        write(packed)
     }
 }
 
 impl Rounds<'_> {
-    /// The decisions of the last round, given the numbers of users of all items with more than one.
+    /// The decisions of the last round, given the hashes of all items with more than one user.
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored(&self, contributions: Arc<Stored<i32>>, users: &UserCounts) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored<i32>>, hashes: Hashes) -> Result<Packed> {
         let (stages, spec) = (self.stages, self.job.spec());
         let Some((rounds, publish)) = spec.calibration.scoring() else {
             return Err(Error::Internal("the rounds do not score"));
         };
         let budgets = publish.budgets();
-        let (mut blocks, mut shared) = self.settled(&contributions, &budgets, users)?;
+        let (mut blocks, mut items, shared) = self.settled(&contributions, &budgets, hashes)?;
         drop(contributions);
         stages.control.end_phase();
-        let mut released = Vec::new();
+        let released = Mutex::default();
         for (number, scoring) in (0_u32..).zip(rounds) {
             let decider = Decider::new(&spec.calibration, number, spec.with_weights)?;
             let round = (decider, Words::new(self.job.key(), Purpose::Noise, number));
-            let (in_round, next) = (budgets.in_round(scoring.share), Spool::new(self.scratch)?);
-            let found = Mutex::new(&mut released);
-            stages.each_value(
-                &blocks,
-                || (stages.writer(&next), Vec::new()),
-                |(writer, released), route: i32, packed| {
-                    let mut users = Users::unpack(packed)?;
-                    users.run(&in_round, &shared, &round, released)?;
-                    writer.push(route, &users.pack())
-                },
-                |(mut writer, released)| {
-                    found.lock().unwrap_or_else(PoisonError::into_inner).extend(released);
-                    writer.flush()
+            let in_round = budgets.in_round(scoring.share);
+            blocks = self.rewritten(&blocks, &released, |(users, packed), _, value, released| {
+                let users: &mut Users = users;
+                users.unpack(value)?;
+                users.run(&in_round, &shared, &round, released)?;
+                users.pack(packed);
+                // A block without users has nothing to say in later rounds.
+                Ok(users.rows() > 0)
+            })?;
+            items = self.rewritten(
+                &items,
+                &released,
+                |(items, packed): &mut (Vec<Item>, _), first, value, released| {
+                    let mut rest = value;
+                    read(&mut rest, value.len() / size_of::<Item>(), items)?;
+                    shared.decide(first as usize * TOGETHER, items, &round, released)?;
+                    write_items(items, packed);
+                    Ok(true)
                 },
             )?;
-            shared.decide(&round, &mut released)?;
-            blocks = next.stored();
             stages.control.end_phase();
         }
-        Ok(released.into())
+        let released: Vec<u8> = released.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.held_bytes(released)
     }
 
-    /// The users in blocks, and the items that several of them hold.
+    /// Work on every value, and write what it becomes. The work fills a buffer and says whether that is to be kept.
+    fn rewritten<T: Default>(
+        &self,
+        stored: &Stored<i32>,
+        released: &Mutex<Vec<u8>>,
+        work: impl Fn(&mut (T, Vec<u8>), u32, &[u8], &mut Vec<u8>) -> Result<bool> + Sync,
+    ) -> Result<Stored<i32>> {
+        let next = Spool::new(self.scratch)?;
+        self.stages.each_value(
+            stored,
+            || (self.stages.writer(&next), <(T, Vec<u8>)>::default(), Vec::new()),
+            |(writer, own, released), route: i32, value| {
+                if work(own, route.unsigned_abs(), value, released)? {
+                    writer.push(route, &own.1)?;
+                }
+                Ok(())
+            },
+            |(mut writer, _, own)| {
+                released.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
+                writer.flush()
+            },
+        )?;
+        Ok(next.stored())
+    }
+
+    /// The users in blocks, the shared items by code, and what is in memory of these.
     fn settled(
         &self,
         contributions: &Stored<i32>,
         budgets: &Budgets,
-        users: &UserCounts,
-    ) -> Result<(Stored<i32>, SharedItems)> {
-        let (stages, key, codes) = (self.stages, self.job.key(), Mutex::default());
+        hashes: Hashes,
+    ) -> Result<(Stored<i32>, Stored<i32>, SharedItems)> {
+        let (stages, key) = (self.stages, self.job.key());
+        let numbered = Mutex::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let (settle, blocks) =
-            (Settle { bound, key, budgets, users, codes: &codes }, Spool::new(self.scratch)?);
-        let gather = || Ok(Gather::new(&settle, key, stages.memory.sizes));
-        stages.run(contributions, gather, || stages.writer(&blocks))?;
-        let codes = codes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut digests = vec![Digest::default(); codes.len()];
-        for (item, code) in codes {
-            digests[code as usize] = item;
+        let settle =
+            Settle { bound, priorities: Priorities::new(key), budgets, hashes: &hashes, numbered: &numbered };
+        let (blocks, items) = (Spool::<i32>::new(self.scratch)?, Spool::<i32>::new(self.scratch)?);
+        let settler = || Settler {
+            partition: Partition::new(key),
+            codes: Vec::new(),
+            users: Users::default(),
+            packed: Vec::new(),
+            keyed: Vec::new(),
+        };
+        stages.each_partition(
+            contributions,
+            || (settler(), stages.writer(&blocks)),
+            |(settler, writer), number, values| {
+                settler.partition.clear();
+                contributions.each(values, |value| {
+                    stages.control.check()?;
+                    settler.partition.push(value)
+                })?;
+                settle.run(settler, |packed| writer.push(number, packed))
+            },
+            |(_, mut writer)| writer.flush(),
+        )?;
+        drop(hashes);
+        let digests = numbered.into_inner().unwrap_or_else(PoisonError::into_inner).items();
+        let (mut writer, mut packed) = (stages.writer(&items), Vec::new());
+        for (number, digests) in (0..).zip(digests.chunks(TOGETHER)) {
+            write_items(&digests.iter().copied().map(Item::new).collect::<Vec<_>>(), &mut packed);
+            writer.push(number, &packed)?;
         }
-        Ok((blocks.stored(), SharedItems::new(digests)))
+        writer.flush()?;
+        let shared = SharedItems::new(digests.len());
+        Ok((blocks.stored(), items.stored(), shared))
     }
+}
+
+fn write_items(items: &[Item], packed: &mut Vec<u8>) {
+    packed.clear();
+    packed.extend_from_slice(items.as_bytes());
 }

@@ -147,9 +147,14 @@ impl Asked<'_> {
         let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
         let read_order = request.read_order(&order);
-        let again_divided = |rows, stages| divided(rows, &read_order, key, stages, scratch);
-        let (contributions, stages) = again_divided(contributions, stages)?;
-        let held = held.map(|held| again_divided(held, stages).map(|(held, _)| held)).transpose()?;
+        let needed = if gathers(request)? { Memory::divided } else { Memory::divided_slightly };
+        let (contributions, stages) = divided(contributions, (&read_order, needed), key, stages, scratch)?;
+        let held = held
+            .map(|held| {
+                let gathered = (&read_order, Memory::divided);
+                divided(held, gathered, key, stages, scratch).map(|(held, _)| held)
+            })
+            .transpose()?;
         let contributions = Arc::new(contributions);
         let asked = after_a_look(request, key, |sizes| stages.users_by_size(&contributions, sizes, key))?;
         let selection = Selection::of(asked.clone(), key.clone())?;
@@ -170,6 +175,16 @@ impl Asked<'_> {
         let of_public = selection.published(&public, numbers.as_ref())?;
         Ok(Release { items: lists.beside(items, of_public.as_deref(), key)?, report })
     }
+}
+
+/// Whether the rows of whole partitions may have to be gathered into tables, whichever rounds there will be.
+fn gathers(request: &SelectRequest) -> Result<bool> {
+    let gathers = |request: SelectRequest| Ok(way(&request)?.is_none_or(Way::gathers));
+    request
+        .possible()?
+        .into_iter()
+        .map(gathers)
+        .try_fold(false, |any, gathers: Result<bool>| Ok(any || gathers?))
 }
 
 /// Whether user counts help whichever rounds there will be.

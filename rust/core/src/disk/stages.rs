@@ -135,6 +135,32 @@ impl Stages<'_> {
         })
     }
 
+    /// Do `work` with each partition by itself: its number, and the positions of its values. Each thread starts with a
+    /// value of its own, which `end` takes.
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn each_partition<L: Route, T>(
+        &self,
+        stored: &Stored<L>,
+        start: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, i32, Range<usize>) -> Result<()> + Sync,
+        end: impl Fn(T) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let parts = parts(stored);
+        let threads = self.memory.for_lists(largest(&parts))?.threads;
+        let queue = Queue::new(parts, self.control, stored.values().len());
+        queue.work(threads, || {
+            let mut own = start();
+            while let Some(Part { partition, values, .. }) = queue.next() {
+                let read = values.len();
+                work(&mut own, partition, values)?;
+                queue.tally.add(read);
+            }
+            end(own)
+        })
+    }
+
     /// The number of users in each class, by their numbers of distinct items: see [`crate::look::users_by_size`].
     ///
     /// # Errors

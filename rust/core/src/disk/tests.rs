@@ -124,6 +124,8 @@ fn little(table: u64, threads: usize) -> Memory {
         sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,
         shared: usize::MAX,
+        candidates: usize::MAX,
+        numbered: usize::MAX,
         written: 300,
     }
 }
@@ -217,7 +219,8 @@ proptest! {
         partitions in 1_u32..9,
         shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
-        let memory = Memory { partitions, shared, ..little(0, threads) };
+        let memory =
+            Memory { partitions, shared, candidates: shared, numbered: shared, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }
@@ -227,7 +230,7 @@ fn users_with_caps_make_the_release_of_memory() {
     let rows = rare_and_common(60, 62);
     for epsilon in [3.0, 8.0] {
         for shared in [0, usize::MAX] {
-            let memory = Memory { shared, ..little(20_000, 2) };
+            let memory = Memory { numbered: shared, ..little(20_000, 2) };
             let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
             assert!(same(&rows, From::Integers, &request, memory) > 0);
         }
@@ -238,8 +241,20 @@ fn users_with_caps_make_the_release_of_memory() {
 fn states_of_items_that_exceed_memory_travel_to_their_users() {
     let rows = some_rows(400);
     for mechanism in &MECHANISMS[8..] {
-        let memory = Memory { shared: 0, ..little(2000, 2) };
+        let memory = Memory { numbered: 0, ..little(2000, 2) };
         assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
+    }
+}
+
+/// That there are too many candidates turns out beforehand, or while they get their codes.
+#[test]
+fn weights_of_candidates_that_exceed_memory_go_by_way_of_the_disk() {
+    let rows = some_rows(400);
+    for mechanism in &MECHANISMS[..8] {
+        for candidates in [0, 200, 250] {
+            let memory = Memory { candidates, ..little(2000, 2) };
+            assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
+        }
     }
 }
 

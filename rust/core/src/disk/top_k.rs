@@ -89,7 +89,8 @@ fn drawn(
     again: Option<Source>,
 ) -> Result<Release> {
     let StoredRows { contributions, held: _, counts, names } = rows;
-    let (contributions, stages) = divided(contributions, &RowOrder::Any, lookup.key, stages, scratch)?;
+    let (contributions, stages) =
+        divided(contributions, (&RowOrder::Any, Memory::divided), lookup.key, stages, scratch)?;
     let contributions = Arc::new(contributions);
     let job = top_k.job().clone().with_sizes(stages.memory.sizes);
     let rounds = Rounds { job: &job, stages, scratch };

@@ -1,126 +1,190 @@
 //! Users of scored rounds on the disk: the items that they keep, what they gave to them, and all that is known of items
-//! that one user alone holds. The state of shared items is in memory.
+//! that one user alone holds. Of shared items the importances and what users give now are in memory; the rest is on the
+//! disk as well, by code.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::exchange::Decisions;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
-use crate::weighting::{Drift, RoundBudget, UNIT};
+use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget, UNIT};
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("users in scratch are damaged");
 /// The largest weight that noise may be added to, as in the exchange.
-const LARGEST: u64 = UNIT << 32;
+pub(super) const LARGEST: u64 = UNIT << 32;
 /// This bit of the item of a row says that its user alone holds it.
 const OWN: u32 = 1 << 31;
 /// The most shared items.
 pub(super) const MOST_SHARED: usize = OWN as usize;
+/// The importance of an abandoned item in memory. No other has it.
+const ABANDONED: u16 = u16::MAX;
+const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 
-/// An item after some rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An item after some rounds, as it stands on the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
 pub(super) struct Item {
-    digest: Digest,
+    digest: [u64; 2],
     /// The sum of all weights so far.
     weight: u64,
-    state: ItemState,
+    noise: i64,
+    exposure: u32,
+    importance: u16,
+    unused: u16,
 }
 
 impl Item {
     /// Before the first round.
-    fn new(digest: Digest) -> Self {
-        Self { digest, weight: 0, state: ItemState::default() }
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
+    pub(super) fn new(digest: Digest) -> Self {
+        let digest = [digest.0 as u64, (digest.0 >> 64) as u64];
+        Self { digest, ..Self::default() }.with(ItemState::default())
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.state == ItemState::ABANDONED
+    fn digest(&self) -> Digest {
+        let [low, high] = self.digest.map(u128::from);
+        Digest(high << 64 | low)
+    }
+
+    fn state(&self) -> ItemState {
+        ItemState { noise: self.noise, exposure: self.exposure, importance: self.importance }
+    }
+
+    fn with(self, ItemState { noise, exposure, importance }: ItemState) -> Self {
+        Self { noise, exposure, importance, ..self }
+    }
+
+    /// Its importance, or [`ABANDONED`].
+    fn importance(&self) -> u16 {
+        if self.exposure | u32::from(self.importance) == 0 { ABANDONED } else { self.importance }
     }
 }
 
 /// Decide items, and append the released ones to packed decisions.
-fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
+pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
+    /// Items whose words are drawn together.
+    const DRAWN: usize = 256;
     let (decider, words) = round;
-    let digests: Vec<Digest> = items.iter().map(|item| item.digest).collect();
-    let mut drawn = vec![0; digests.len()];
-    words.fill(&digests, &mut drawn);
-    for (item, word) in items.iter_mut().zip(drawn) {
-        if item.weight > LARGEST {
-            return Err(Error::Capacity { what: "users of one item", limit: 1 << 32 });
+    let (mut digests, mut drawn) = ([Digest::default(); DRAWN], [0; DRAWN]);
+    for items in items.chunks_mut(DRAWN) {
+        for (digest, item) in digests.iter_mut().zip(&*items) {
+            *digest = item.digest();
         }
-        match decider.decide(item.state, item.weight, word) {
-            Outcome::Released(noisy) => Decisions::push(item.digest, noisy, released),
-            Outcome::Kept(state) => item.state = state,
-            Outcome::Abandoned => item.state = ItemState::ABANDONED,
+        words.fill(&digests[..items.len()], &mut drawn[..items.len()]);
+        for (item, word) in items.iter_mut().zip(drawn) {
+            if item.weight > LARGEST {
+                return Err(Error::Capacity { what: "users of one item", limit: 1 << 32 });
+            }
+            match decider.decide(item.state(), item.weight, word) {
+                Outcome::Released(noisy) => Decisions::push(item.digest(), noisy, released),
+                Outcome::Kept(state) => *item = item.with(state),
+                Outcome::Abandoned => *item = item.with(ItemState::ABANDONED),
+            }
         }
     }
     Ok(())
 }
 
-/// The items that several users may hold, by their codes. They stay in memory.
+/// What is in memory of the items that several users may hold, by their codes.
 #[derive(Debug)]
 pub(super) struct SharedItems {
-    items: Vec<Item>,
+    importances: Vec<AtomicU16>,
     /// What users give in the current round.
     given: Vec<AtomicU64>,
 }
 
 impl SharedItems {
-    /// Items before the first round.
-    pub(super) fn new(digests: impl IntoIterator<Item = Digest>) -> Self {
-        let items: Vec<Item> = digests.into_iter().map(Item::new).collect();
-        let given = items.iter().map(|_| AtomicU64::new(0)).collect();
-        Self { items, given }
+    /// So many items before the first round.
+    pub(super) fn new(items: usize) -> Self {
+        Self {
+            importances: (0..items).map(|_| AtomicU16::new(FULL_IMPORTANCE)).collect(),
+            given: (0..items).map(|_| AtomicU64::new(0)).collect(),
+        }
     }
 
-    /// Decide all items, when all users have given.
+    /// Decide the items from this code on, when all users have given.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more users than noise may be added for.
-    pub(super) fn decide(&mut self, round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
-        for (item, given) in self.items.iter_mut().zip(&mut self.given) {
-            item.weight = item.weight.saturating_add(std::mem::take(given.get_mut()));
+    /// [`Error::Capacity`] for more users than noise may be added for; [`Error::Internal`] for an item that is not
+    /// there.
+    pub(super) fn decide(
+        &self,
+        first: usize,
+        items: &mut [Item],
+        round: &(Decider, Words),
+        released: &mut Vec<u8>,
+    ) -> Result<()> {
+        let codes = first..first + items.len();
+        let given = self.given.get(codes.clone()).ok_or(DAMAGED)?;
+        let importances = self.importances.get(codes).ok_or(DAMAGED)?;
+        for (item, given) in items.iter_mut().zip(given) {
+            item.weight = item.weight.saturating_add(given.swap(0, Ordering::Relaxed));
         }
-        // In pieces, so that little is held beside them.
-        self.items.chunks_mut(1 << 14).try_for_each(|items| decide(items, round, released))
+        decide(items, round, released)?;
+        for (item, importance) in items.iter().zip(importances) {
+            importance.store(item.importance(), Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 
-/// Some users with their kept items.
+/// Some users with their kept items, as columns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Users {
-    /// The number of rows of each user, and the place of its budget.
-    lens: Vec<(u32, u8)>,
-    /// The item of each row, and what the user gave to it so far.
-    rows: Vec<(u32, Drift)>,
+    /// The number of rows of each user.
+    lens: Vec<u32>,
+    /// The item of each row. Those that its user alone holds come in their order.
+    items: Vec<u32>,
     own: Vec<Item>,
+    /// What the user gave to the item of each row so far.
+    drifts: Vec<Drift>,
+    /// The place of each user's budget.
+    budgets: Vec<u8>,
+    /// The importances of one user, while it gives.
+    importances: Vec<u16>,
 }
 
 impl Users {
     /// Add a user, whose budget is at this place. Each item is a code of shared ones, or the digest of one that nobody
     /// else holds.
     pub(super) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
-        let before = self.rows.len();
+        let before = self.items.len();
         for item in items {
             let item = item.unwrap_or_else(|digest| {
                 // Otherwise: an item of this user alone.
                 self.own.push(Item::new(digest));
                 OWN | codes(self.own.len() - 1)
             });
-            self.rows.push((item, 0));
+            self.items.push(item);
         }
-        self.lens.push((codes(self.rows.len() - before), budget));
+        self.drifts.resize(self.items.len(), 0);
+        self.lens.push(codes(self.items.len() - before));
+        self.budgets.push(budget);
     }
 
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
-        self.rows.len()
+        self.items.len()
     }
 
-    /// One round: users give to their items, and the items that one alone holds are decided.
+    /// Start anew, and keep the memory.
+    pub(super) fn clear(&mut self) {
+        self.lens.clear();
+        self.items.clear();
+        self.own.clear();
+        self.drifts.clear();
+        self.budgets.clear();
+    }
+
+    /// One round: users give to their items, and the items that one alone holds are decided. Rows of items that the
+    /// rounds before abandoned leave, and so do users without rows.
     ///
     /// # Errors
-    /// As [`SharedItems::decide`]; [`Error::Internal`] for an item that is not there.
+    /// As [`SharedItems::decide`].
     pub(super) fn run(
         &mut self,
         budgets: &[RoundBudget],
@@ -128,133 +192,120 @@ impl Users {
         round: &(Decider, Words),
         released: &mut Vec<u8>,
     ) -> Result<()> {
-        self.forget_abandoned(shared)?;
-        let (mut rest, mut importances) = (self.rows.as_mut_slice(), Vec::new());
-        for (len, budget) in &self.lens {
-            let (rows, others) = rest.split_at_mut_checked(index((*len).into())).ok_or(DAMAGED)?;
-            rest = others;
-            importances.clear();
-            importances
-                .extend(rows.iter().map(|(item, _)| item_of(*item, shared, &self.own).state.importance));
-            let squares = importances.iter().map(|importance| u64::from(*importance).pow(2)).sum();
-            let spread = budgets.get(usize::from(*budget)).ok_or(DAMAGED)?.spread(squares);
-            for ((item, drift), importance) in rows.iter_mut().zip(&importances) {
-                let weight = spread.weight(*importance, drift);
-                if *item & OWN == 0 {
-                    shared.given[*item as usize].fetch_add(weight, Ordering::Relaxed);
-                } else {
-                    self.own[(*item ^ OWN) as usize].weight += weight;
-                }
+        let (mut from, mut to, mut own, mut users) = (0, 0, 0, 0);
+        for user in 0..self.lens.len() {
+            let (rows, start) = (from..from + index(self.lens[user].into()), to);
+            from = rows.end;
+            self.keep(rows, shared, (&mut to, &mut own))?;
+            if to > start {
+                (self.lens[users], self.budgets[users]) = (codes(to - start), self.budgets[user]);
+                let budget = budgets.get(usize::from(self.budgets[user])).ok_or(DAMAGED)?;
+                self.give(start..to, budget, shared);
+                users += 1;
             }
         }
+        self.lens.truncate(users);
+        self.budgets.truncate(users);
+        self.items.truncate(to);
+        self.drifts.truncate(to);
+        self.own.truncate(own);
         decide(&mut self.own, round, released)
     }
 
-    /// Leave out the rows of items that the rounds before abandoned, and users without rows.
-    fn forget_abandoned(&mut self, shared: &SharedItems) -> Result<()> {
-        let (mut lens, mut rows, mut own) = (Vec::new(), Vec::new(), Vec::new());
-        let mut rest = self.rows.as_slice();
-        for &(len, budget) in &self.lens {
-            let (mine, others) = rest.split_at_checked(index(len.into())).ok_or(DAMAGED)?;
-            rest = others;
-            let before = rows.len();
-            for &(item, drift) in mine {
-                let is_own = item & OWN != 0;
-                let known = if is_own {
-                    self.own.get((item ^ OWN) as usize)
-                } else {
-                    shared.items.get(item as usize)
-                };
-                let known = known.ok_or(DAMAGED)?;
-                if known.is_abandoned() {
-                    continue;
+    /// Move the rows of a user whose items are not abandoned to `to`, and its own items among them to `own`, and note
+    /// their importances.
+    fn keep(
+        &mut self,
+        rows: std::ops::Range<usize>,
+        shared: &SharedItems,
+        (to, own): (&mut usize, &mut usize),
+    ) -> Result<()> {
+        self.importances.clear();
+        for row in rows {
+            let mut item = *self.items.get(row).ok_or(DAMAGED)?;
+            let importance = if item & OWN == 0 {
+                shared.importances.get(item as usize).ok_or(DAMAGED)?.load(Ordering::Relaxed)
+            } else {
+                let known = *self.own.get((item ^ OWN) as usize).ok_or(DAMAGED)?;
+                if known.importance() != ABANDONED {
+                    // Own items come in the order of rows, so this place is free.
+                    *self.own.get_mut(*own).ok_or(DAMAGED)? = known;
+                    item = OWN | codes(*own);
+                    *own += 1;
                 }
-                if is_own {
-                    own.push(*known);
-                    rows.push((OWN | codes(own.len() - 1), drift));
-                } else {
-                    rows.push((item, drift));
-                }
-            }
-            if rows.len() > before {
-                lens.push((codes(rows.len() - before), budget));
+                known.importance()
+            };
+            if importance != ABANDONED {
+                (self.items[*to], self.drifts[*to]) = (item, self.drifts[row]);
+                self.importances.push(importance);
+                *to += 1;
             }
         }
-        *self = Self { lens, rows, own };
         Ok(())
     }
 
-    /// The users as bytes, little-endian: the numbers of users, rows and own items; then these, field by field.
-    pub(super) fn pack(&self) -> Vec<u8> {
-        let mut packed =
-            Vec::with_capacity(12 + self.lens.len() * 5 + self.rows.len() * 6 + self.own.len() * ITEM);
-        for len in [self.lens.len(), self.rows.len(), self.own.len()] {
-            packed.extend(codes(len).to_le_bytes());
+    /// Let a user give to its items.
+    fn give(&mut self, rows: std::ops::Range<usize>, budget: &RoundBudget, shared: &SharedItems) {
+        let squares = self.importances.iter().map(|importance| u64::from(*importance).pow(2)).sum();
+        let spread = budget.spread(squares);
+        let rows = self.items[rows.clone()].iter().zip(&mut self.drifts[rows]);
+        for ((item, drift), importance) in rows.zip(&self.importances) {
+            let weight = spread.weight(*importance, drift);
+            if item & OWN == 0 {
+                shared.given[*item as usize].fetch_add(weight, Ordering::Relaxed);
+            } else {
+                self.own[(item ^ OWN) as usize].weight += weight;
+            }
         }
-        for (len, budget) in &self.lens {
-            packed.extend(len.to_le_bytes());
-            packed.push(*budget);
-        }
-        for (item, drift) in &self.rows {
-            packed.extend(item.to_le_bytes());
-            packed.extend(drift.to_le_bytes());
-        }
-        for Item { digest, weight, state } in &self.own {
-            packed.extend(digest.0.to_le_bytes());
-            packed.extend(weight.to_le_bytes());
-            packed.extend(state.noise.to_le_bytes());
-            packed.extend(state.exposure.to_le_bytes());
-            packed.extend(state.importance.to_le_bytes());
-        }
-        packed
     }
 
+    /// Write the users to a buffer: the numbers of users, rows and own items; then the columns.
+    pub(super) fn pack(&self, packed: &mut Vec<u8>) {
+        packed.clear();
+        for len in [self.lens.len(), self.items.len(), self.own.len()] {
+            packed.extend(codes(len).to_ne_bytes());
+        }
+        packed.extend_from_slice(self.lens.as_slice().as_bytes());
+        packed.extend_from_slice(self.items.as_slice().as_bytes());
+        packed.extend_from_slice(self.own.as_slice().as_bytes());
+        packed.extend_from_slice(self.drifts.as_slice().as_bytes());
+        packed.extend_from_slice(&self.budgets);
+    }
+
+    /// Read users into this one's memory.
+    ///
     /// # Errors
     /// [`Error::Internal`] if the bytes are damaged.
-    pub(super) fn unpack(packed: &[u8]) -> Result<Self> {
+    pub(super) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
         let mut rest = packed;
-        let numbers =
-            [u32_of(&mut rest)?, u32_of(&mut rest)?, u32_of(&mut rest)?].map(|len| index(len.into()));
-        let user = |rest: &mut &[u8]| Ok((u32_of(rest)?, u8::from_le_bytes(take(rest)?)));
-        let row = |rest: &mut &[u8]| Ok((u32_of(rest)?, Drift::from_le_bytes(take(rest)?)));
-        let lens = several(numbers[0], &mut rest, user)?;
-        let rows = several(numbers[1], &mut rest, row)?;
-        let own = several(numbers[2], &mut rest, |rest| {
-            let (digest, weight) =
-                (Digest(u128::from_le_bytes(take(rest)?)), u64::from_le_bytes(take(rest)?));
-            let state = ItemState {
-                noise: i64::from_le_bytes(take(rest)?),
-                exposure: u32_of(rest)?,
-                importance: u16::from_le_bytes(take(rest)?),
-            };
-            Ok(Item { digest, weight, state })
-        })?;
-        if rest.is_empty() { Ok(Self { lens, rows, own }) } else { Err(DAMAGED) }
+        let mut number = || {
+            let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
+            rest = tail;
+            Ok(index(u32::from_ne_bytes(*bytes).into()))
+        };
+        let (users, rows, own): (usize, usize, usize) = (number()?, number()?, number()?);
+        read(&mut rest, users, &mut self.lens)?;
+        read(&mut rest, rows, &mut self.items)?;
+        read(&mut rest, own, &mut self.own)?;
+        read(&mut rest, rows, &mut self.drifts)?;
+        read(&mut rest, users, &mut self.budgets)?;
+        let total: u64 = self.lens.iter().map(|len| u64::from(*len)).sum();
+        if rest.is_empty() && total == rows as u64 { Ok(()) } else { Err(DAMAGED) }
     }
 }
 
-/// Bytes of a packed item.
-const ITEM: usize = 16 + 8 + 8 + 4 + 2;
-
-fn item_of<'a>(item: u32, shared: &'a SharedItems, own: &'a [Item]) -> &'a Item {
-    if item & OWN == 0 { &shared.items[item as usize] } else { &own[(item ^ OWN) as usize] }
-}
-
-fn several<T>(len: usize, rest: &mut &[u8], each: impl Fn(&mut &[u8]) -> Result<T>) -> Result<Vec<T>> {
-    if len > rest.len() {
-        return Err(DAMAGED);
-    }
-    (0..len).map(|_| each(rest)).collect()
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N]> {
-    let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
+/// Take so many values off the front, into memory that is there.
+pub(super) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
+    rest: &mut &[u8],
+    len: usize,
+    values: &mut Vec<T>,
+) -> Result<()> {
+    let bytes = len.checked_mul(size_of::<T>()).ok_or(DAMAGED)?;
+    let (taken, tail) = rest.split_at_checked(bytes).ok_or(DAMAGED)?;
     *rest = tail;
-    Ok(*bytes)
-}
-
-fn u32_of(rest: &mut &[u8]) -> Result<u32> {
-    take(rest).map(u32::from_le_bytes)
+    values.resize(len, T::default());
+    values.as_mut_slice().as_mut_bytes().copy_from_slice(taken);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -266,27 +317,34 @@ mod tests {
         let mut users = Users::default();
         users.add(3, [Ok(7), Err(Digest(5)), Ok(9)].into_iter());
         users.add(0, [Err(Digest(u128::MAX))].into_iter());
-        users.rows[1].1 = 500;
-        users.own[0] = Item { state: ItemState { noise: -4, exposure: 8, importance: 9 }, ..users.own[0] };
-        let packed = users.pack();
-        assert_eq!(Users::unpack(&packed).unwrap(), users);
+        users.drifts[1] = 500;
+        users.own[0] = users.own[0].with(ItemState { noise: -4, exposure: 8, importance: 9 });
+        let (mut packed, mut back) = (Vec::new(), Users::default());
+        users.pack(&mut packed);
+        back.unpack(&packed).unwrap();
+        assert_eq!(back, users);
+        assert_eq!(back.own[1].digest(), Digest(u128::MAX));
         for len in 0..packed.len() {
-            assert!(Users::unpack(&packed[..len]).is_err());
+            assert!(back.unpack(&packed[..len]).is_err());
         }
     }
 
     #[test]
     fn rows_of_abandoned_items_and_users_without_rows_leave() {
-        let mut shared = SharedItems::new([Digest(1), Digest(2)]);
-        shared.items[1].state = ItemState::ABANDONED;
+        let shared = SharedItems::new(2);
+        shared.importances[1].store(ABANDONED, Ordering::Relaxed);
         let mut users = Users::default();
         users.add(0, [Ok(1), Err(Digest(5)), Ok(0), Err(Digest(6))].into_iter());
         users.add(1, [Ok(1)].into_iter());
         users.add(2, [Err(Digest(7))].into_iter());
-        users.own[0].state = ItemState::ABANDONED;
-        users.forget_abandoned(&shared).unwrap();
-        assert_eq!(users.lens, [(2, 0), (1, 2)]);
-        assert_eq!(users.rows.iter().map(|row| row.0).collect::<Vec<_>>(), [0, OWN, OWN | 1]);
-        assert_eq!(users.own.iter().map(|item| item.digest.0).collect::<Vec<_>>(), [6, 7]);
+        users.own[0] = users.own[0].with(ItemState::ABANDONED);
+        let (mut to, mut own) = (0, 0);
+        users.keep(0..4, &shared, (&mut to, &mut own)).unwrap();
+        assert_eq!((to, own, users.importances.len()), (2, 1, 2));
+        users.keep(4..5, &shared, (&mut to, &mut own)).unwrap();
+        assert_eq!((to, own, users.importances.len()), (2, 1, 0));
+        users.keep(5..6, &shared, (&mut to, &mut own)).unwrap();
+        assert_eq!(users.items[..to], [0, OWN, OWN | 1]);
+        assert_eq!(users.own[..own].iter().map(|item| item.digest().0).collect::<Vec<_>>(), [6, 7]);
     }
 }

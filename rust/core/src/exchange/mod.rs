@@ -41,10 +41,12 @@ pub(crate) use driver::{items_of, runs_in_pieces};
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
+pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, unpacked, user_counts};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
-pub(crate) use rows::{Lengths, Packing, Sizes, unpacked, user_counts};
 pub use stage::Stage;
-pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route};
+pub(crate) use wire::{
+    ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,
+};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -120,8 +120,16 @@ impl ExchangeJob {
     /// # Errors
     /// A rule that cannot be made ready.
     pub fn prune(&self, users: Option<UserCounts>) -> Result<Gather<Prune>> {
-        let candidates = users.map(|users| Ok(Candidates::new(users, self.deciders()?))).transpose()?;
+        let candidates = users.map(|users| self.candidates(users)).transpose()?;
         Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key, self.sizes))
+    }
+
+    /// What finds the items that some round can release.
+    ///
+    /// # Errors
+    /// A rule that cannot be made ready.
+    pub(crate) fn candidates(&self, users: UserCounts) -> Result<Candidates> {
+        Ok(Candidates::new(users, self.deciders()?))
     }
 
     /// The decider and the noise of every round, without noisy weights.

@@ -33,3 +33,4 @@ pub(crate) use reweight::ReweightedRound;
 pub(crate) use sizes::Sizes;
 pub(crate) use unpacker::unpacked;
 pub use weigh::Weigh;
+pub(crate) use weigh::Weights;

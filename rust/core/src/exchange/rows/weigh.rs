@@ -102,17 +102,18 @@ impl Stage for Weigh {
 
 /// The weight that a user gives to each of its k items, as far as it was asked for.
 #[derive(Debug)]
-struct Weights {
+pub(crate) struct Weights {
     round: Round,
     known: Vec<u64>,
 }
 
 impl Weights {
-    fn new(round: &Round) -> Self {
+    pub(crate) fn new(round: &Round) -> Self {
         Self { round: round.clone(), known: Vec::new() }
     }
 
-    fn of(&mut self, items: u64) -> u64 {
+    /// The weight for a user of so many items, of which it keeps all.
+    pub(crate) fn of(&mut self, items: u64) -> u64 {
         let at = index(items);
         for k in self.known.len()..=at {
             // Clipping is safe: users of more items give less to each.

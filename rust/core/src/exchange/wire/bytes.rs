@@ -19,7 +19,19 @@ pub(super) fn push_integer(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Take an integer of variable length off the front.
+#[inline]
 pub(super) fn take_integer(rest: &mut &[u8]) -> Result<u64> {
+    match rest {
+        // Most have one byte.
+        [byte, tail @ ..] if byte & 0x80 == 0 => {
+            *rest = tail;
+            Ok(u64::from(*byte))
+        }
+        _ => take_long_integer(rest),
+    }
+}
+
+fn take_long_integer(rest: &mut &[u8]) -> Result<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (byte, tail) = rest.split_first().ok_or(CORRUPT)?;

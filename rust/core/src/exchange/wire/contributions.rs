@@ -88,6 +88,49 @@ impl Payload for Nameless {
     fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
 }
 
+/// The users of packed contributions, without a table of their items.
+#[derive(Debug)]
+pub(crate) struct PackedUsers<'a> {
+    /// The items.
+    pub(crate) dictionary: Vec<Digest>,
+    users: u32,
+    rest: &'a [u8],
+}
+
+impl<'a> PackedUsers<'a> {
+    /// Read the dictionary.
+    ///
+    /// # Errors
+    /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
+    pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
+        let mut rest = packed;
+        let users = take_u32(&mut rest)?;
+        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users, rest })
+    }
+
+    /// Hand out each user, with the places of its items in the dictionary.
+    ///
+    /// # Errors
+    /// [`Error::Internal`](crate::Error::Internal) if the value is damaged; those of `each`.
+    pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
+        let (mut rest, mut places) = (self.rest, Vec::new());
+        for _ in 0..self.users {
+            let user = take_digest(&mut rest)?;
+            let items = take_integer(&mut rest)?;
+            places.clear();
+            for _ in 0..items {
+                let place = u32::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
+                if place as usize >= self.dictionary.len() {
+                    return Err(CORRUPT);
+                }
+                places.push(place);
+            }
+            each(user, &places)?;
+        }
+        if rest.is_empty() { Ok(()) } else { Err(CORRUPT) }
+    }
+}
+
 /// Add packed contributions to a builder, and return the number of their rows.
 ///
 /// # Errors
@@ -97,29 +140,21 @@ pub(crate) fn unpack(
     dictionaries: &Dictionaries,
     builder: &ContributionsBuilder,
 ) -> Result<usize> {
-    let mut rest = packed;
-    let users = take_u32(&mut rest)?;
-    let dictionary = dictionaries.take(&mut rest)?;
+    let packed = PackedUsers::unpack(packed, dictionaries)?;
     let mut worker = builder.worker();
-    let mut codes: Vec<ItemCode> = Vec::with_capacity(dictionary.len());
-    worker.intern(&dictionary, &Nameless, &mut codes)?;
+    let mut codes: Vec<ItemCode> = Vec::with_capacity(packed.dictionary.len());
+    worker.intern(&packed.dictionary, &Nameless, &mut codes)?;
     let mut rows = Rows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
-    for _ in 0..users {
-        let user = take_digest(&mut rest)?;
-        let mut left = take_integer(&mut rest)?;
-        while left > 0 {
-            let part = left.min(ROWS as u64);
+    packed.each(|user, places| {
+        for part in places.chunks(ROWS) {
             rows.begin(user)?;
-            for _ in 0..part {
-                let place = usize::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
-                rows.items.push(*codes.get(place).ok_or(CORRUPT)?);
-            }
-            rows.lens.push(u32::try_from(part).map_err(|_| CORRUPT)?);
-            left -= part;
+            rows.items.extend(part.iter().map(|place| codes[*place as usize]));
+            rows.lens.push(u32::try_from(part.len()).map_err(|_| CORRUPT)?);
         }
-    }
+        Ok(())
+    })?;
     rows.flush()?;
-    if rest.is_empty() { Ok(rows.total) } else { Err(CORRUPT) }
+    Ok(rows.total)
 }
 
 /// Take the dictionary of packed contributions off the front.

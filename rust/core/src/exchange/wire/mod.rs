@@ -25,7 +25,7 @@ pub(crate) use batches::{
 };
 pub(crate) use by_digest::{ByDigest, add_up};
 pub(crate) use bytes::VALUE_BYTES;
-pub(crate) use contributions::{Packer, take_items, unpack};
+pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
 pub(crate) use drifts::{Drifts, take_drift};
@@ -34,7 +34,7 @@ pub(crate) use partitions::{PartitionOrder, Partitions};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
 pub use released_set::ReleasedSet;
 pub use user_counts::UserCounts;
-pub(crate) use user_counts::{pack_user_counts, push_frequent, unpack_user_counts};
+pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
     Message, Progress, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
 };

@@ -13,7 +13,7 @@ use crate::random::Digest;
 use crate::{Error, Result};
 
 /// The item hash: 32 bits of a digest that do not decide its partition.
-fn item_hash(item: Digest) -> u32 {
+pub(crate) fn item_hash(item: Digest) -> u32 {
     (item.0 >> 96) as u32
 }
 
@@ -72,6 +72,18 @@ pub(crate) fn push_frequent(hash: u32, users: u32, packed: &mut Vec<u8>) {
     push_integer(users.into(), packed);
 }
 
+/// Hand out the item hash of each frequent item, and its number of users.
+///
+/// # Errors
+/// [`Error::Internal`] if they are damaged.
+pub(crate) fn each_frequent(mut packed: &[u8], mut each: impl FnMut(u32, u32)) -> Result<()> {
+    while !packed.is_empty() {
+        let hash = take_u32(&mut packed)?;
+        each(hash, take_integer(&mut packed)?.try_into().map_err(|_| CORRUPT)?);
+    }
+    Ok(())
+}
+
 /// An upper bound of the number of users of every item.
 #[derive(Debug, Clone)]
 pub struct UserCounts {
@@ -85,12 +97,11 @@ impl UserCounts {
     ///
     /// # Errors
     /// [`Error::Internal`] if they are damaged.
-    pub fn unpack(frequent_above: u32, mut packed: &[u8]) -> Result<Self> {
+    pub fn unpack(frequent_above: u32, packed: &[u8]) -> Result<Self> {
         let mut frequent = HashedMap::default();
-        while !packed.is_empty() {
-            let hash = take_u32(&mut packed)?;
-            frequent.insert(hash, take_integer(&mut packed)?.try_into().map_err(|_| CORRUPT)?);
-        }
+        each_frequent(packed, |hash, users| {
+            frequent.insert(hash, users);
+        })?;
         Ok(Self { frequent_above, frequent: frequent.into() })
     }
 

@@ -1,0 +1,41 @@
+//! The order of priority of a user's items.
+
+use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, sort_first, with_code};
+
+/// Puts items of a user in the order of PRF(key, "bound", user, item), whose words are distinct.
+#[derive(Debug)]
+pub(crate) struct Priorities(PairWords);
+
+impl Priorities {
+    pub(crate) fn new(key: &ReleaseKey) -> Self {
+        Self(PairWords::new(key, Purpose::Bound))
+    }
+
+    /// Put the first `first` items by priority, or all if there are fewer, before the others, in this order. Returns
+    /// how many items stand in order then. `keyed` is a buffer.
+    pub(crate) fn order(
+        &self,
+        user: Digest,
+        items: &mut [u32],
+        digest: impl Fn(u32) -> Digest,
+        first: usize,
+        keyed: &mut Vec<u128>,
+    ) -> usize {
+        keyed.clear();
+        keyed.extend(items.iter().map(|&item| digest(item).0));
+        self.0.fill_for_user(user, keyed);
+        for (word, &item) in keyed.iter_mut().zip(items.iter()) {
+            *word = with_code(*word, item);
+        }
+        let first = sort_first(keyed, first);
+        order_ties(&mut keyed[..first], |item| {
+            let mut word = [digest(item).0];
+            self.0.fill_for_user(user, &mut word);
+            word[0]
+        });
+        for (item, word) in items.iter_mut().zip(keyed.iter()) {
+            *item = code_of(*word);
+        }
+        first
+    }
+}

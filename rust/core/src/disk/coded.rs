@@ -1,0 +1,238 @@
+//! Rounds that decide items one by one, where the weights of all candidates fit into memory.
+//!
+//! A candidate is an item that some round can release, as the user counts say. Users are read once, and pruned as on
+//! Spark: what stays of a user is its number of items, and its candidates with their ranks. Candidates go by codes. So a
+//! round reads a few bytes of each row, adds up weights in an array and decides its items, as in memory.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::partition::Partition;
+use super::pruned::{Block, Columns};
+use super::rounds::Rounds;
+use super::users::LARGEST;
+use crate::accounting::L0Bound;
+use crate::bounding::{ItemSet, Priorities};
+use crate::contributions::ItemCode;
+use crate::exchange::{ByDigest, Candidates, Decisions, OnItems, Packed, UserCounts, Weights};
+use crate::numeric::widths::codes;
+use crate::random::Digest;
+use crate::scratch::{Spool, Stored};
+use crate::{Error, Result};
+
+/// Rows of a block, about.
+const BLOCK_ROWS: usize = 1 << 15;
+/// Items that are decided together.
+const DECIDED: usize = 1 << 14;
+/// Items of a user that are put in order at first, in multiples of the bound. The rest is seldom needed.
+const AHEAD: usize = 4;
+
+/// The candidates that were met so far.
+struct Coding<'a> {
+    bound: L0Bound,
+    priorities: Priorities,
+    candidates: &'a Candidates,
+    codes: Mutex<ByDigest<u32>>,
+    /// The most candidates that fit into memory.
+    most: usize,
+    are_too_many: AtomicBool,
+}
+
+/// The place of an item that no round can release.
+const NO_CODE: u32 = u32::MAX;
+
+impl Coding<'_> {
+    /// The code of each item of a partition.
+    fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
+        let candidates = self.candidates.most_users(items);
+        let mut known = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = |(item, users): (&Digest, Option<u32>)| match users {
+            Some(_) => {
+                let next = codes(known.len());
+                *known.entry(*item).or_insert(next)
+            }
+            None => NO_CODE,
+        };
+        found.clear();
+        found.extend(items.iter().zip(candidates).map(code));
+        if known.len() > self.most {
+            self.are_too_many.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Prune a user: what stays are the candidates with fewer than `bound` other items before them.
+    fn prune(
+        &self,
+        user: Digest,
+        (items, places): (&[Digest], &mut [u32]),
+        codes_of: &[u32],
+        (block, keyed): (&mut Block, &mut Vec<u128>),
+    ) {
+        let bound = self.bound.get() as usize;
+        let (total, code) = (codes(places.len()), |place: &u32| codes_of[*place as usize]);
+        if places.len() <= bound {
+            return block.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
+        }
+        let is_other = |place: &u32| code(place) == NO_CODE;
+        for first in [bound.saturating_mul(AHEAD), usize::MAX] {
+            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
+            let others = places[..ordered].iter().filter(|place| is_other(place)).count();
+            if others >= bound || ordered >= places.len() {
+                break;
+            }
+        }
+        // The rank of the first item of which nothing is ever kept, as of all behind it.
+        let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
+        let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
+        let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
+        block.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
+    }
+}
+
+impl Rounds<'_> {
+    /// The decisions of all rounds; `None` if the candidates do not fit into memory.
+    ///
+    /// # Errors
+    /// As [`Rounds::decided`].
+    pub(super) fn coded(&self, contributions: &Stored<i32>, users: UserCounts) -> Result<Option<Pruned>> {
+        let spec = self.job.spec();
+        let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
+        let candidates = self.job.candidates(users)?;
+        let coding = Coding {
+            bound,
+            priorities: Priorities::new(self.job.key()),
+            candidates: &candidates,
+            codes: Mutex::default(),
+            most: self.stages.memory.candidates,
+            are_too_many: AtomicBool::new(false),
+        };
+        let blocks = Spool::<i32>::new(self.scratch)?;
+        self.stages.each_partition(
+            contributions,
+            || (Pruner::new(self), self.stages.writer(&blocks)),
+            |(pruner, writer), number, values| {
+                if coding.are_too_many.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                pruner.partition.clear();
+                contributions.each(values, |value| {
+                    self.stages.control.check()?;
+                    pruner.partition.push(value)
+                })?;
+                pruner.run(&coding, |packed| writer.push(number, packed))
+            },
+            |(_, mut writer)| writer.flush(),
+        )?;
+        if coding.are_too_many.into_inner() {
+            return Ok(None);
+        }
+        let codes = coding.codes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut items = vec![Digest::default(); codes.len()];
+        for (item, code) in codes {
+            items[code as usize] = item;
+        }
+        Ok(Some(Pruned { blocks: blocks.stored(), items, bound }))
+    }
+
+    /// The decisions of all rounds on pruned users.
+    ///
+    /// # Errors
+    /// As [`Rounds::decided`].
+    pub(super) fn on_candidates(&self, pruned: &Pruned) -> Result<Packed> {
+        let mut removed = ItemSet::new(pruned.items.len());
+        let mut released = Packed::default();
+        for (number, round) in (0_u32..).zip(&self.job.spec().calibration.rounds) {
+            let sums = Mutex::new(vec![0_u64; pruned.items.len()]);
+            self.stages.each_value(
+                &pruned.blocks,
+                || (Weights::new(round), vec![0_u64; pruned.items.len()]),
+                |(weights, own), _, packed| {
+                    Columns::of(packed)?.weigh(pruned.bound.get(), weights, &removed, own)
+                },
+                |(_, own)| {
+                    let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+                    sums.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.saturating_add(own));
+                    Ok(())
+                },
+            )?;
+            let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+            released =
+                released.with(&self.held_bytes(self.decide(number, pruned, &sums, &mut removed)?)?);
+            self.stages.control.end_phase();
+        }
+        Ok(released)
+    }
+
+    /// Decide all items of a round. Those that it releases are removed.
+    fn decide(&self, number: u32, pruned: &Pruned, sums: &[u64], removed: &mut ItemSet) -> Result<Vec<u8>> {
+        let (mut decide, mut decided) = (self.job.decide_items(number)?, Vec::new());
+        if sums.iter().any(|sum| *sum > LARGEST) {
+            return Err(Error::Capacity { what: "users of one item", limit: 1 << 32 });
+        }
+        for first in (0..sums.len()).step_by(DECIDED) {
+            let places = first..sums.len().min(first + DECIDED);
+            let given = places.filter(|place| sums[*place] > 0);
+            let (places, weights): (Vec<usize>, Vec<(Digest, u64)>) =
+                given.map(|place| (place, (pruned.items[place], sums[place]))).unzip();
+            let before = decided.len();
+            decide.run(&weights, &mut decided)?;
+            let mut released = Decisions::each(&decided[before..])?.map(|(item, _)| item).peekable();
+            for place in places {
+                if released.next_if(|item| *item == pruned.items[place]).is_some() {
+                    removed.insert(ItemCode::from_index(place));
+                }
+            }
+            if released.next().is_some() {
+                return Err(Error::Internal("a round released an item that nobody holds"));
+            }
+        }
+        Ok(decided)
+    }
+}
+
+/// Pruned users in scratch, and the candidates by code.
+pub(super) struct Pruned {
+    blocks: Stored<i32>,
+    items: Vec<Digest>,
+    bound: L0Bound,
+}
+
+/// Prunes the users of partitions on one thread. Buffers are kept from partition to partition.
+struct Pruner {
+    partition: Partition,
+    codes: Vec<u32>,
+    block: Block,
+    packed: Vec<u8>,
+    keyed: Vec<u128>,
+}
+
+impl Pruner {
+    fn new(rounds: &Rounds<'_>) -> Self {
+        Self {
+            partition: Partition::new(rounds.job.key()),
+            codes: Vec::new(),
+            block: Block::default(),
+            packed: Vec::new(),
+            keyed: Vec::new(),
+        }
+    }
+
+    /// Prune all users of the partition.
+    fn run(&mut self, coding: &Coding<'_>, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Self { partition, codes, block, packed, keyed } = self;
+        coding.codes_of(&partition.items, codes);
+        partition.each_user(|items, user, places| {
+            coding.prune(user, (items, places), codes, (block, keyed));
+            if block.rows() >= BLOCK_ROWS {
+                block.take(packed);
+                write(packed)?;
+            }
+            Ok(())
+        })?;
+        if block.rows() == 0 {
+            return Ok(());
+        }
+        block.take(packed);
+        write(packed)
+    }
+}

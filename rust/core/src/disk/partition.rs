@@ -1,0 +1,112 @@
+//! The users of one partition with all their distinct items, straight from packed values.
+//!
+//! Most users are in one value only, for they come one after the other in the table. Their items are distinct already,
+//! so they are handed out as they are. Only users of several values have their items compared.
+
+use std::ops::Range;
+
+use crate::exchange::{Dictionaries, PackedUsers};
+use crate::random::{Digest, ReleaseKey};
+use crate::{Error, Result};
+
+/// The users of a partition. Items go by their places among all items of the partition. An item may have several.
+#[derive(Debug)]
+pub(super) struct Partition {
+    dictionaries: Dictionaries,
+    /// The item of each place.
+    pub(super) items: Vec<Digest>,
+    rows: Vec<u32>,
+    /// Each user, once for each value that it is in.
+    users: Vec<(Digest, Range<usize>)>,
+}
+
+impl Partition {
+    pub(super) fn new(key: &ReleaseKey) -> Self {
+        Self { dictionaries: Dictionaries::new(key), items: Vec::new(), rows: Vec::new(), users: Vec::new() }
+    }
+
+    /// Start anew, and keep the memory.
+    pub(super) fn clear(&mut self) {
+        self.items.clear();
+        self.rows.clear();
+        self.users.clear();
+    }
+
+    /// Add a packed value.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
+    pub(super) fn push(&mut self, packed: &[u8]) -> Result<()> {
+        let limit = u32::MAX.into();
+        let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
+        let first = self.items.len();
+        self.items.extend_from_slice(&packed.dictionary);
+        if self.items.len() > u32::MAX as usize {
+            return Err(Error::Capacity { what: "items of one partition of the disk", limit });
+        }
+        let first = crate::numeric::widths::codes(first);
+        packed.each(|user, places| {
+            let start = self.rows.len();
+            // Where every row is kept, rows of one item stand side by side.
+            self.rows.extend(places.chunk_by(|a, b| a == b).map(|rows| first + rows[0]));
+            self.users.push((user, start..self.rows.len()));
+            Ok(())
+        })
+    }
+
+    /// Hand out each user once, with the places of its distinct items, which may be put into another order.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub(super) fn each_user(
+        &mut self,
+        mut each: impl FnMut(&[Digest], Digest, &mut [u32]) -> Result<()>,
+    ) -> Result<()> {
+        self.users.sort_unstable_by_key(|(user, rows)| (*user, rows.start));
+        let mut together = Vec::new();
+        for parts in self.users.chunk_by(|a, b| a.0 == b.0) {
+            if let [(user, rows)] = parts {
+                each(&self.items, *user, &mut self.rows[rows.clone()])?;
+                continue;
+            }
+            together.clear();
+            parts.iter().for_each(|(_, rows)| together.extend_from_slice(&self.rows[rows.clone()]));
+            together.sort_unstable_by_key(|place: &u32| self.items[*place as usize]);
+            together.dedup_by_key(|place| self.items[*place as usize]);
+            each(&self.items, parts[0].0, &mut together)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contributions::testing::contributions;
+    use crate::exchange::{Packing, Partitions};
+
+    #[test]
+    fn users_of_several_values_have_each_item_once() {
+        let key = ReleaseKey::insecure_test([6; 32]);
+        let mut partition = Partition::new(&key);
+        for rows in [&[(1, 5), (1, 6), (2, 5)][..], &[(1, 6), (1, 7), (3, 9)], &[(3, 9)]] {
+            let table = contributions(rows, &key);
+            let packing = Packing::new(&table, &key, Partitions::new(1).unwrap());
+            packing.pack(0..packing.users(), |_, packed| partition.push(&packed)).unwrap();
+        }
+        let mut lens = Vec::new();
+        let count = |items: &[Digest], _, places: &mut [u32]| {
+            let mut digests: Vec<Digest> = places.iter().map(|place| items[*place as usize]).collect();
+            digests.sort_unstable();
+            digests.dedup();
+            assert_eq!(digests.len(), places.len());
+            lens.push(places.len());
+            Ok(())
+        };
+        partition.each_user(count).unwrap();
+        lens.sort_unstable();
+        assert_eq!(lens, [1, 1, 3]);
+        partition.clear();
+        assert!(partition.push(&[1, 2, 3]).is_err());
+    }
+}
