@@ -33,7 +33,7 @@ USUAL: Final[tuple[tuple[SelectionMechanism, Counts], ...]] = (
 )
 #: What is sampled: users and rows, with a budget for both together, and with one for each.
 _USERS: Final = Counts(share=0.8, max_counted_items=1)
-_ROWS: Final = Counts(share=0.8, max_counted_items=2, count="rows", max_rows_per_item=2)
+_ROWS: Final = Counts(share=0.8, max_counted_items=1, count="rows", max_rows_per_item=3)
 ATTACKED: Final[tuple[tuple[SelectionMechanism, Counts], ...]] = (
     (CountGaussian(), _USERS),
     (CountLaplace(), _USERS),
