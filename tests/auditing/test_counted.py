@@ -42,7 +42,7 @@ def shown(mechanism) -> str:
 @pytest.mark.parametrize("case", SELECTIONS, ids=lambda case: case.name)
 def test_beside_every_selection_numbers_need_most_of_the_claim_and_no_more(case) -> None:
     law = law_with_numbers(case.mechanism, CLAIM, _counts_run._limit(case.mechanism, None), LARGE)
-    assert 0.8 * CLAIM.epsilon <= law.epsilon <= CLAIM.epsilon
+    assert 0.89 * CLAIM.epsilon <= law.epsilon <= CLAIM.epsilon
     assert law.delta <= CLAIM.delta
 
 
@@ -97,10 +97,10 @@ def test_what_ships_stands_and_numbers_need_most_of_their_claim(attacked) -> Non
     both, numbers = (make(attacked[0], CLEAR, attacked[1]) for make in (on_items_with_numbers, on_numbers))
     found = both.run(ROWS, ALPHA, keys())
     assert not found.refutes(both.claim)
-    assert found.epsilon >= 0.5 * both.claim.epsilon
+    assert found.epsilon >= 0.45 * both.claim.epsilon
     found = numbers.run(ROWS, ALPHA, keys())
     assert not found.refutes(numbers.claim)
-    assert found.epsilon >= 0.75 * numbers.claim.epsilon
+    assert found.epsilon >= 0.7 * numbers.claim.epsilon
 
 
 def faulty(noise: float = 1.0, *, squares: int = 2):

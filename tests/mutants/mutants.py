@@ -37,6 +37,7 @@ LEDGER = "tests/unit/test_ledger.py"
 FILTER = "tests/unit/test_filter.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
+COUNTED = "tests/auditing/test_counted.py"
 COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 
 
@@ -1748,6 +1749,27 @@ MUTANTS = [
         "forwards = shown + math.fsum(",
         "forwards = math.fsum(",
         ("tests/auditing/test_audit.py::test_thresholds_are_as_low_as_their_deltas_allow",),
+    ),
+    Mutant(
+        "an audit of items with numbers that looks at the items only",
+        "python/dpsel/auditing/_exact.py",
+        "if moved == 0 or likely <= 0",
+        "if moved >= 0 or likely <= 0",
+        (f"{COUNTED}::test_numbers_that_cost_nothing_are_refuted",),
+    ),
+    Mutant(
+        "an audit of numbers that does not know how many rows count",
+        "python/dpsel/auditing/_exact.py",
+        "rows = counts.max_rows_per_item or 1",
+        "rows = 1",
+        (f"{COUNTED}::test_usual_shares_need_most_of_the_claim_and_no_more",),
+    ),
+    Mutant(
+        "an audit of numbers of users who never exceed their limits",
+        "python/dpsel/auditing/_counted.py",
+        "_EXCESS: Final = 4",
+        "_EXCESS: Final = 1",
+        (f"{COUNTED}::test_planted_bugs_are_refuted",),
     ),
     Mutant(
         "the others change their numbers when a user comes",
