@@ -157,8 +157,8 @@ def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch
     small, whole = dpsel.ApproxDP(epsilon=0.8, delta=0.02), dpsel.ApproxDP(epsilon=4.0, delta=0.1)
     attack = on_items_with_numbers(dpsel.CountLaplace(), small, counts)
 
-    def select(users, *, privacy, **options):
-        return dpsel.select_partitions(users, privacy=whole, **options)
+    def select(users, **options):
+        return dpsel.select_partitions(users, **(options | {"privacy": whole}))
 
     monkeypatch.setattr(_counted, "select_partitions", select)
     assert attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)

@@ -80,10 +80,7 @@ def run(
             found.append(audit_look(case.mechanism, case.name, _of_look(claimed), kinds["draws"], part))
             continue
         if case.is_counts:
-            selections = [
-                (each.name, each.mechanism) for each in _cases.every_case() if not each.is_top_k | each.control
-            ]
-            found += audit_counts(selections, claimed, bound, kinds["rows"].test, part)
+            found += audit_counts(_selections(), claimed, bound, kinds["rows"].test, part)
             continue
         audited = audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, part)
@@ -130,6 +127,13 @@ def _audit_selection(
         random=Random(_SEED),  # noqa: S311 - chooses tables, not noise
     )
     yield sampled(case.name, claim_of(loose), shown, control=case.control)
+
+
+def _selections() -> list[tuple[str, SelectionMechanism]]:
+    """Return every selection that guarantees something, with its name."""
+    return [
+        (case.name, case.mechanism) for case in _cases.every_case() if not case.is_top_k and not case.control
+    ]
 
 
 def _of_look(privacy: ApproxDP | PureDP | None) -> ApproxDP | None:

@@ -35,8 +35,8 @@ refute a claim, but not prove it. Without MECHANISM everything that ships is aud
 published calibration that is known to be wrong. `steered` has more lines, for attacks on the scores that
 it publishes: on its claim, and on the most that a user may add to the score of one item.
 
-`quantile` is the noisy look that a limit from the data takes, and `counts` are numbers of users or rows beside
-every selection. Both are no mechanisms, and have their names here.
+`quantile` is the noisy look that a limit from the data takes, and `counts` are numbers of users or rows
+beside every selection. Both are no mechanisms, and have their names here.
 
 A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
 'sips(rounds=5)'. `dpsel mechanisms` lists them.
