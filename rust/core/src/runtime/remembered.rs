@@ -28,12 +28,12 @@ impl<K: PartialEq, V: Clone> Remembered<K, V> {
         {
             return Ok(known.clone());
         }
-        let made = make()?;
+        let result = make()?;
         if let Ok(mut recent) = self.recent.try_lock() {
             recent.truncate(self.most - 1);
-            recent.push_front((parameters, made.clone()));
+            recent.push_front((parameters, result.clone()));
         }
-        Ok(made)
+        Ok(result)
     }
 }
 
