@@ -1,4 +1,4 @@
-"""How text files are written, where their name does not tell it."""
+"""The form of text files that are read, where their name does not tell it."""
 
 from __future__ import annotations
 
