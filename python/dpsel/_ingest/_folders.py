@@ -1,4 +1,4 @@
-"""What the names of folders and files tell: columns such as ``year=2026/``, and the delimiter of text files."""
+"""What names of folders and files tell: columns such as ``year=2026/``, and delimiters of text files."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import FrameType
 
 # A new command is a file with a click command called `command`, and its name here.
@@ -109,7 +109,12 @@ def _options(args: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the functions behind the commands."""
     options = [name for command in COMMANDS for option in command.params for name in option.opts]
     named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
-    named |= {"file_format": "--format", "ordered": "--unordered", "header": "--no-header", "total": "--epsilon or --rho"}
+    named |= {
+        "file_format": "--format",
+        "ordered": "--unordered",
+        "header": "--no-header",
+        "total": "--epsilon or --rho",
+    }
     # Counts of a top-k have a budget of their own.
     return named | ({"counts": "--counts-epsilon"} if "top-k" in args[:1] else {})
 

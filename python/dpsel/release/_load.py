@@ -33,7 +33,7 @@ def loaded(
         report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
         if path.exists() and not report.exists():
             raise MissingFileError(
-                f"cannot read {report}, which would be the report of {path}: no such file; name it with report="
+                f"cannot read {report}, the report of {path}: no such file; name it with report="
             )
     found = report if isinstance(report, Report) else Report.load(report)
     request = found["request"]
