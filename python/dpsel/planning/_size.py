@@ -23,7 +23,7 @@ _SCRATCH: Final = {"sips": 18, "steered": 36}
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
 #: Nanoseconds for each row in memory and from the disk.
-_TIMES: Final = {"sips": (90.0, 310.0), "steered": (280.0, 1070.0)}
+_TIMES: Final = {"sips": (80.0, 260.0), "steered": (240.0, 800.0)}
 
 
 def plan_size(

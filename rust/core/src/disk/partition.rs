@@ -70,7 +70,9 @@ impl Partition {
                 continue;
             }
             together.clear();
-            parts.iter().for_each(|(_, rows)| together.extend_from_slice(&self.rows[rows.clone()]));
+            for (_, rows) in parts {
+                together.extend_from_slice(&self.rows[rows.clone()]);
+            }
             together.sort_unstable_by_key(|place: &u32| self.items[*place as usize]);
             together.dedup_by_key(|place| self.items[*place as usize]);
             each(&self.items, parts[0].0, &mut together)?;

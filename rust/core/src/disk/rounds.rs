@@ -133,10 +133,10 @@ impl Rounds<'_> {
             return self.on_candidates(&pruned);
         }
         match self.finer(&contributions)? {
-            None => self.weighed_in_pieces(contributions, frequent),
+            None => self.weighed_in_pieces(contributions, frequent.as_ref()),
             Some((finer, stages)) => {
                 drop(contributions);
-                Rounds { stages, ..*self }.weighed_in_pieces(finer.into(), frequent)
+                Rounds { stages, ..*self }.weighed_in_pieces(finer.into(), frequent.as_ref())
             }
         }
     }
@@ -150,7 +150,7 @@ impl Rounds<'_> {
     fn weighed_in_pieces(
         &self,
         contributions: Arc<Stored<i32>>,
-        frequent: Option<UserCounts>,
+        frequent: Option<&UserCounts>,
     ) -> Result<Packed> {
         let pruned = self.pruned(contributions, frequent)?;
         let mut released = Packed::default();
@@ -291,9 +291,9 @@ impl Rounds<'_> {
     }
 
     /// The part of the contributions that the rounds need.
-    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<UserCounts>) -> Result<Stored<i32>> {
+    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<&UserCounts>) -> Result<Stored<i32>> {
         let pruned = Spool::<i32>::new(self.scratch)?;
-        let prune = || self.job.prune(frequent.clone());
+        let prune = || self.job.prune(frequent.cloned());
         self.stages.run(&contributions, prune, || self.stages.writer(&pruned))?;
         self.stages.control.end_phase();
         drop(contributions);
