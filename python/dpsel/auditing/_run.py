@@ -11,6 +11,7 @@ from dpsel._arguments import at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
+from dpsel.auditing._counts_run import audit_counts
 from dpsel.auditing._exact import cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
 from dpsel.auditing._looks import audit_look
@@ -77,6 +78,12 @@ def run(
         part = alpha / len(cases)
         if case.is_look:
             found.append(audit_look(case.mechanism, case.name, _of_look(claimed), kinds["draws"], part))
+            continue
+        if case.is_counts:
+            selections = [
+                (each.name, each.mechanism) for each in _cases.every_case() if not each.is_top_k | each.control
+            ]
+            found += audit_counts(selections, claimed, bound, kinds["rows"].test, part)
             continue
         audited = audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, part)
