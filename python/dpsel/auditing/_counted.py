@@ -232,7 +232,7 @@ class CountedSampler:
         return score
 
     def _odds(self, level: int) -> tuple[float, float]:
-        """Return the logarithms of how much likelier the user makes it that an item is missing, and is there."""
+        """Return logarithms: how much likelier the user makes it that an item is missing, and is there."""
         if level == 0:
             return 0.0, 0.0
         request = selection_request(self.privacy, 1, self.mechanism, counts=self.counts).json

@@ -74,7 +74,7 @@ def audit_counts(
 def law_with_numbers(
     mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts
 ) -> Needed | None:
-    """Return what the law of items and numbers needs; of a choice, the law of what it chooses for few users."""
+    """Return what the law of items and numbers needs; of a choice, what it chooses for few users."""
     if isinstance(mechanism, ByLength):
         rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
         return law_with_numbers(mechanism.long, rest, bound, counts)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from dpsel.accounting import ApproxDP, Counts
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "excess", "moved_numbers", "worst_of_selection"]
+__all__ = [
+    "TOLERANCE",
+    "Needed",
+    "divergence",
+    "epsilon_for",
+    "excess",
+    "moved_numbers",
+    "worst_of_selection",
+]
 
 #: How far rounding errors of double precision may put a computed delta above the true one.
 TOLERANCE: Final = 1e-13

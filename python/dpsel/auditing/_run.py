@@ -81,7 +81,9 @@ def run(
             continue
         if case.is_counts:
             selections = [
-                (each.name, each.mechanism) for each in _cases.every_case() if not each.is_top_k | each.control
+                (each.name, each.mechanism)
+                for each in _cases.every_case()
+                if not (each.is_top_k or each.control)
             ]
             found += audit_counts(selections, claimed, bound, kinds["rows"].test, part)
             continue
