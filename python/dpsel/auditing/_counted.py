@@ -36,7 +36,7 @@ _STEP: Final = 1 / 64
 #: How likely an item of others is to be released without the user: about even odds tell most.
 _LEVELS: Final = (0.3, 0.5, 0.7)
 #: The part of all rows that the first tables get.
-_FIRST: Final = 0.5
+_FIRST: Final = 0.4
 #: How many times the limits of items and rows a user exceeds.
 _EXCESS: Final = 4
 
@@ -121,13 +121,14 @@ def on_items_with_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, coun
 def on_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, counts: Counts) -> NumberAttack:
     """Return the attack on the numbers alone, whose claim is that of a normal number which the user moves.
 
-    The user has as many public items and rows as count whole, or more of either, or of both.
+    The user has as many public items and rows as count whole, or more of either.
     """
     sampler = CountedSampler.of(mechanism, privacy, counts)
     claim = Claim(gaussian_epsilon(sampler.moved, privacy.delta), privacy.delta)
     rows = counts.max_rows_per_item or 1
-    several = (rows, _EXCESS * rows) if counts.max_rows_per_item else (rows,)
-    shapes = [(items, times) for items in (sampler.most, _EXCESS * sampler.most) for times in several]
+    shapes = [(sampler.most, rows), (_EXCESS * sampler.most, rows)]
+    if counts.max_rows_per_item:
+        shapes.append((sampler.most, _EXCESS * rows))
     return NumberAttack(sampler, claim, tuple(_public(*shape) for shape in shapes))
 
 
@@ -232,7 +233,7 @@ class CountedSampler:
         return score
 
     def _odds(self, level: int) -> tuple[float, float]:
-        """Return logarithms: how much likelier the user makes it that an item is missing, and is there."""
+        """Return the logarithms of how much likelier the user makes a missing item, and a released one."""
         if level == 0:
             return 0.0, 0.0
         request = selection_request(self.privacy, 1, self.mechanism, counts=self.counts).json

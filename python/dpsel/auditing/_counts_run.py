@@ -33,7 +33,7 @@ USUAL: Final[tuple[tuple[SelectionMechanism, Counts], ...]] = (
 )
 #: What is sampled: users and rows, with a budget for both together, and with one for each.
 _USERS: Final = Counts(share=0.8, max_counted_items=1)
-_ROWS: Final = Counts(share=0.8, max_counted_items=2, count="rows", max_rows_per_item=2)
+_ROWS: Final = Counts(share=0.8, max_counted_items=1, count="rows", max_rows_per_item=3)
 ATTACKED: Final[tuple[tuple[SelectionMechanism, Counts], ...]] = (
     (CountGaussian(), _USERS),
     (CountLaplace(), _USERS),
@@ -74,7 +74,7 @@ def audit_counts(
 def law_with_numbers(
     mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts
 ) -> Needed | None:
-    """Return what the law of items and numbers needs; of a choice, what it chooses for few users."""
+    """Return what the law of items and numbers needs; of a choice, that of what it chooses for few users."""
     if isinstance(mechanism, ByLength):
         rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
         return law_with_numbers(mechanism.long, rest, bound, counts)
