@@ -23,6 +23,7 @@ use crate::{Error, Result};
 
 mod counts;
 mod orders;
+mod together;
 mod top_k;
 
 type Rows = Vec<(i64, i64)>;
