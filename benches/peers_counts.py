@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from benches.peers_keys import DATA, ROOT, interpreter
+from benches.peers_keys import DATA, ROOT, between, interpreter
 
 PAGE, FIGURES = ROOT / "docs" / "guide" / "counts.md", ROOT / "docs" / "images" / "peers_counts.json"
 START, END = "<!-- peers_counts: start -->\n", "<!-- peers_counts: end -->\n"
@@ -275,8 +275,7 @@ def tables(figures: dict[str, Any]) -> str:
 
 def filled(page: str, figures: dict[str, Any]) -> str:
     """The page with the tables between its marks."""
-    before, rest = page.split(START)
-    return f"{before}{START}\n{tables(figures)}\n\n{END}{rest.split(END)[1]}"
+    return between(page, (START, END), tables(figures) + "\n")
 
 
 def main() -> None:

@@ -197,8 +197,14 @@ def source_of(found: dict[str, Any]) -> str:
 
 def filled(page: str, found: dict[str, Any]) -> str:
     """The page with the table between its marks."""
-    before, rest = page.split(START)
-    return before + START + "\n" + table(found) + "\n" + END + rest.split(END)[1]
+    return between(page, (START, END), table(found))
+
+
+def between(page: str, marks: tuple[str, str], text: str) -> str:
+    """The page with the text between two marks."""
+    start, end = marks
+    before, rest = page.split(start)
+    return f"{before}{start}\n{text}\n{end}{rest.split(end)[1]}"
 
 
 def main() -> None:

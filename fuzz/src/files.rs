@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use arrow_array::RecordBatch;
 use dpsel_core::Error;
-use dpsel_core::ingest::{FileFormat, Source};
+use dpsel_core::ingest::{Dialect, FileFormat, Source};
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{OutputFormat, write_table_to};
 use dpsel_core::runtime::Control;

@@ -1,4 +1,4 @@
-"""How text files are written, where their name does not tell it."""
+"""The form of text files that are read, where their name does not tell it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Csv:
     Pass it as ``file_format=``. Every column is text, as in all CSV files.
 
     Args:
-        delimiter: The character between two fields: one of ASCII, and no quote or line break.
+        delimiter: The character between two fields: one of ASCII, and no quote or line break. If it is left
+            out, the names of the files tell it: a tab for ``.tsv`` and ``.tab``, and a comma for all others.
         header: Whether the first line has the names of the columns. Without it they are ``column_1``,
             ``column_2`` and so on.
 
@@ -30,7 +31,7 @@ class Csv:
         Csv(delimiter=';', header=False)
     """
 
-    delimiter: str = ","
+    delimiter: str | None = None
     header: bool = True
 
     def __post_init__(self) -> None:
@@ -41,6 +42,8 @@ class Csv:
                 f"header must be True or False, got {type_name(header)}; it says whether there is one"
             )
         given: object = self.delimiter
+        if given is None:
+            return
         fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0'
         if not fits:
             shown = repr(given) if isinstance(given, str) else type_name(given)

@@ -103,7 +103,9 @@ def follow(document: Path, clean: Environment, scratch: Path) -> None:
     installs = "\npip install " in document.read_text(encoding="utf-8")
     environment = Environment(scratch / "environment", clean) if installs else clean
     script = shutil.copy(HERE / "follow.py", scratch)
-    environment.python(script, document, folder=folder, PYTHONWARNINGS="error")
+    # On a page about another tool, warnings are of that tool or of what it imports.
+    warnings = "default" if document in HAND_OVER else "error"
+    environment.python(script, document, folder=folder, PYTHONWARNINGS=warnings)
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from cli_support import BUDGET, COLUMNS, KEY
 
-from dpsel.cli._exit import ExitCode, _in_options
+from dpsel.cli._exit import ExitCode, in_options
 
 pytestmark = pytest.mark.usefixtures("rows")
 
@@ -115,10 +115,19 @@ def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folde
         "the user must be somebody",
         "my-user= memory_limits",
     ):
-        assert _in_options(text, options) == text
-    assert _in_options("user must be x; set user= to raise memory_limit", options) == (
+        assert in_options(text, options) == text
+    assert in_options("user must be x; set user= to raise memory_limit", options) == (
         "--user must be x; set --user to raise --memory-limit"
     )
+
+
+@pytest.mark.usefixtures("folder")
+def test_errors_and_warnings_speak_of_options(dpsel_run, monkeypatch):
+    assert "for no such line --no-header" in dpsel_run(*SELECT, "rows.csv", "--user", "nobody").error
+    assert "give --epsilon or --rho to make" in dpsel_run("ledger", "none.jsonl").error
+    monkeypatch.setattr("dpsel._scratch._file_system", lambda _: "tmpfs")
+    run = dpsel_run(*SELECT, "rows.csv", "--scratch", ".", "--memory-limit", "64MiB")
+    assert "warning: --scratch names a folder of the file system tmpfs" in run.err
 
 
 OVERWRITING = {

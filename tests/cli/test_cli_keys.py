@@ -49,6 +49,7 @@ def test_filter_labels_other_rows_and_takes_another_column(dpsel_run, folder, it
     [
         (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),
+        (("rows.csv", "rows.csv", "-o", "kept.csv"), 3, "no such file; name it with --report"),
         (("items.csv", "rows.csv", "-o", "rows.csv"), 3, "the file that is read"),
         (("items.csv", "rows.csv", "-o", "kept.parquet"), 3, "same extension"),
         (("items.csv", "rows.csv", "-o", "kept.csv", "--item", "none"), 3, "no column named"),

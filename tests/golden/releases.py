@@ -25,7 +25,7 @@ import pyarrow as pa  # noqa: E402
 
 import dpsel  # noqa: E402
 from dpsel.exceptions import DataError, InvalidParameterError  # noqa: E402
-from golden import tables  # noqa: E402
+from golden import counted, tables  # noqa: E402
 from mechanisms import EVERY  # noqa: E402
 from top_k_cases import CASES  # noqa: E402
 
@@ -112,6 +112,19 @@ def _selection(data: Data, mechanism: object, options: dict) -> Callable[[int | 
         threads=threads,
         insecure_test_key=KEY,
     )
+
+
+def counted_cases(data: Data) -> Iterator[Golden]:
+    """Yield selections with numbers of users and of rows."""
+    for label, mechanism in counted.MECHANISMS.items():
+        for guarantee, privacy in (("approx", APPROX), ("zcdp", ZCDP)):
+            for wanted, counts in counted.COUNTS.items():
+                for public in (None, list(data.public[-3:])):
+                    ending = "-public" if public else ""
+                    options = {"privacy": privacy, "max_items_per_user": data.bounds[0], "counts": counts}
+                    name = f"counted/{data.name}/{label}/{guarantee}-{wanted}{ending}"
+                    options |= {"public_items": public} if public else {}
+                    yield Golden(name, label, _selection(data, mechanism, options))
 
 
 # --------------------------------------------------------------------------------------------- top-k
@@ -256,7 +269,8 @@ def made(case: Golden, threads: int | None = None) -> list[Any] | None:
 def cases() -> list[Golden]:
     """Return every case."""
     rows = [case for data in tables.every() for one in (selection_cases, top_k_cases) for case in one(data)]
-    return rows + list(count_cases())
+    numbers = [case for data in tables.every() if data.name in counted.DATA for case in counted_cases(data)]
+    return rows + list(count_cases()) + numbers
 
 
 def computed(every: Iterable[Golden], threads: int | None = None) -> dict[str, list[Any]]:

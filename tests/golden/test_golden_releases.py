@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 
 import dpsel
-from golden import releases, tables
+from golden import counted, releases, tables
 
 #: The first two parts of the names: the function that is called, and the data.
 GROUPS = [f"{call}/{data.name}/" for data in tables.every() for call in ("select", "top_k")]
 GROUPS += [f"counts/{vector}/" for vector in tables.vectors()]
+GROUPS += [f"counted/{data}/" for data in counted.DATA]
 
 #: Classes of mechanisms, by the names that they have in reports.
 CLASSES = {

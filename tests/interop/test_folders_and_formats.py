@@ -113,6 +113,20 @@ def test_other_delimiters_and_no_header_line(tmp_path, delimiter, header) -> Non
     assert top.to_pylist() == ["tea"]
 
 
+@pytest.mark.parametrize(
+    ("name", "separator"), [("r.tsv", "\t"), ("r.TAB", "\t"), ("r.csv", ","), ("r.txt", ",")]
+)
+def test_without_a_delimiter_the_name_tells_it(tmp_path, name, separator) -> None:
+    path = written(tmp_path / name, ROWS, separator=separator, include_header=False)
+    columns = SELECT | {"user": "column_1", "item": "column_2"}
+    for source in (path, tmp_path, str(tmp_path / "r.*")):
+        release = dpsel.select_partitions(source, **columns, file_format=dpsel.Csv(header=False))
+        assert release.to_pylist() == ["a, b", "tea"]
+    written(tmp_path / ("s.csv" if separator == "\t" else "s.tsv"), ROWS)
+    with pytest.raises(InvalidParameterError, match="delimiter must be given for files of which only some"):
+        dpsel.select_partitions(tmp_path, **columns, file_format=dpsel.Csv(header=False))
+
+
 def test_without_a_header_line_the_first_row_counts(tmp_path) -> None:
     path = tmp_path / "rows.txt"
     path.write_text("".join(f"{user};tea\n" for user in range(400)))

@@ -1185,7 +1185,7 @@ MUTANTS = [
     Mutant(
         "a first row that is taken for names",
         "python/dpsel/_ingest/__init__.py",
-        "delimiter=delimiter, header=header)",
+        "delimiter=delimiter, header=file_format.header)",
         "delimiter=delimiter, header=True)",
         ("tests/interop/test_folders_and_formats.py",),
     ),

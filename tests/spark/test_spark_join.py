@@ -46,6 +46,16 @@ def joins(monkeypatch):
     return asked
 
 
+@pytest.fixture
+def forgotten(monkeypatch):
+    """Filters of one bit for each item, whose false positives are forgotten."""
+    monkeypatch.setattr(
+        _dataflow.Dataflow,
+        "released_set",
+        lambda flow, _contributions, decided: flow._job.released_set(decided, 1),
+    )
+
+
 @pytest.mark.parametrize(
     ("mechanism", "number", "more"),
     [
@@ -77,13 +87,9 @@ def test_numbers_of_joined_items(spark, frame, local, joins, kind) -> None:
     assert passed > 100
 
 
-def test_items_that_were_not_released_are_not_counted(spark, monkeypatch) -> None:
-    """With a filter whose false positives are forgotten, there is no release: users would count less."""
-    monkeypatch.setattr(
-        _dataflow.Dataflow,
-        "released_set",
-        lambda flow, _contributions, decided: flow._job.released_set(decided, 1),
-    )
+@pytest.mark.usefixtures("forgotten")
+def test_items_that_were_not_released_are_not_counted(spark) -> None:
+    """There is no release: users would count less."""
     frame = spark.createDataFrame(table(rows(600, 300)))
     with pytest.raises(DataError, match="rows changed between the two; write the table out first"):
         dpsel.spark.select_partitions(frame, **arguments(dpsel.WeightedGaussian(), counts=0.2))
@@ -126,13 +132,9 @@ def test_top_k_of_joined_items(spark, joins) -> None:
     assert passed > 10
 
 
-def test_items_that_were_not_discovered_are_not_drawn(spark, monkeypatch) -> None:
-    """With a filter whose false positives are forgotten, nothing is drawn at all, and no count is shown."""
-    monkeypatch.setattr(
-        _dataflow.Dataflow,
-        "released_set",
-        lambda flow, _contributions, decided: flow._job.released_set(decided, 1),
-    )
+@pytest.mark.usefixtures("forgotten")
+def test_items_that_were_not_discovered_are_not_drawn(spark) -> None:
+    """Nothing is drawn at all, and no count is shown."""
     frame = spark.createDataFrame(table(rows(600, 300)))
     given = {"user": "user", "item": "item", "k": 6, "max_items_per_user": 9}
     error = "other items were counted than discovered, so rows of the table"

@@ -34,7 +34,7 @@ def test_spending_returns_the_cost_and_lowers_the_remainder():
 def test_overspending_is_refused_and_spends_nothing():
     budget = dpsel.Budget(approx(1.0, 1e-6))
     for cost in (approx(1.1), approx(0.5, 2e-6)):
-        with pytest.raises(BudgetExceededError, match="nothing was spent, so spend at most budget.remaining"):
+        with pytest.raises(BudgetExceededError, match="nothing was spent, so spend at most what remains"):
             budget.spend(cost)
     assert budget.remaining == budget.total
     assert budget.spent == ()

@@ -1,7 +1,8 @@
 """The rows of a table whose item was released.
 
-``_keys.py`` is the set of items. ``_rows.py`` takes rows of each library's tables, ``_files.py`` those of
-files.
+``_keys.py`` is the set of items. ``_rows.py`` takes rows of each library's tables, ``_plain.py`` those
+without a library, ``_spark.py`` those of Spark and ``_files.py`` those of files. ``_labels.py`` has the
+values that stand in place of other items.
 """
 
 from dpsel._filter._files import filter_file

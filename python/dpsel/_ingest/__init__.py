@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import type_name
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
-from dpsel._ingest._folders import names_a_folder, scan_folders
+from dpsel._ingest._folders import delimiter_of, names_a_folder, scan_folders
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
@@ -119,8 +119,8 @@ def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
 
 def _files(paths: list[str], file_format: FileFormat | None, *, quoted: bool) -> Source:
     if isinstance(file_format, Csv):
-        delimiter, header = file_format.delimiter, file_format.header
-        return Source.files(paths, None, quoted=quoted, delimiter=delimiter, header=header)
+        delimiter = delimiter_of(paths) if file_format.delimiter is None else file_format.delimiter
+        return Source.files(paths, None, quoted=quoted, delimiter=delimiter, header=file_format.header)
     return Source.files(paths, file_format, quoted=quoted)
 
 

@@ -1,4 +1,4 @@
-"""Columns that folders name, such as ``year=2026/``: polars reads such Parquet files."""
+"""What names of folders and files tell: columns such as ``year=2026/``, and delimiters of text files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel.exceptions import SchemaError
+from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from dpsel._request import NamedColumns
     from dpsel.typing import FileFormat
 
-__all__ = ["names_a_folder", "scan_folders"]
+__all__ = ["delimiter_of", "names_a_folder", "scan_folders"]
 
 _PARQUET: Final = (".parquet", ".pq")
+_TABS: Final = (".tsv", ".tab")
 
 
 def names_a_folder(paths: list[str], file_format: FileFormat | None, columns: NamedColumns) -> bool:
@@ -26,6 +27,23 @@ def names_a_folder(paths: list[str], file_format: FileFormat | None, columns: Na
         return False
     wanted = set(columns) & set(_folder_names(files[0]))
     return bool(wanted) and not wanted <= set(_polars().read_parquet_schema(files[0]))
+
+
+def delimiter_of(paths: list[str]) -> str:
+    """Return the delimiter that the names of all files tell: a tab, or a comma.
+
+    Raises:
+        InvalidParameterError: If some names tell one and some the other.
+    """
+    # A path that names no file is refused when it is read, so its own name does.
+    names = [name.lower() for path in paths for name in _files_of(path) or [path]]
+    with_tabs = [name.removesuffix(".gz").removesuffix(".zst").endswith(_TABS) for name in names]
+    if any(with_tabs) and not all(with_tabs):
+        raise InvalidParameterError(
+            "delimiter must be given for files of which only some are .tsv or .tab, got none; "
+            "read files of one kind, or name the character between two fields"
+        )
+    return "\t" if any(with_tabs) else ","
 
 
 def scan_folders(paths: list[str]) -> Any:

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dpsel.accounting import ApproxDP, PureDP, Quantile
+from dpsel.accounting import ApproxDP, Counts, PureDP, Quantile
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms import (
     GreedyFrequency,
@@ -59,6 +59,11 @@ class Case:
     def is_look(self) -> bool:
         """Whether it is a limit from the data."""
         return isinstance(self.mechanism, Quantile)
+
+    @property
+    def is_counts(self) -> bool:
+        """Whether it is numbers beside every selection."""
+        return isinstance(self.mechanism, Counts)
 
     @property
     def is_published(self) -> bool:
@@ -121,13 +126,18 @@ def _with_screening(mechanism: Any) -> Any:
 def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:
     """Return every case that has a guarantee of this kind; items that nobody named need a delta."""
     if not isinstance(privacy, PureDP):
-        return [*every_case(), look()]
+        return [*every_case(), look(), with_numbers()]
     return [case for case in every_case() if case.is_top_k and not case.mechanism.finds_domain]
 
 
 def look() -> Case:
     """Return the look of a limit from the data, which is no mechanism."""
     return Case("quantile", Quantile(0.5))
+
+
+def with_numbers() -> Case:
+    """Return numbers of users or rows beside every selection."""
+    return Case("counts", Counts())
 
 
 def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
@@ -141,7 +151,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
         if isinstance(each, Mechanism):
             found.append(Case(_name(each), each))
             continue
-        known = [*every_case(), look()]
+        known = [*every_case(), look(), with_numbers()]
         named = [replace(case, control=False) for case in known if case.name == each]
         family = [case for case in known if not case.control and _family(case) == each]
         if not named and not family:
@@ -152,7 +162,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
 
 
 def _family(case: Case) -> str:
-    if case.is_look:
+    if case.is_look or case.is_counts:
         return case.name
     family: str = case.mechanism.name.replace("_", "-")
     return family

@@ -18,10 +18,18 @@ from dpsel.mechanisms import GreedyFrequency
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel.accounting import ApproxDP
+    from dpsel.accounting import ApproxDP, Counts
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["TOLERANCE", "Needed", "divergence", "epsilon_for", "worst_of_selection"]
+__all__ = [
+    "TOLERANCE",
+    "Needed",
+    "divergence",
+    "epsilon_for",
+    "excess",
+    "moved_numbers",
+    "worst_of_selection",
+]
 
 #: How far rounding errors of double precision may put a computed delta above the true one.
 TOLERANCE: Final = 1e-13
@@ -42,21 +50,25 @@ class Needed:
     delta: float
 
 
-def worst_of_selection(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
+def worst_of_selection(
+    mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts | None = None
+) -> Needed | None:
     """Return the epsilon and delta of the worst tables of a family; ``None`` if the law is not computed.
 
-    A user of k items, t of which nobody else has, is added to n users of its other k - t items.
+    A user of k items, t of which nobody else has, is added to n users of its other k - t items. With numbers
+    it also has public items, so that it moves numbers as far as it may whatever comes out.
     """
     if mechanism.weights == "cumulative_score" or mechanism.sensitivity == "chosen":
         # A release then depends on more than the weight of the item in one round.
         return None
-    request = selection_request(privacy, bound, mechanism).json
+    request = selection_request(privacy, bound, mechanism, counts=counts).json
+    moved = 0.0 if counts is None else moved_numbers(mechanism, privacy, bound, counts)
     sizes = _sizes(bound) if mechanism.additive else [1]
-    family = [table for size in sizes for table in _tables_of_size(request, size)]
+    family = [table for size in sizes for table in _tables_of_size(request, size, moved)]
     # Some users give all of their weight to one of their items.
     spreads = mechanism.sensitivity != "one_item" and not isinstance(mechanism, GreedyFrequency)
     if not mechanism.additive and spreads:
-        family += [_novel(request, size) for size in _sizes(bound)]
+        family += [_novel(request, size, moved) for size in _sizes(bound)]
     name, curve = max(family, key=lambda table: table[1](privacy.epsilon))
     least = 0.0
     for _, other in family:
@@ -83,12 +95,35 @@ def divergence(likely: dict[tuple[int, ...], float], rare: dict[tuple[int, ...],
     return math.fsum(max(0.0, p - math.exp(eps) * rare.get(outcome, 0.0)) for outcome, p in likely.items())
 
 
+def excess(likely: float, rare: float, epsilon: float, moved: float) -> float:
+    """Return what one outcome of these two probabilities adds to the divergence.
+
+    A normal number of variance 1 comes with the outcome. The user moves it by ``moved``.
+    """
+    factor = math.exp(epsilon)
+    if moved == 0 or likely <= 0 or rare <= 0:
+        return max(0.0, likely - factor * rare)
+    cut = (epsilon + math.log(rare / likely)) / moved
+    return max(0.0, likely * _tail(cut - moved / 2) - factor * rare * _tail(cut + moved / 2))
+
+
+def _tail(x: float) -> float:
+    return math.erfc(x / math.sqrt(2)) / 2
+
+
+def moved_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts) -> float:
+    """Return how far a user moves the vector of all numbers, in standard deviations of their noise."""
+    found = selection_request(privacy, bound, mechanism, counts=counts).calibrate()["counts"]
+    rows = counts.max_rows_per_item or 1
+    return rows * math.sqrt(found["max_counted_items"]) / float(found["noise"]["sigma"])
+
+
 def _sizes(bound: int) -> list[int]:
     steps = {1 + round((bound - 1) * (i / (_MOST_SIZES - 1)) ** 2) for i in range(_MOST_SIZES)}
     return sorted(steps)
 
 
-def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
+def _tables_of_size(request: str, size: int, moved: float) -> Iterator[tuple[str, Curve]]:
     """Return tables with a user of ``size`` items, and the delta of each as a function of epsilon."""
     needed = _core_calls.users_needed(request, size, list(_LEVELS))
     levels = sorted({max(1, n + step) for n in needed if n is not None for step in (-2, -1, 0)})
@@ -97,12 +132,12 @@ def _tables_of_size(request: str, size: int) -> Iterator[tuple[str, Curve]]:
     for novel in sorted({0, 1, size // 2, size - 1, size}):
         for level in levels if novel < size else [0]:
             chances = (keep[level], keep[level + 1], keep[1])
-            yield _name(size, novel, level), _delta_of(size - novel, novel, *chances)
+            yield _name(size, novel, level), _delta_of(size - novel, novel, *chances, moved)
 
 
-def _novel(request: str, size: int) -> tuple[str, Curve]:
+def _novel(request: str, size: int, moved: float) -> tuple[str, Curve]:
     (chance,) = _core_calls.keep_probabilities(request, size, [1])
-    return _name(size, size, 0), _delta_of(0, size, 0.0, 0.0, chance)
+    return _name(size, size, 0), _delta_of(0, size, 0.0, 0.0, chance, moved)
 
 
 def _name(size: int, novel: int, level: int) -> str:
@@ -112,11 +147,14 @@ def _name(size: int, novel: int, level: int) -> str:
     return f"{size} items of {level} others{own}"
 
 
-def _delta_of(shared: int, novel: int, before: float, after: float, alone: float) -> Curve:
+def _delta_of(
+    shared: int, novel: int, before: float, after: float, alone: float, moved: float = 0.0
+) -> Curve:
     """Return the divergence, both ways, of the laws of ``shared`` items and of ``novel`` ones.
 
     Without the user the shared items come out with probability ``before`` each and the others never; with it
-    with ``after`` and ``alone``. All of them are independent.
+    with ``after`` and ``alone``. All of them are independent. Whatever comes out, the user moves numbers by
+    ``moved`` standard deviations of their noise.
     """
     hidden = math.exp(novel * math.log1p(-alone)) if alone < 1 else 0.0 if novel else 1.0
     shown = -math.expm1(novel * math.log1p(-alone)) if alone < 1 else 1.0 - hidden
@@ -125,10 +163,9 @@ def _delta_of(shared: int, novel: int, before: float, after: float, alone: float
     with_user = [c * hidden * after**n * (1 - after) ** (shared - n) for n, c in enumerate(ways)]
 
     def delta(epsilon: float) -> float:
-        factor = math.exp(epsilon)
         pairs = list(zip(without, with_user, strict=True))
-        forwards = shown + math.fsum(max(0.0, b - factor * a) for a, b in pairs)
-        return max(forwards, math.fsum(max(0.0, a - factor * b) for a, b in pairs))
+        forwards = shown + math.fsum(excess(b, a, epsilon, moved) for a, b in pairs)
+        return max(forwards, math.fsum(excess(a, b, epsilon, moved) for a, b in pairs))
 
     return delta
 

@@ -11,13 +11,14 @@ from itertools import chain
 from operator import mul
 from typing import TYPE_CHECKING, Final
 
-from dpsel.auditing._exact import TOLERANCE, Needed, epsilon_for
+from dpsel.auditing._exact import TOLERANCE, Needed, epsilon_for, excess, moved_numbers
 from dpsel.auditing._scored import released_alone, scored, tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpsel.accounting import ApproxDP
+    from dpsel.accounting import ApproxDP, Counts
+    from dpsel.auditing._exact import Curve
     from dpsel.auditing._scored import Scored
     from dpsel.mechanisms import SelectionMechanism
 
@@ -81,33 +82,40 @@ class Published:
         ]
 
 
-def worst_of_scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed:
+def worst_of_scored(
+    mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts | None = None
+) -> Needed:
     """Return the epsilon and delta that a user of one item needs.
 
     If others have the item, its published score is a number that the user moves. If nobody else has it, the
-    item comes out with a probability that counts as delta alone.
+    item comes out with a probability that counts as delta alone. With numbers the user also has public items,
+    so that it moves numbers as far as it may whatever comes out.
     """
-    rounds = scored(mechanism, privacy, bound)
+    rounds = scored(mechanism, privacy, bound, counts)
+    moved = 0.0 if counts is None else moved_numbers(mechanism, privacy, bound, counts)
     alone = released_alone(rounds)
     # Scores that are not published because of their noise.
     hidden = tail(rounds.threshold / rounds.sigma) if rounds.is_checked else 0.0
 
-    def least(users: int) -> tuple[float, float]:
+    def shared(users: int) -> Curve:
         fewer, more = (Published(rounds, number).outcomes for number in (users, users + 1))
+        pairs = list(zip(more, fewer, strict=True))
 
         def curve(epsilon: float) -> float:
-            factor = math.exp(epsilon)
-            pairs = list(zip(more, fewer, strict=True))
-            there = math.fsum(max(0.0, p - factor * q) for p, q in pairs)
-            back = math.fsum(max(0.0, q - factor * p) for p, q in pairs)
+            there = math.fsum(excess(p, q, epsilon, moved) for p, q in pairs)
+            back = math.fsum(excess(q, p, epsilon, moved) for p, q in pairs)
             return max(there, back) - hidden
 
-        return epsilon_for(curve, privacy.delta + TOLERANCE), curve(privacy.epsilon)
+        return curve
 
-    counts = {round((rounds.threshold + lift * rounds.sigma) / rounds.size(1).cap) for lift in _LIFTS}
-    found = [least(users) for users in counts]
-    shared = max(delta for _, delta in found)
+    def lone(epsilon: float) -> float:
+        return alone + excess(1 - alone, 1.0, epsilon, moved)
+
+    levels = {round((rounds.threshold + lift * rounds.sigma) / rounds.size(1).cap) for lift in _LIFTS}
+    curves = [shared(users) for users in levels]
+    most, by_itself = max(curve(privacy.epsilon) for curve in curves), lone(privacy.epsilon)
     if alone > privacy.delta + TOLERANCE:
-        return Needed("1 item of nobody else", math.inf, max(shared, alone))
-    tables = "1 item of some others" if shared >= alone else "1 item of nobody else"
-    return Needed(tables, max(epsilon for epsilon, _ in found), max(shared, alone))
+        return Needed("1 item of nobody else", math.inf, max(most, by_itself))
+    tables = "1 item of some others" if most >= by_itself else "1 item of nobody else"
+    least = max(epsilon_for(curve, privacy.delta + TOLERANCE) for curve in (*curves, lone))
+    return Needed(tables, least, max(most, by_itself))

@@ -11,6 +11,7 @@ from dpsel._arguments import at_least_one
 from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, PureDP, checked_privacy
 from dpsel.auditing import _cases
+from dpsel.auditing._counts_run import audit_counts
 from dpsel.auditing._exact import cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
 from dpsel.auditing._looks import audit_look
@@ -78,6 +79,14 @@ def run(
         if case.is_look:
             found.append(audit_look(case.mechanism, case.name, _of_look(claimed), kinds["draws"], part))
             continue
+        if case.is_counts:
+            selections = [
+                (each.name, each.mechanism)
+                for each in _cases.every_case()
+                if not (each.is_top_k or each.control)
+            ]
+            found += audit_counts(selections, claimed, bound, kinds["rows"].test, part)
+            continue
         audited = audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, part)
     return AuditReport(tuple(found), alpha)
@@ -94,7 +103,7 @@ def _audit_selection(
         claim = claim_of(usual)
         yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
-            yield from _at_anotherclaim_of(case)
+            yield from _at_another_claim(case)
     if isinstance(case.mechanism, ByLength):
         alpha /= 2
         yield audit_look(case.mechanism, case.name, privacy, kinds["draws"], alpha)
@@ -109,9 +118,8 @@ def _audit_selection(
     kept = kept_items(case.mechanism, limit)
     tables = crafted(kept, _levels(case, loose, limit, kept))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
-    if (
-        case.is_published and overflowing
-    ):  # the counterexample is known; it is large, and seen by many samples
+    if case.is_published and overflowing:
+        # The counterexample is known. It is large, and seen by many samples.
         tables, effort = [], replace(effort, climbs=0, test=5 * effort.test // 2, tested=1)
     shown = falsify(
         SelectSampler(case.mechanism, loose, limit),
@@ -153,7 +161,7 @@ def _is_sharp(claim: Claim, law: Needed) -> bool:
     return law.epsilon >= _SHARP * claim.epsilon or law.delta >= _SHARP * claim.delta
 
 
-def _at_anotherclaim_of(case: Case) -> Iterator[Finding]:
+def _at_another_claim(case: Case) -> Iterator[Finding]:
     """Return the law at the first claim of which it needs most; mechanisms of several rounds waste some."""
     for privacy in _cases.SHARPER:
         law = worst_of_selection(case.mechanism, privacy, 1)

@@ -13,7 +13,7 @@ from dpsel._request import selection_request
 from dpsel.auditing._exact import epsilon_for
 
 if TYPE_CHECKING:
-    from dpsel.accounting import ApproxDP
+    from dpsel.accounting import ApproxDP, Counts
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Scored", "gaussian_delta", "gaussian_epsilon", "is_scored", "released_alone", "scored", "tail"]
@@ -77,9 +77,11 @@ class Scored:
         return max(1, math.ceil(self.threshold / self.size(1).cap) - 1)
 
 
-def scored(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Scored:
+def scored(
+    mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts | None = None
+) -> Scored:
     """Return the rounds with which releases are made."""
-    rounds = selection_request(privacy, bound, mechanism).calibrate()["rounds"]
+    rounds = selection_request(privacy, bound, mechanism, counts=counts).calibrate()["rounds"]
     last = rounds[-1]["publish"]
     steps = tuple(
         Step(

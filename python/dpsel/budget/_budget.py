@@ -223,7 +223,7 @@ class Budget(Generic[Kind]):
             if amount > left[name]:
                 raise BudgetExceededError(
                     f"spending {name} = {float(amount)!r} exceeds the remaining "
-                    f"{_round_down(left[name])!r}; nothing was spent, so spend at most budget.remaining"
+                    f"{_round_down(left[name])!r}; nothing was spent, so spend at most what remains"
                 )
 
     def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:

@@ -29,11 +29,11 @@ from dpsel.cli import (
     select,
     top_k,
 )
-from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, report_error
+from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, report_error
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import FrameType
 
 # A new command is a file with a click command called `command`, and its name here.
@@ -88,9 +88,10 @@ for _command in COMMANDS:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; never lets an exception through."""
     signals: list[int] = []
+    given = sys.argv[1:] if args is None else list(args)
     try:
-        with _termination_interrupts(signals), _short_warnings():
-            code = _run(sys.argv[1:] if args is None else list(args))
+        with _termination_interrupts(signals), _short_warnings(_options(given)):
+            code = _run(given)
             sys.stdout.flush()
     except BrokenPipeError:
         _discard_stdout()
@@ -100,7 +101,7 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo("error: terminated" if terminated else "error: interrupted", err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
-        return report_error(error, _options(sys.argv[1:] if args is None else list(args)))
+        return report_error(error, _options(given))
     return code
 
 
@@ -108,7 +109,12 @@ def _options(args: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the functions behind the commands."""
     options = [name for command in COMMANDS for option in command.params for name in option.opts]
     named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
-    named |= {"file_format": "--format", "ordered": "--unordered"}
+    named |= {
+        "file_format": "--format",
+        "ordered": "--unordered",
+        "header": "--no-header",
+        "total": "--epsilon or --rho",
+    }
     # Counts of a top-k have a budget of their own.
     return named | ({"counts": "--counts-epsilon"} if "top-k" in args[:1] else {})
 
@@ -145,11 +151,11 @@ def _termination_interrupts(seen: list[int]) -> Iterator[None]:
 
 
 @contextmanager
-def _short_warnings() -> Iterator[None]:
-    """Print warnings of the library as one line each."""
+def _short_warnings(options: Mapping[str, str]) -> Iterator[None]:
+    """Print warnings of the library as one line each, with options in place of arguments."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        click.echo(f"warning: {' '.join(str(message).split())}", err=True)
+        click.echo(f"warning: {in_options(' '.join(str(message).split()), options)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", dpsel.exceptions.DpselWarning)

@@ -86,14 +86,14 @@ def _one_line(error: BaseException, options: Mapping[str, str]) -> str:
     if isinstance(error, click.ClickException):
         return _flat(error.format_message())
     if isinstance(error, exceptions.DpselError):
-        return _in_options(_flat(str(error)), options)
+        return in_options(_flat(str(error)), options)
     if isinstance(error, OSError | ImportError):
         return _flat(str(error))
     # The text of an unforeseen exception may quote the data: name its type only.
     return f"unexpected {type(error).__name__}; set DPSEL_DEBUG=1 to see where (a traceback may show data)"
 
 
-def _in_options(text: str, options: Mapping[str, str]) -> str:
+def in_options(text: str, options: Mapping[str, str]) -> str:
     """Put options in place of arguments.
 
     An argument is ``name=``, or a name with an underscore, or a name before "must" at the start of a message.

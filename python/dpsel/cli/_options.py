@@ -115,10 +115,11 @@ def format_from(options: dict[str, Any]) -> Any:
         return name
     if name not in (None, "csv") and (delimiter is not None or name != "tsv"):
         given = "--no-header" if delimiter is None else "--delimiter"
-        message = f"{given} is for text files and --format {name} is another one; leave one of them out"
+        clash = "has one already" if name == "tsv" else "is another one"
+        message = f"{given} is for text files and --format {name} {clash}; leave one of them out"
         raise click.UsageError(message)
-    usual = "tab" if name == "tsv" else ","
-    character = usual if delimiter is None else delimiter
+    by_format = {None: None, "csv": ",", "tsv": "tab"}[name]
+    character = by_format if delimiter is None else delimiter
     return dpsel.Csv(delimiter="\t" if character in {"tab", "\\t"} else character, header=header)
 
 

@@ -58,7 +58,7 @@ class _Subject(MechanismType):
         """Return a name as the audit spells it, or a mechanism."""
         if not isinstance(value, str) or "(" in value or ")" in value:
             return super().convert(value, param, ctx)
-        if value == "quantile":
+        if value in ("quantile", "counts"):
             return value
         if cls := spellings(self.named).get(value):
             return shown_name(cls)

@@ -18,12 +18,12 @@ __all__ = ["SizePlan", "plan_size"]
 #: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
 #: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
 _ROW: Final = 17
-#: Bytes of a row on the disk, at most about: what is read, and what is pruned or settled of it beside that.
+#: Bytes of a row on the disk, at most about: what is read, and what is pruned or bounded of it beside that.
 _SCRATCH: Final = {"sips": 18, "steered": 36}
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
 #: Nanoseconds for each row in memory and from the disk.
-_TIMES: Final = {"sips": (90.0, 310.0), "steered": (280.0, 1070.0)}
+_TIMES: Final = {"sips": (80.0, 260.0), "steered": (240.0, 800.0)}
 
 
 def plan_size(

@@ -1,10 +1,10 @@
-"""Intervals of noisy numbers of users or rows, from public numbers alone."""
+"""What a report says of noisy numbers of users or rows, and their intervals, from public numbers alone."""
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_number
 from dpsel.exceptions import InvalidParameterError
@@ -12,10 +12,19 @@ from dpsel.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from dpsel.release._report import Report
 
-__all__ = ["half_width"]
+__all__ = ["counts_of", "half_width"]
 
 #: Numbers are published as the nearest whole ones.
 _ROUNDING = 0.5
+
+
+def counts_of(report: Report) -> dict[str, Any]:
+    """Return what a report says of the numbers; refuse a release without them."""
+    if (counts := report.counts) is None:
+        raise InvalidParameterError(
+            "the release has no numbers of users or rows; ask for them with counts=0.2, a share of the budget"
+        )
+    return counts
 
 
 def half_width(report: Report, confidence: float, numbers: int) -> float:
@@ -23,10 +32,7 @@ def half_width(report: Report, confidence: float, numbers: int) -> float:
 
     Their noises are independent, so that each of them may miss a little: 1 - confidence^(1 / numbers).
     """
-    if (counts := report.counts) is None:
-        raise InvalidParameterError(
-            "the release has no numbers of users or rows; ask for them with counts=0.2, a share of the budget"
-        )
+    counts = counts_of(report)
     within = as_number("confidence", confidence)
     if not 0 < within < 1:
         raise InvalidParameterError(

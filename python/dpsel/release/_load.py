@@ -31,6 +31,10 @@ def loaded(
     path = Path(items)
     if report is None:
         report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
+        if path.exists() and not report.exists():
+            raise MissingFileError(
+                f"cannot read {report}, the report of {path}: no such file; name it with report="
+            )
     found = report if isinstance(report, Report) else Report.load(report)
     request = found["request"]
     names: list[str] = list(request["columns"]["items"])

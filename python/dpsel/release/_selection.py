@@ -160,8 +160,7 @@ class Release(Contents, Generic[ItemsT]):
         """Draw the released items over their noisy weights, with the threshold and the interval of the noise.
 
         Everything in the plot is released or public. Items near the threshold are there because their noise
-        was
-        high: their weights are too large on average.
+        was high: their weights are too large on average.
 
         Args:
             path: Save the figure here; the extension says the format.

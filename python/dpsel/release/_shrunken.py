@@ -16,7 +16,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from dpsel import _core_calls
-from dpsel.exceptions import InvalidParameterError
+from dpsel.release._counts import counts_of
 from dpsel.release._wording import as_it_ran
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ _LEAST_NOISE = 0.5
 
 def shrunken(report: Report, numbers: Sequence[int], public: Sequence[bool]) -> list[float]:
     """Return an estimate for each number of a release; those of public items were not selected, and stay."""
-    if (counts := report.counts) is None:
-        raise InvalidParameterError(
-            "the release has no numbers of users or rows; ask for them with counts=0.2, a share of the budget"
-        )
-    scale = float(counts["scale"])
+    scale = float(counts_of(report)["scale"])
     selected = [number / scale for number, apart in zip(numbers, public, strict=True) if not apart]
     if scale < _LEAST_NOISE or not selected:
         return [float(number) for number in numbers]

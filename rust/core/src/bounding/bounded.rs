@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::item_set::ItemSet;
 use super::kept_rows::{KeptRows, ranges};
-use super::priorities::Priorities;
+use super::priorities::{AHEAD, Priorities};
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
@@ -25,10 +25,6 @@ pub struct BoundedContributions {
     /// the reserve.
     ordered: Vec<u32>,
 }
-
-/// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
-/// items. Four times D0 items are enough for all rounds of nearly every user.
-const AHEAD: usize = 4;
 
 impl BoundedContributions {
     /// Bring the first items of every user into order. [`Self::kept_items`] then cuts at the bound.

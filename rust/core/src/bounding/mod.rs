@@ -11,4 +11,4 @@ mod tests;
 pub use bounded::BoundedContributions;
 pub(crate) use item_set::ItemSet;
 pub(crate) use kept_rows::KeptRows;
-pub(crate) use priorities::Priorities;
+pub(crate) use priorities::{AHEAD, Priorities};

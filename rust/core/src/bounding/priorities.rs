@@ -2,6 +2,10 @@
 
 use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, sort_first, with_code};
 
+/// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
+/// items. Four times D0 items are enough for all rounds of nearly every user.
+pub(crate) const AHEAD: usize = 4;
+
 /// Puts items of a user in the order of PRF(key, "bound", user, item), whose words are distinct.
 #[derive(Debug)]
 pub(crate) struct Priorities(PairWords);

@@ -120,7 +120,7 @@ fn every_row(items: &mut [u32], most: u32) -> u32 {
 
 impl Contributions {
     /// Put rows that were counted into an order: each item of a user once.
-    pub(crate) fn settle(&mut self, order: &RowOrder) {
+    pub(crate) fn put_in_order(&mut self, order: &RowOrder) {
         let Self { starts, lens, items, vocabulary, .. } = self;
         let (sorter, mut seen) = (ItemSorter::new(order, vocabulary), SeenItems::default());
         let items = items.as_mut_slice();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_kept_up_to_their_limit_and_settle_as_if_they_had_never_been() {
+    fn rows_are_kept_up_to_their_limit_and_are_put_in_order_as_if_they_had_never_been() {
         let rows: Vec<_> = [7, 5, 7, 9, 5, 7, 3].map(|item| (1, item)).to_vec();
         let ranked = || ItemOrder::Prior(digests(&[9, 3]).into_iter().zip([4, 2]).collect());
         for order in [RowOrder::Any, RowOrder::Items(ItemOrder::Counts), RowOrder::Items(ranked())] {
@@ -207,11 +207,11 @@ mod tests {
                 let mut every = grouped(&rows, &key(), &order.with_rows(most));
                 let all = matches!(order, RowOrder::Items(ItemOrder::Counts));
                 assert_eq!(every.lens, [if all { 7 } else { left }]);
-                every.settle(&order);
-                let settled = grouped(&rows, &key(), &order);
-                assert_eq!((every.in_order, every.lens.clone()), (settled.in_order, settled.lens.clone()));
+                every.put_in_order(&order);
+                let ordered = grouped(&rows, &key(), &order);
+                assert_eq!((every.in_order, every.lens.clone()), (ordered.in_order, ordered.lens.clone()));
                 let held = |made: &Contributions| made.items.as_slice()[..4].to_vec();
-                let (mut found, mut expected) = (held(&every), held(&settled));
+                let (mut found, mut expected) = (held(&every), held(&ordered));
                 if order == RowOrder::Any {
                     found.sort_unstable();
                     expected.sort_unstable();

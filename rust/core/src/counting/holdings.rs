@@ -1,6 +1,6 @@
 //! What users hold, kept from before the selection, and the noisy numbers of users or rows of the released items.
 
-use super::limit::{CountLimit, settled};
+use super::limit::{CountLimit, capped};
 use super::noise::CountNoise;
 use crate::contributions::{Contributions, ItemCode};
 use crate::noise::{NoisyThreshold, Threshold};
@@ -149,7 +149,7 @@ impl CountNoise {
     ) -> Vec<i64> {
         let words = Words::new(key, Purpose::Counts, 0);
         let law = NoisyThreshold::new(self.noise, Threshold::from_steps(0));
-        sums.map(|(item, sum)| rounded(law.noisy_weight(settled(sum), words.word(item)))).collect()
+        sums.map(|(item, sum)| rounded(law.noisy_weight(capped(sum), words.word(item)))).collect()
     }
 }
 

@@ -79,7 +79,7 @@ const LARGEST: u64 = UNIT << 32;
 ///
 /// # Contract
 /// It moves by at most as much as the exact sum.
-pub(crate) fn settled(sum: u64) -> u64 {
+pub(crate) fn capped(sum: u64) -> u64 {
     sum.min(LARGEST)
 }
 
@@ -169,11 +169,11 @@ mod tests {
     #[test]
     fn sums_stop_at_the_largest_and_move_no_more_for_it() {
         let sums = [0, 1, LARGEST - 1, LARGEST, LARGEST + 7, u64::MAX];
-        assert_eq!(sums.map(settled), [0, 1, LARGEST - 1, LARGEST, LARGEST, LARGEST]);
+        assert_eq!(sums.map(capped), [0, 1, LARGEST - 1, LARGEST, LARGEST, LARGEST]);
         for (less, more) in
             sums.into_iter().flat_map(|sum| sums.map(|other| (sum.min(other), sum.max(other))))
         {
-            assert!(settled(more) - settled(less) <= more - less);
+            assert!(capped(more) - capped(less) <= more - less);
         }
     }
 }

@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
 
+use super::output::Collected;
 use super::rounds::Rounds;
 use super::shared::SharedCodes;
-use super::stages::Collected;
 use crate::accounting::L0Bound;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::{Contributions, ItemCode};
-use crate::exchange::{Decisions, Gather, OnUsers, Packed, Route, UserCounts};
+use crate::exchange::{Decisions, Gather, OnUsers, Packed, Route, UserCounts, one_thread};
 use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey, Words};
 use crate::rounds::{Decider, ItemState, Outcome, Round};
-use crate::runtime::Control;
 use crate::scratch::Stored;
 use crate::weighting::{Mad, Sums, Weighting};
 use crate::{Error, Result};
@@ -59,10 +58,6 @@ impl Part {
         let shared = self.shared.iter().enumerate();
         shared.filter_map(|(item, code)| Some((item, (*code)? as usize)))
     }
-}
-
-fn one_thread() -> Control {
-    Control::new(std::num::NonZeroUsize::new(1), None)
 }
 
 impl Screened<'_> {

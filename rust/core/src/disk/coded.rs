@@ -10,11 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use super::partition::Partition;
 use super::pruned::{Block, Columns};
 use super::rounds::Rounds;
-use super::users::LARGEST;
+use super::shared::by_code;
 use crate::accounting::L0Bound;
-use crate::bounding::{ItemSet, Priorities};
+use crate::bounding::{AHEAD, ItemSet, Priorities};
 use crate::contributions::ItemCode;
-use crate::exchange::{ByDigest, Candidates, Decisions, OnItems, Packed, UserCounts, Weights};
+use crate::exchange::{
+    ByDigest, Candidates, Decisions, OnItems, Packed, UserCounts, Weights, checked_weight,
+};
 use crate::numeric::widths::codes;
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
@@ -24,8 +26,6 @@ use crate::{Error, Result};
 const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
-/// Items of a user that are put in order at first, in multiples of the bound. The rest is seldom needed.
-const AHEAD: usize = 4;
 
 /// The candidates that were met so far.
 struct Coding<'a> {
@@ -114,11 +114,7 @@ impl Rounds<'_> {
                 if coding.are_too_many.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                pruner.partition.clear();
-                contributions.each(values, |value| {
-                    self.stages.control.check()?;
-                    pruner.partition.push(value)
-                })?;
+                pruner.partition.read(contributions, values, self.stages.control)?;
                 pruner.run(&coding, |packed| writer.push(number, packed))
             },
             |(_, mut writer)| writer.flush(),
@@ -127,11 +123,7 @@ impl Rounds<'_> {
             return Ok(None);
         }
         let codes = coding.codes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut items = vec![Digest::default(); codes.len()];
-        for (item, code) in codes {
-            items[code as usize] = item;
-        }
-        Ok(Some(Pruned { blocks: blocks.stored(), items, bound }))
+        Ok(Some(Pruned { blocks: blocks.stored(), items: by_code(&codes), bound }))
     }
 
     /// The decisions of all rounds on pruned users.
@@ -166,9 +158,7 @@ impl Rounds<'_> {
     /// Decide all items of a round. Those that it releases are removed.
     fn decide(&self, number: u32, pruned: &Pruned, sums: &[u64], removed: &mut ItemSet) -> Result<Vec<u8>> {
         let (mut decide, mut decided) = (self.job.decide_items(number)?, Vec::new());
-        if sums.iter().any(|sum| *sum > LARGEST) {
-            return Err(Error::Capacity { what: "users of one item", limit: 1 << 32 });
-        }
+        sums.iter().try_for_each(|sum| checked_weight(*sum).map(drop))?;
         for first in (0..sums.len()).step_by(DECIDED) {
             let places = first..sums.len().min(first + DECIDED);
             let given = places.filter(|place| sums[*place] > 0);

@@ -7,9 +7,10 @@ use arrow_array::RecordBatch;
 
 use super::divide::divided;
 use super::memory::Memory;
+use super::output::Output;
 use super::reading::{Read, Rows, StoredRows, Wanted};
 use super::rounds::Rounds;
-use super::stages::{Output, Stages};
+use super::stages::Stages;
 use crate::Result;
 use crate::contributions::RowOrder;
 use crate::exchange::{Decisions, ExchangeJob, JobSpec, Packed};

@@ -1,7 +1,7 @@
 //! The numbers of users or rows of released items, from rows in scratch.
 
+use super::output::Collected;
 use super::rounds::Rounds;
-use super::stages::Collected;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ReleasedSet};
 use crate::random::Digest;

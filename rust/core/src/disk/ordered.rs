@@ -6,23 +6,19 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::rounds::Rounds;
-use super::shared::{MOST_SHARED, SharedCodes};
+use super::shared::{OWN, SharedCodes};
 use super::stages::parts;
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, RowOrder};
-use crate::exchange::{Gather, OnItems, OnUsers, Packed, Route, UserCounts};
+use crate::exchange::{Gather, OnItems, OnUsers, Packed, Route, UserCounts, one_thread};
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, ReleaseKey, Words};
-use crate::runtime::Control;
 use crate::scratch::{Spool, Stored};
 use crate::weighting::{Walk, user_order};
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("ordered users in scratch are damaged");
-/// This bit of an item says that its user alone holds it. What follows is its place among such items.
-const OWN: u32 = 1 << 31;
-const _: () = assert!(MOST_SHARED <= OWN as usize);
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
 
@@ -45,8 +41,7 @@ impl Order<'_> {
 
 impl OnUsers for &Order<'_> {
     fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
-        let control = Control::new(std::num::NonZeroUsize::new(1), None);
-        let bounded = BoundedContributions::new(contributions, self.bound, self.key, &control)?;
+        let bounded = BoundedContributions::new(contributions, self.bound, self.key, &one_thread())?;
         let digests = bounded.vocabulary().digests_from(0..bounded.vocabulary().code_bound());
         let codes: Vec<Option<u32>> = digests.iter().map(|item| self.codes.get(*item)).collect();
         let mut words = vec![0; bounded.users()];
@@ -204,13 +199,13 @@ impl Rounds<'_> {
         let codes = SharedCodes::find(&contributions, users, key, stages)?;
         let ordered = Spool::<i32>::new(self.scratch)?;
         let (words, parts) = (user_order(key), stages.memory.partitions);
-        let settle = Order { bound, key, words, codes: Arc::clone(&codes), parts };
-        let gather = || Ok(Gather::new(&settle, key, stages.memory.sizes).in_order(Arc::clone(order)));
+        let by_word = Order { bound, key, words, codes: Arc::clone(&codes), parts };
+        let gather = || Ok(Gather::new(&by_word, key, stages.memory.sizes).in_order(Arc::clone(order)));
         stages.run(&contributions, gather, || stages.writer(&ordered))?;
         drop(contributions);
         stages.control.end_phase();
         codes.digests().iter().for_each(|item| walk.push(*item, 0));
-        drop((settle, codes));
+        drop((by_word, codes));
         let decided = self.walked(ordered.stored(), &mut walk)?;
         stages.control.end_phase();
         Ok(decided)

@@ -6,7 +6,10 @@
 use std::ops::Range;
 
 use crate::exchange::{Dictionaries, PackedUsers};
+use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
+use crate::runtime::Control;
+use crate::scratch::Stored;
 use crate::{Error, Result};
 
 /// The users of a partition. Items go by their places among all items of the partition. An item may have several.
@@ -25,8 +28,25 @@ impl Partition {
         Self { dictionaries: Dictionaries::new(key), items: Vec::new(), rows: Vec::new(), users: Vec::new() }
     }
 
+    /// Start anew with all values of a partition in scratch.
+    ///
+    /// # Errors
+    /// Those of scratch; an interruption; as [`Partition::push`].
+    pub(super) fn read(
+        &mut self,
+        contributions: &Stored<i32>,
+        values: Range<usize>,
+        control: &Control,
+    ) -> Result<()> {
+        self.clear();
+        contributions.each(values, |value| {
+            control.check()?;
+            self.push(value)
+        })
+    }
+
     /// Start anew, and keep the memory.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.items.clear();
         self.rows.clear();
         self.users.clear();
@@ -36,7 +56,7 @@ impl Partition {
     ///
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
-    pub(super) fn push(&mut self, packed: &[u8]) -> Result<()> {
+    fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
@@ -44,7 +64,7 @@ impl Partition {
         if self.items.len() > u32::MAX as usize {
             return Err(Error::Capacity { what: "items of one partition of the disk", limit });
         }
-        let first = crate::numeric::widths::codes(first);
+        let first = codes(first);
         packed.each(|user, places| {
             let start = self.rows.len();
             // Where every row is kept, rows of one item stand side by side.
@@ -70,7 +90,9 @@ impl Partition {
                 continue;
             }
             together.clear();
-            parts.iter().for_each(|(_, rows)| together.extend_from_slice(&self.rows[rows.clone()]));
+            for (_, rows) in parts {
+                together.extend_from_slice(&self.rows[rows.clone()]);
+            }
             together.sort_unstable_by_key(|place: &u32| self.items[*place as usize]);
             together.dedup_by_key(|place| self.items[*place as usize]);
             each(&self.items, parts[0].0, &mut together)?;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::names::spool_names;
-use super::stages::{Output, Stages};
+use super::output::Output;
+use super::stages::Stages;
 use crate::Result;
 use crate::contributions::{Contributions, Refill, RowOrder};
 use crate::exchange::{Packing, Partitions, user_counts};

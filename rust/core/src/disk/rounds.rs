@@ -1,11 +1,15 @@
-//! The rounds, on what is in scratch. The stages and their order are those of Spark (`spark/_dataflow.py`).
+//! The rounds, on what is in scratch, and the way that they take.
+//!
+//! What fits into memory by code goes through `coded` and `scored`. If it does not fit, the stages and their order are
+//! those of Spark (`spark/_dataflow.py`).
 
 use std::sync::Arc;
 
 use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
-use super::stages::{Collected, Output, Stages};
+use super::output::{Collected, Output};
+use super::stages::Stages;
 use crate::contributions::RowOrder;
 use crate::exchange::{
     ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, each_frequent, runs_in_pieces,
@@ -99,7 +103,7 @@ impl Rounds<'_> {
     ) -> Result<Packed> {
         let way = Way::of(&self.job.spec().calibration)?;
         match way.ok_or(Error::Internal("the rounds do not run on the disk"))? {
-            Way::Scored => self.steered(contributions, counts),
+            Way::Scored => self.scored(contributions, counts),
             Way::Pieces => self.in_pieces(contributions, counts),
             Way::Ordered => self.ordered(contributions, &self.shared(counts)?, &order.into()),
             Way::Adaptive => self.adaptive(&contributions, &self.shared(counts)?),
@@ -133,10 +137,10 @@ impl Rounds<'_> {
             return self.on_candidates(&pruned);
         }
         match self.finer(&contributions)? {
-            None => self.weighed_in_pieces(contributions, frequent),
+            None => self.weighed_in_pieces(contributions, frequent.as_ref()),
             Some((finer, stages)) => {
                 drop(contributions);
-                Rounds { stages, ..*self }.weighed_in_pieces(finer.into(), frequent)
+                Rounds { stages, ..*self }.weighed_in_pieces(finer.into(), frequent.as_ref())
             }
         }
     }
@@ -150,7 +154,7 @@ impl Rounds<'_> {
     fn weighed_in_pieces(
         &self,
         contributions: Arc<Stored<i32>>,
-        frequent: Option<UserCounts>,
+        frequent: Option<&UserCounts>,
     ) -> Result<Packed> {
         let pruned = self.pruned(contributions, frequent)?;
         let mut released = Packed::default();
@@ -168,25 +172,25 @@ impl Rounds<'_> {
     }
 
     /// The decisions of the last one of scored rounds.
-    fn steered(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
+    fn scored(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let hashes = counts.map(|counts| self.shared_hashes(&counts)).transpose()?;
         self.stages.control.end_phase();
         if let Some(hashes) = hashes.filter(|hashes| hashes.len() <= self.stages.memory.numbered) {
-            return self.scored(contributions, hashes);
+            return self.scored_in_blocks(contributions, hashes);
         }
         self.stages.control.end_phase();
         match self.finer(&contributions)? {
-            None => self.steered_by_messages(&contributions),
+            None => self.scored_by_messages(&contributions),
             Some((finer, stages)) => {
                 drop(contributions);
-                Rounds { stages, ..*self }.steered_by_messages(&finer)
+                Rounds { stages, ..*self }.scored_by_messages(&finer)
             }
         }
     }
 
     /// The same where the states of items do not fit into memory. What a round weighs goes to the items by way of the
     /// disk, and their states go back to the users.
-    fn steered_by_messages(&self, contributions: &Stored<i32>) -> Result<Packed> {
+    fn scored_by_messages(&self, contributions: &Stored<i32>) -> Result<Packed> {
         let (stages, rounds) = (self.stages, self.job.spec().calibration.rounds.len());
         let (mut known, decided) = (None, Collected::default());
         for (round, left) in (0_u32..).zip((0..rounds).rev()) {
@@ -291,9 +295,9 @@ impl Rounds<'_> {
     }
 
     /// The part of the contributions that the rounds need.
-    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<UserCounts>) -> Result<Stored<i32>> {
+    fn pruned(&self, contributions: Arc<Stored<i32>>, frequent: Option<&UserCounts>) -> Result<Stored<i32>> {
         let pruned = Spool::<i32>::new(self.scratch)?;
-        let prune = || self.job.prune(frequent.clone());
+        let prune = || self.job.prune(frequent.cloned());
         self.stages.run(&contributions, prune, || self.stages.writer(&pruned))?;
         self.stages.control.end_phase();
         drop(contributions);

@@ -8,7 +8,8 @@ use zerocopy::IntoBytes;
 use super::numbering::{Hashes, Numbered};
 use super::partition::Partition;
 use super::rounds::Rounds;
-use super::users::{Item, MOST_SHARED, SharedItems, Users, read};
+use super::shared::MOST_SHARED;
+use super::users::{Item, SharedItems, Users, read};
 use crate::accounting::L0Bound;
 use crate::bounding::Priorities;
 use crate::exchange::Packed;
@@ -24,7 +25,7 @@ const BLOCK_ROWS: usize = 1 << 14;
 const TOGETHER: usize = 1 << 13;
 
 /// Puts users into blocks: bounded, with the items that they keep.
-struct Settle<'a> {
+struct Blocks<'a> {
     bound: L0Bound,
     priorities: Priorities,
     budgets: &'a Budgets,
@@ -32,8 +33,8 @@ struct Settle<'a> {
     numbered: &'a Mutex<Numbered>,
 }
 
-/// The buffers of one thread that settles users.
-struct Settler {
+/// The buffers of one thread that puts users into blocks.
+struct Buffers {
     partition: Partition,
     codes: Vec<Option<u32>>,
     users: Users,
@@ -41,7 +42,7 @@ struct Settler {
     keyed: Vec<u128>,
 }
 
-impl Settle<'_> {
+impl Blocks<'_> {
     /// The code of each item; none for items that one user at most holds.
     fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) -> Result<()> {
         let mut numbered = self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,9 +53,9 @@ impl Settle<'_> {
         Ok(())
     }
 
-    /// Settle all users of the partition.
-    fn run(&self, settler: &mut Settler, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let Settler { partition, codes, users, packed, keyed } = settler;
+    /// Write the blocks of all users of the partition.
+    fn fill(&self, buffers: &mut Buffers, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Buffers { partition, codes, users, packed, keyed } = buffers;
         self.codes_of(&partition.items, codes)?;
         let bound = self.bound.get() as usize;
         partition.each_user(|items, user, mut places| {
@@ -86,13 +87,13 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored(&self, contributions: Arc<Stored<i32>>, hashes: Hashes) -> Result<Packed> {
+    pub(super) fn scored_in_blocks(&self, contributions: Arc<Stored<i32>>, hashes: Hashes) -> Result<Packed> {
         let (stages, spec) = (self.stages, self.job.spec());
         let Some((rounds, publish)) = spec.calibration.scoring() else {
             return Err(Error::Internal("the rounds do not score"));
         };
         let budgets = publish.budgets();
-        let (mut blocks, mut items, shared) = self.settled(&contributions, &budgets, hashes)?;
+        let (mut blocks, mut items, shared) = self.in_blocks(&contributions, &budgets, hashes)?;
         drop(contributions);
         stages.control.end_phase();
         let released = Mutex::default();
@@ -151,7 +152,7 @@ impl Rounds<'_> {
     }
 
     /// The users in blocks, the shared items by code, and what is in memory of these.
-    fn settled(
+    fn in_blocks(
         &self,
         contributions: &Stored<i32>,
         budgets: &Budgets,
@@ -160,10 +161,10 @@ impl Rounds<'_> {
         let (stages, key) = (self.stages, self.job.key());
         let numbered = Mutex::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let settle =
-            Settle { bound, priorities: Priorities::new(key), budgets, hashes: &hashes, numbered: &numbered };
-        let (blocks, items) = (Spool::<i32>::new(self.scratch)?, Spool::<i32>::new(self.scratch)?);
-        let settler = || Settler {
+        let priorities = Priorities::new(key);
+        let blocks = Blocks { bound, priorities, budgets, hashes: &hashes, numbered: &numbered };
+        let written = Spool::<i32>::new(self.scratch)?;
+        let buffers = || Buffers {
             partition: Partition::new(key),
             codes: Vec::new(),
             users: Users::default(),
@@ -172,27 +173,28 @@ impl Rounds<'_> {
         };
         stages.each_partition(
             contributions,
-            || (settler(), stages.writer(&blocks)),
-            |(settler, writer), number, values| {
-                settler.partition.clear();
-                contributions.each(values, |value| {
-                    stages.control.check()?;
-                    settler.partition.push(value)
-                })?;
-                settle.run(settler, |packed| writer.push(number, packed))
+            || (buffers(), stages.writer(&written)),
+            |(buffers, writer), number, values| {
+                buffers.partition.read(contributions, values, stages.control)?;
+                blocks.fill(buffers, |packed| writer.push(number, packed))
             },
             |(_, mut writer)| writer.flush(),
         )?;
         drop(hashes);
         let digests = numbered.into_inner().unwrap_or_else(PoisonError::into_inner).items();
-        let (mut writer, mut packed) = (stages.writer(&items), Vec::new());
+        Ok((written.stored(), self.items_before_rounds(&digests)?, SharedItems::new(digests.len())))
+    }
+
+    /// These items before the first round, many together.
+    fn items_before_rounds(&self, digests: &[Digest]) -> Result<Stored<i32>> {
+        let items = Spool::<i32>::new(self.scratch)?;
+        let (mut writer, mut packed) = (self.stages.writer(&items), Vec::new());
         for (number, digests) in (0..).zip(digests.chunks(TOGETHER)) {
             write_items(&digests.iter().copied().map(Item::new).collect::<Vec<_>>(), &mut packed);
             writer.push(number, &packed)?;
         }
         writer.flush()?;
-        let shared = SharedItems::new(digests.len());
-        Ok((blocks.stored(), items.stored(), shared))
+        Ok(items.stored())
     }
 }
 

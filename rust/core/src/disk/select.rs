@@ -179,21 +179,20 @@ impl Asked<'_> {
 
 /// Whether the rows of whole partitions may have to be gathered into tables, whichever rounds there will be.
 fn gathers(request: &SelectRequest) -> Result<bool> {
-    let gathers = |request: SelectRequest| Ok(way(&request)?.is_none_or(Way::gathers));
-    request
-        .possible()?
-        .into_iter()
-        .map(gathers)
-        .try_fold(false, |any, gathers: Result<bool>| Ok(any || gathers?))
+    any_possible(request, |request| Ok(way(&request)?.is_none_or(Way::gathers)))
 }
 
 /// Whether user counts help whichever rounds there will be.
 fn counts_users(request: &SelectRequest, key: &ReleaseKey) -> Result<bool> {
-    let helps = |request: SelectRequest| {
+    any_possible(request, |request| {
         let needed = way(&request)?.is_some_and(Way::needs_counts);
         let calibration = request.calibrate_once()?;
         let selection = Selection::of(Calibrated { request, look: None, calibration }, key.clone())?;
         Ok(needed || selection.job().frequent_above() >= 1)
-    };
-    request.possible()?.into_iter().map(helps).try_fold(false, |any, helps: Result<bool>| Ok(any || helps?))
+    })
+}
+
+/// Whether something is so for any of the requests that a look may choose.
+fn any_possible(request: &SelectRequest, is_so: impl Fn(SelectRequest) -> Result<bool>) -> Result<bool> {
+    request.possible()?.into_iter().try_fold(false, |any, possible| Ok(any || is_so(possible)?))
 }

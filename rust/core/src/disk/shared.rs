@@ -1,10 +1,12 @@
-//! Items that several users hold. Their states are in memory, under codes; those of all other items are beside their user.
+//! Codes of the items that several users hold, for ways that have the states of these items in memory. The state of every
+//! other item is beside its user.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use super::stages::{Collected, Stages};
+use super::output::Collected;
+use super::stages::Stages;
 use crate::contributions::Contributions;
 use crate::exchange::{ByDigest, Gather, OnUsers, UserCounts};
 use crate::numeric::widths::codes;
@@ -34,10 +36,7 @@ impl SharedCodes {
         let nothing = Collected::default();
         stages.run(contributions, || Ok(Gather::new(&find, key, stages.memory.sizes)), || &nothing)?;
         let codes = find.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut digests = vec![Digest::default(); codes.len()];
-        for (item, code) in &codes {
-            digests[*code as usize] = *item;
-        }
+        let digests = by_code(&codes);
         Ok(Arc::new(Self { codes, digests }))
     }
 
@@ -73,5 +72,16 @@ impl OnUsers for &Find<'_> {
     }
 }
 
-/// The most shared items.
-pub(super) const MOST_SHARED: usize = 1 << 31;
+/// The items in order of their codes, which begin at 0 and leave none out.
+pub(super) fn by_code(codes: &ByDigest<u32>) -> Vec<Digest> {
+    let mut items = vec![Digest::default(); codes.len()];
+    for (item, code) in codes {
+        items[*code as usize] = *item;
+    }
+    items
+}
+
+/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
+pub(super) const OWN: u32 = 1 << 31;
+/// The most shared items: their codes leave that bit free.
+pub(super) const MOST_SHARED: usize = OWN as usize;

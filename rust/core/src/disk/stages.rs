@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
-
 use super::memory::Memory;
+use super::output::{Collected, Output};
 use crate::Result;
-use crate::exchange::{Gather, Lengths, OfStates, Packed, Route, Stage};
+use crate::exchange::{Gather, Lengths, OfStates, Route, Stage};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, Tally, parallel};
 use crate::scratch::{Spool, Stored, Writer};
@@ -20,49 +19,6 @@ const RANGES: u64 = 8;
 const READ: usize = 1 << 18;
 /// The part of the progress that is shown while a stage runs.
 const WORKING: u64 = 100;
-
-/// What is done with the batches that a stage makes.
-pub(super) trait Output {
-    /// Take a batch.
-    fn take(&mut self, batch: &RecordBatch) -> Result<()>;
-    /// End after the last batch.
-    fn end(self) -> Result<()>;
-}
-
-/// Puts batches into scratch, by route.
-impl<L: Route> Output for Writer<'_, L> {
-    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
-        L::values(batch)?.into_iter().try_for_each(|(route, packed)| self.push(route, packed))
-    }
-
-    fn end(mut self) -> Result<()> {
-        self.flush()
-    }
-}
-
-/// Puts packed values together in memory.
-#[derive(Debug, Default)]
-pub(super) struct Collected(Mutex<Vec<Packed>>);
-
-impl Collected {
-    /// All packed values.
-    pub(super) fn packed(self) -> Packed {
-        let pieces = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        pieces.iter().map(Packed::bytes).collect::<Vec<_>>().concat().into()
-    }
-}
-
-impl Output for &Collected {
-    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
-        let more = Packed::gathered(std::slice::from_ref(batch))?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(more);
-        Ok(())
-    }
-
-    fn end(self) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// Runs stages within a share of the memory.
 #[derive(Debug, Clone, Copy)]

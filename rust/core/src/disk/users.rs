@@ -6,20 +6,15 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::exchange::Decisions;
+use super::shared::OWN;
+use crate::exchange::{Decisions, checked_weight};
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
-use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget, UNIT};
+use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget};
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("users in scratch are damaged");
-/// The largest weight that noise may be added to, as in the exchange.
-pub(super) const LARGEST: u64 = UNIT << 32;
-/// This bit of the item of a row says that its user alone holds it.
-const OWN: u32 = 1 << 31;
-/// The most shared items.
-pub(super) const MOST_SHARED: usize = OWN as usize;
 /// The importance of an abandoned item in memory. No other has it.
 const ABANDONED: u16 = u16::MAX;
 const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
@@ -76,10 +71,7 @@ pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mu
         }
         words.fill(&digests[..items.len()], &mut drawn[..items.len()]);
         for (item, word) in items.iter_mut().zip(drawn) {
-            if item.weight > LARGEST {
-                return Err(Error::Capacity { what: "users of one item", limit: 1 << 32 });
-            }
-            match decider.decide(item.state(), item.weight, word) {
+            match decider.decide(item.state(), checked_weight(item.weight)?, word) {
                 Outcome::Released(noisy) => Decisions::push(item.digest(), noisy, released),
                 Outcome::Kept(state) => *item = item.with(state),
                 Outcome::Abandoned => *item = item.with(ItemState::ABANDONED),

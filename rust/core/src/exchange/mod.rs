@@ -38,10 +38,11 @@ mod wire;
 
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
 pub(crate) use driver::{items_of, runs_in_pieces};
+pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, unpacked, user_counts};
+pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, one_thread, unpacked, user_counts};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };

@@ -1,9 +1,12 @@
-//! How a job runs: threads, memory, progress, interruption and panics. Nothing here depends on the data model.
+//! How a job runs: threads, memory, progress, interruption, panics, and results that are remembered. Nothing here depends on
+//! the data model.
 
 mod control;
 pub(crate) mod memory;
 pub mod panics;
 pub(crate) mod parallel;
+mod remembered;
 
 pub use control::{Control, Progress};
 pub(crate) use control::{PHASES, REMOVING, TALLIED, Tally, WEIGHING};
+pub(crate) use remembered::Remembered;

@@ -82,10 +82,17 @@ fn whole<T: OnItems>(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
 /// Add up the weights of one item.
 ///
 /// # Errors
-/// [`Error::Capacity`] for a sum to which no noise may be added.
+/// As [`checked_weight`].
 pub(super) fn sum(mut parts: impl Iterator<Item = u64>) -> Result<u64> {
-    let sum = parts.try_fold(0_u64, u64::checked_add);
-    sum.filter(|sum| *sum <= LARGEST).ok_or(TOO_MANY)
+    checked_weight(parts.try_fold(0_u64, u64::checked_add).ok_or(TOO_MANY)?)
+}
+
+/// The whole weight of an item, if noise may be added to it.
+///
+/// # Errors
+/// [`Error::Capacity`] if it is too large.
+pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
+    if weight <= LARGEST { Ok(weight) } else { Err(TOO_MANY) }
 }
 
 impl<T: OnItems> Stage for Sum<T> {

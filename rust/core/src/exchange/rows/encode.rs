@@ -50,7 +50,7 @@ impl Encode {
         })?;
         let mut made = packed.into_batches()?;
         if self.with_user_counts {
-            contributions.settle(&RowOrder::Any);
+            contributions.put_in_order(&RowOrder::Any);
             made.extend(user_counts(&contributions, self.partitions).into_batches()?);
         }
         Ok(made)

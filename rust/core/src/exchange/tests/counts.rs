@@ -74,8 +74,8 @@ fn a_user_adds_its_norm_and_noise_comes_before_the_driver() {
         }
     }
     let all = Decisions::pack(digests.iter().map(|item| (*item, 0)));
-    let set = engine.released_set(&all);
-    let sent = run(job.count_released(PARTITIONS, set).unwrap(), &engine.contributions[0]);
+    let released = engine.released_set(&all);
+    let sent = run(job.count_released(PARTITIONS, released).unwrap(), &engine.contributions[0]);
     let mut sums = Vec::new();
     unpack_weights(&packed(&sent), &mut sums).unwrap();
     assert_eq!(sums.len(), 200);

@@ -1,7 +1,6 @@
 //! The request of a partition selection, as one value that entry points may not rebuild.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +13,12 @@ use crate::look::Quantile;
 use crate::mechanisms::{MechanismSpec, NoisyWeights, blamed};
 use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered};
+use crate::runtime::Remembered;
 use crate::{Error, Result};
 
 /// The parameters that determine a calibration.
 type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>, Option<Quantile>);
-/// How many calibrations are remembered.
-const REMEMBERED: usize = 64;
-static RECENT: Mutex<VecDeque<(Parameters, Calibration)>> = Mutex::new(VecDeque::new());
+static RECENT: Remembered<Parameters, Calibration> = Remembered::new(64);
 
 /// A public list of items in a report: how long it is, and a hash of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +47,7 @@ pub struct SelectRequest {
     pub mechanism: MechanismSpec,
     /// Whether the noisy weight of each released item is returned.
     pub with_weights: bool,
-    /// The counts of users that are published with the items.
+    /// The numbers of users or rows that are published with the items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<CountedUsers>,
     /// Every released item has at least this many users.
@@ -261,18 +259,7 @@ impl SelectRequest {
             self.counts,
             self.quantile,
         );
-        // A lock that is held (in a forked child perhaps for ever) is not waited for.
-        if let Ok(recent) = RECENT.try_lock()
-            && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
-        {
-            return Ok(known.clone());
-        }
-        let calibration = self.calibrate()?;
-        if let Ok(mut recent) = RECENT.try_lock() {
-            recent.truncate(REMEMBERED - 1);
-            recent.push_front((parameters, calibration.clone()));
-        }
-        Ok(calibration)
+        RECENT.get(parameters, || self.calibrate())
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn release_of(
         None => None,
     };
     if request.counted_rows().is_some() {
-        contributions.settle(order);
+        contributions.put_in_order(order);
     }
     lists.remove_from(&mut contributions);
     let calibrated = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;

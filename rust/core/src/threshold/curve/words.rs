@@ -1,7 +1,6 @@
 //! The table of a release curve, ready to decide items.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::continuous::Continuous;
 use super::kind::{CurveKind, out_of_range};
@@ -12,6 +11,7 @@ use super::region::{self, Point, Region};
 use super::table;
 use crate::Result;
 use crate::numeric::UNIT;
+use crate::runtime::Remembered;
 
 /// The table of a curve: how many of the 2^128 words release an item.
 #[derive(Debug)]
@@ -31,11 +31,9 @@ enum Shape {
     Lines { start: u128 },
 }
 
-/// The number of curves that are remembered.
-const REMEMBERED: usize = 16;
 /// Everything that the table of a curve depends on.
 type Parameters = (CurveKind, u64);
-static RECENT: Mutex<VecDeque<(Parameters, Arc<Curve>)>> = Mutex::new(VecDeque::new());
+static RECENT: Remembered<Parameters, Arc<Curve>> = Remembered::new(16);
 
 impl Curve {
     /// Make the table.
@@ -56,19 +54,7 @@ impl Curve {
     /// # Errors
     /// As [`Curve::new`].
     pub fn of(kind: CurveKind, quantum: u64) -> Result<Arc<Self>> {
-        let parameters = (kind, quantum);
-        // A lock that is held (in a forked child perhaps for ever) is not waited for.
-        if let Ok(recent) = RECENT.try_lock()
-            && let Some((_, known)) = recent.iter().find(|(other, _)| *other == parameters)
-        {
-            return Ok(Arc::clone(known));
-        }
-        let curve = Arc::new(Self::new(kind, quantum)?);
-        if let Ok(mut recent) = RECENT.try_lock() {
-            recent.truncate(REMEMBERED - 1);
-            recent.push_front((parameters, Arc::clone(&curve)));
-        }
-        Ok(curve)
+        RECENT.get((kind, quantum), || Ok(Arc::new(Self::new(kind, quantum)?)))
     }
 
     /// Whether an item of this weight (grid steps) is released.
