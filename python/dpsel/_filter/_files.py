@@ -106,7 +106,7 @@ def _check_written(labels: list[Any] | None, kind: str) -> None:
 
 def _check_pyarrow(source: Path) -> None:
     try:
-        import pyarrow  # noqa: F401 - whether it is there
+        import pyarrow as pa  # noqa: F401 - whether it is there
     except ImportError:
         raise ImportError(f"filtering {source} needs pyarrow; install it with pip") from None
 

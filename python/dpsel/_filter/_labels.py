@@ -40,7 +40,7 @@ def labels_of(keys: Keys, other: Any, columns: list[str]) -> list[Any] | None:
     return labels
 
 
-def not_released(mark: int | bool | None) -> None:
+def not_released(mark: int) -> None:
     """Refuse a label that is a released item, by its mark."""
     if mark == RELEASED:
         raise InvalidParameterError(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
@@ -101,7 +102,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     if made.schema != data.schema:
         raise no_label(columns)
     pairs = zip(columns, labels, types, strict=True)
-    as_held = pl.select(**{name: pl.lit(label).cast(kind) for name, label, kind in pairs})
+    as_held = pl.select([pl.lit(label).cast(kind).alias(name) for name, label, kind in pairs])
     not_released(keys.mask(as_held).to_bytes()[0])
     return made
 
@@ -176,10 +177,16 @@ def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | Non
     def batches() -> Iterator[Any]:
         rest = iter(reader)
         while (batch := opened(lambda: next(rest, None))) is not None:
-            table = pa.table(batch)
-            yield from opened(lambda table=table: _arrow_rows(keys, table, columns, labels).to_batches())
+            yield from opened(partial(_arrow_batches, keys, batch, columns, labels))
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _arrow_batches(keys: Keys, batch: Any, columns: list[str], labels: list[Any] | None) -> list[Any]:
+    import pyarrow as pa
+
+    found: list[Any] = _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
+    return found
 
 
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:

@@ -41,7 +41,7 @@ def spark_rows(keys: Keys, frame: Any, columns: list[str], labels: list[Any] | N
     stays = f.coalesce(released, f.lit(True))
     types = {field.name: field.dataType for field in frame.schema.fields}
     for name in columns:
-        if getattr(types[name], "collationId", 0):
+        if getattr(types[name], "collation", "UTF8_BINARY") != "UTF8_BINARY":
             # Spark would take the label for another text, and so for a released item.
             raise InvalidParameterError(
                 f"column '{name}' has a collation, under which a label may equal a released item; leave "
