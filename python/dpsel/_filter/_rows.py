@@ -129,7 +129,7 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
         if made[name].dtype != column.dtype:
             raise no_label(columns)
     # As the column holds it: a coarser unit of time cuts a label off.
-    for mark in _pandas_mask(keys, made[replaced].head(1), columns):
+    for mark in _pandas_mask(keys, made[replaced.to_numpy()].head(1), columns):
         not_released(mark)
     return made
 
