@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
+import textwrap
 import time
 from typing import TYPE_CHECKING
 
@@ -111,3 +113,42 @@ def test_kill_the_command_line(kills, rows):
     subprocess.run(command(rows), check=True, **run)
     check_whole(rows / "out")
     assert (rows / "out" / "report.json").exists()
+
+
+KILLED_FILTER = """
+    import os, signal, sys
+    import dpsel
+    from dpsel._filter import _files
+
+    rows = [(user, "tea") for user in range(300)]
+    keys = dpsel.select_partitions(
+        rows, privacy=dpsel.ApproxDP(epsilon=4.0, delta=1e-4), max_items_per_user=1
+    )
+    os.umask(0)
+    read = _files.lines_of
+
+    def ends(path):
+        yield from read(path)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    _files.lines_of = ends
+    keys.filter_file("rows.csv", "out/kept.csv")
+"""
+
+
+def test_an_unfinished_filter_stays_beside_its_output_and_nowhere_else(tmp_path) -> None:
+    """It is a part of the output: rows in clear, where the output goes, for its owner alone."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "rows.csv").write_text("item,note\n" + 100_000 * f"tea,{SECRET.decode()}\n")
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary"), "HOME": str(tmp_path / "home")}
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "home").mkdir()
+    script = [sys.executable, "-c", textwrap.dedent(KILLED_FILTER)]
+    ended = subprocess.run(script, env=environment, cwd=tmp_path, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    [folder] = out.iterdir()
+    assert folder.name.startswith(".kept.")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    left = {name for name, data in files(tmp_path).items() if SECRET in data}
+    assert left == {"rows.csv", f"out/{folder.name}/kept.csv"}

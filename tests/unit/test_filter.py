@@ -221,6 +221,83 @@ def test_a_label_must_keep_the_types_of_the_table() -> None:
         assert [row[0] for row in rows_of(release.filter(table, other=0))] == [1, 0]
 
 
+LABEL_SOURCES = {
+    "pairs": lambda items: list(enumerate(items)),
+    "groups": lambda items: [(1, items)],
+    "records": lambda items: [{"item": item} for item in items],
+    "columns": lambda items: {"item": items},
+    "object": lambda items: pd.DataFrame({"item": pd.Series(items, dtype=object)}),
+    "pandas": lambda items: pd.DataFrame({"item": items}),
+    "polars": lambda items: pl.DataFrame({"item": items}),
+    "lazy": lambda items: pl.LazyFrame({"item": items}),
+    "arrow": lambda items: pa.table({"item": items}),
+}
+REFUSED_LABELS = [
+    ([1, 2], label) for label in (1, True, 1.0, float("nan"), "1", [1], 10**30, pd.NA, np.int64(2))
+] + [(["1", "2"], label) for label in (1, float("nan"), b"1", ["x"], {}, "\ud800", "2")]
+
+
+@pytest.mark.parametrize("source", LABEL_SOURCES)
+def test_a_label_is_no_released_item_not_missing_and_of_the_kind_of_items(source) -> None:
+    releases = {items: released(list(items)) for items in ((1, 2), ("1", "2"))}
+    for items, label in REFUSED_LABELS:
+        table = LABEL_SOURCES[source]([*items, "7" if items[0] == "1" else 7])
+        with pytest.raises(InvalidParameterError, match="other must be"):
+            releases[tuple(items)].filter(table, other=label)
+
+
+@pytest.mark.parametrize("source", ["arrow", "polars", "pandas"])
+def test_a_label_is_checked_as_the_column_holds_it(source) -> None:
+    """A column of seconds would cut the label off to the released item."""
+    second = dt.datetime(2026, 1, 1, 12)  # noqa: DTZ001 - no zone
+    rows = pa.table({"item": pa.array([second, second + dt.timedelta(1)], pa.timestamp("ms"))})
+    table = {"arrow": lambda: rows, "polars": lambda: pl.from_arrow(rows), "pandas": rows.to_pandas}[source]()
+    label = second + dt.timedelta(microseconds=1)
+    try:
+        made = released([second]).filter(table, other=label)
+    except InvalidParameterError:
+        return
+    assert rows_of(made)[1][0] != second
+
+
+def test_rows_of_a_reader_and_a_column_that_fail_are_not_quoted(drinks) -> None:
+    def batches():
+        yield pa.record_batch({"item": ["tea"]})
+        raise ValueError("secret row")
+
+    class Column:
+        def tolist(self):
+            raise ValueError("secret row")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"item": pa.string()}), batches())
+    for read in (lambda: drinks.filter(reader).read_all(), lambda: drinks.filter({"item": Column()})):
+        with pytest.raises(DataError) as raised:
+            read()
+        assert "secret" not in str(raised.value)
+        assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_ends_a_filter(drinks, kind) -> None:
+    def rows():
+        yield (1, "tea")
+        raise kind
+
+    with pytest.raises(kind):
+        drinks.filter(rows())
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [("in.csv", ""), ("in.ndjson", np.str_("x")), ("in.ndjson", float("nan"))]
+)
+def test_a_label_of_a_file_is_written_as_itself(drinks, tmp_path, name, label) -> None:
+    source = tmp_path / name
+    write(source, KEPT)
+    with pytest.raises(InvalidParameterError, match="other must be"):
+        drinks.filter_file(source, tmp_path / f"out.{name}", other=label)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_ngrams_are_refused() -> None:
     texts = [(user, "tea and milk") for user in USERS]
     release = dpsel.select_partitions(texts, privacy=PRIVACY, max_items_per_user=3, ngrams=(1, 1))

@@ -12,7 +12,7 @@ import pytest
 
 import dpsel
 from dpsel.exceptions import InvalidParameterError
-from dpsel.release import Report
+from dpsel.release import Report, _shrunken
 from dpsel.release._shrunken import _release_probability, shrunken
 from support import released, select, table
 
@@ -157,3 +157,11 @@ def test_they_are_a_function_of_what_is_published() -> None:
         Report(json.dumps(json.loads(release.report.to_json()))), numbers, [False] * len(numbers)
     )
     assert again == release.shrunken_counts()
+
+
+def test_where_nothing_of_the_grid_can_come_out_estimates_are_at_its_end() -> None:
+    """All users that an item can have lie beyond the grid, so the nearest point has the mass."""
+    nothing = [0.0] * len(_shrunken._POINTS)
+    for number in (-100.0, 0.0, 22.5, 31.9, 32.0, 39.0):
+        assert _shrunken._mean(number, nothing, 3.0) == _shrunken._END
+    assert _shrunken._mean(60.0, nothing, 3.0) == 60.0 - 3.0 / 60.0

@@ -17,9 +17,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
+from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
-from dpsel._filter._rows import filtered, labels_of
-from dpsel.exceptions import DataError, FileError, MissingFileError, SchemaError
+from dpsel._filter._labels import labels_of
+from dpsel._filter._rows import filtered
+from dpsel._ingest._foreign import opened
+from dpsel.exceptions import DataError, FileError, InvalidParameterError, MissingFileError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +43,8 @@ _ARROW: Final = {
     ".arrows": "stream",
 }
 
+#: As much as fits into a C long everywhere.
+_LONGEST_FIELD: Final = (1 << 31) - 1
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 
 T = TypeVar("T")
@@ -56,13 +61,54 @@ def filter_file(keys: Keys, paths: tuple[str, str], columns: list[str], other: s
     if os.path.realpath(source) == os.path.realpath(target):
         raise FileError(f"cannot write {target}: it is the file that is read; name another one")
     labels = labels_of(keys, other, columns)
-    with _aside(target) as made:
-        if kind in _DELIMITERS:
-            _csv(keys, source, made, (columns, labels), _DELIMITERS[kind])
-        elif kind == "ndjson":
-            _ndjson(keys, source, made, (columns, labels))
-        else:
-            _arrow(keys, source, made, (columns, other), kind)
+    if kind in _DELIMITERS or kind == "ndjson":
+        _check_written(labels, kind)
+    else:
+        _check_pyarrow(source)
+    # What codecs and parsers raise holds rows.
+    opened(lambda: _write(keys, (source, target), (columns, labels), kind))
+
+
+def _write(
+    keys: Keys, paths: tuple[Path, Path], wanted: tuple[list[str], list[Any] | None], kind: str
+) -> None:
+    source, target = paths
+    try:
+        with _aside(target) as made:
+            if kind in _DELIMITERS:
+                _csv(keys, source, made, wanted, _DELIMITERS[kind])
+            elif kind == "ndjson":
+                _ndjson(keys, source, made, wanted)
+            else:
+                _arrow(keys, source, made, wanted, kind)
+    except FileError:
+        raise
+    except UnicodeEncodeError:
+        raise DataError(f"{source} has text that is not valid Unicode; replace lone surrogates") from None
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or 'the disk failed'}") from None
+
+
+def _check_written(labels: list[Any] | None, kind: str) -> None:
+    """Refuse a label that a text format would write as something else."""
+    for label in labels or []:
+        if kind in _DELIMITERS and (not isinstance(label, str) or not label):
+            raise InvalidParameterError(
+                "other must be a text of at least one character in a file of this format, where an empty "
+                f"field is a missing one, got {type_name(label)}; choose another text"
+            )
+        if kind == "ndjson" and type(label) not in (str, int, bool):
+            raise InvalidParameterError(
+                f"other must be a text, an integer or a boolean of JSON, got {type_name(label)}; choose such "
+                "a value"
+            )
+
+
+def _check_pyarrow(source: Path) -> None:
+    try:
+        import pyarrow as pa  # noqa: F401 - whether it is there
+    except ImportError:
+        raise ImportError(f"filtering {source} needs pyarrow; install it with pip") from None
 
 
 def _format(path: Path) -> str:
@@ -115,12 +161,12 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 def _opened(path: Path, mode: str) -> IO[str]:
+    encoding = "utf-8-sig" if mode == "rt" else "utf-8"
     if path.suffix == ".gz":
         binary: Any = gzip.GzipFile(path, mode[0])
-        return io.TextIOWrapper(binary, encoding="utf-8", newline="")
+        return io.TextIOWrapper(binary, encoding=encoding, newline="")
     if path.suffix == ".zst":
         raise FileError(f"cannot read {path}: unpack it first, for example with zstd -d")
-    encoding = "utf-8-sig" if mode == "rt" else "utf-8"
     return path.open(mode, encoding=encoding, newline="")
 
 
@@ -138,6 +184,7 @@ def _csv(
     keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None], delimiter: str
 ) -> None:
     columns, labels = wanted
+    _allow_long_fields()
     reader = csv.reader(lines_of(source), strict=True, delimiter=delimiter)
     try:
         head = next(reader, [])
@@ -159,6 +206,11 @@ def _csv(
         raise DataError(
             f"{source} is damaged in line {reader.line_num}: a quote is never closed, or the like"
         ) from None
+
+
+def _allow_long_fields() -> None:
+    """Raise the limit of the standard library, which is one for the process, to what a selection reads."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
 
 
 def _place(head: list[str], name: str, source: Path) -> int:
@@ -190,7 +242,7 @@ def _ndjson(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], lis
 def _record(line: str, source: Path, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if isinstance(record, dict):
         return record
@@ -198,12 +250,10 @@ def _record(line: str, source: Path, number: int) -> dict[str, Any]:
 
 
 def _arrow(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], Any], kind: str) -> None:
-    columns, other = wanted
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ImportError(f"filtering {source} needs pyarrow; install it with pip") from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns, labels = wanted
     try:
         if kind == "parquet":
             file = pq.ParquetFile(source)
@@ -214,7 +264,7 @@ def _arrow(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], Any]
             reader = pa.RecordBatchReader.from_batches(opened.schema, batches)
         else:
             reader = pa.ipc.open_stream(source)
-        rows = filtered(keys, reader, columns, other, named=True)
+        rows = filtered(keys, reader, columns, None if labels is None else tuple(labels), named=True)
         writer: Any
         if kind == "parquet":
             writer = pq.ParquetWriter(target, rows.schema)

@@ -20,6 +20,11 @@ RELEASED: Final = 1
 NO_ITEM: Final = 2
 
 _INT64: Final = 1 << 63
+_UINT64: Final = 1 << 64
+
+
+def _is_large(part: object) -> bool:
+    return type(part) is int and _INT64 <= part < _UINT64
 
 
 class Keys:
@@ -55,14 +60,24 @@ class Keys:
 
     def __contains__(self, item: object) -> bool:
         """Whether an item was released. A value that can be no item was not."""
-        parts = item if isinstance(item, tuple) else (item,)
-        if any(type(part) is int and part >= _INT64 for part in parts):
-            # Python's integers are read as 64 bits with sign.
-            return parts in set(zip(*self._values(), strict=True))
         try:
-            return self.mask_of_values([item])[0] == RELEASED
+            return self.mark_of(item) == RELEASED
         except DpselError:
             return False
+
+    def mark_of(self, item: object) -> int:
+        """Return the byte of a mask for one value.
+
+        Raises:
+            DpselError: If it is of another kind than the items.
+        """
+        parts = item if isinstance(item, tuple) else (item,)
+        if any(_is_large(part) for part in parts):
+            # Python's integers are read as 64 bits with sign.
+            small = tuple(0 if _is_large(part) else part for part in parts)
+            self.mask_of_values([small if isinstance(item, tuple) else small[0]])
+            return RELEASED if parts in set(zip(*self._values(), strict=True)) else 0
+        return self.mask_of_values([item])[0]
 
     def _values(self) -> list[list[Any]]:
         columns = dict(zip(self._core.column_names, self._core.to_columns(), strict=True))

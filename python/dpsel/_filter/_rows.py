@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
-from dpsel._filter._labels import scalar_of
+from dpsel._filter._labels import labels_of, no_label, not_released, scalar_of
 from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest import _objects
 from dpsel._ingest._foreign import opened
@@ -19,11 +20,11 @@ from dpsel._request import NamedColumns
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpsel._filter._keys import Keys
 
-__all__ = ["filtered", "labels_of"]
+__all__ = ["filtered"]
 
 
 def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bool) -> Any:
@@ -38,11 +39,16 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
         named: Whether the caller named the columns.
     """
     labels = labels_of(keys, other, columns)
+    # What rows, columns and generators raise may quote a row.
+    return opened(lambda: _filtered(keys, data, columns, labels, named=named))
+
+
+def _filtered(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None, *, named: bool) -> Any:
     library = library_of(data)
     if library in _BY_LIBRARY:
-        return opened(lambda: _BY_LIBRARY[library](keys, data, columns, labels))
+        return _BY_LIBRARY[library](keys, data, columns, labels)
     if hasattr(data, "__arrow_c_stream__"):
-        return opened(lambda: _reader(keys, _as_reader(data), columns, labels))
+        return _reader(keys, _as_reader(data), columns, labels)
     if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
         raise SchemaError(
             f"{type_name(data)} cannot be filtered; pass a table or an iterable of (user, item) pairs, or "
@@ -57,23 +63,6 @@ def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bo
             "item= names columns of a table, but the rows are pairs, which have none; leave item= out"
         )
     return of_pairs(keys, data, labels)
-
-
-def labels_of(keys: Keys, other: Any, columns: list[str]) -> list[Any] | None:
-    """Return a label for each column, or ``None`` for rows to be left out; refuse a released item."""
-    if other is None:
-        return None
-    labels = list(other) if isinstance(other, tuple) else [other] * len(columns)
-    if len(labels) != len(columns):
-        raise InvalidParameterError(
-            f"other must be one label, or one for each of {len(columns)} item columns, got {len(labels)}; "
-            "give a tuple of that length"
-        )
-    if (labels[0] if len(labels) == 1 else tuple(labels)) in keys:
-        raise InvalidParameterError(
-            "other must be a label that was not released, got a released item; choose another text"
-        )
-    return labels
 
 
 def _named(columns: list[str], names: Iterable[object]) -> None:
@@ -94,7 +83,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
         schema = data.collect_schema()
         _named(columns, schema.names())
         # The types are checked now, and not when the query runs.
-        keys.mask(schema.to_frame().select(columns))
+        _polars(keys, schema.to_frame(), columns, labels)
         return data.map_batches(
             lambda frame: _polars(keys, frame, columns, labels), schema=schema, streamable=True
         )
@@ -104,21 +93,18 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     mask = pl.Series("", keys.mask(data.select(columns)), dtype=pl.Boolean)
     if labels is None:
         return data.filter(mask.fill_null(value=False))
+    types = [data.schema[name] for name in columns]
     changed = [
         pl.when(mask.fill_null(value=True)).then(pl.col(name)).otherwise(pl.lit(label)).alias(name)
         for name, label in zip(columns, labels, strict=True)
     ]
     made = data.with_columns(changed)
     if made.schema != data.schema:
-        raise _no_label(columns)
+        raise no_label(columns)
+    pairs = zip(columns, labels, types, strict=True)
+    as_held = pl.select([pl.lit(label).cast(kind).alias(name) for name, label, kind in pairs])
+    not_released(keys.mask(as_held).to_bytes()[0])
     return made
-
-
-def _no_label(columns: list[str]) -> InvalidParameterError:
-    return InvalidParameterError(
-        f"other must be a value of the type of column {', '.join(columns)}, so that the table keeps its "
-        "types; give such a value, one for each column as a tuple, or cast the column"
-    )
 
 
 def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -127,10 +113,7 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     if not isinstance(data, pd.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame")
     _named(columns, data.columns)
-    narrow = data[columns].reset_index(drop=True)
-    if found := _objects.found_in(narrow, columns):
-        narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
-    mask = keys.mask(narrow).to_bytes()
+    mask = _pandas_mask(keys, data, columns)
     if labels is None:
         return data[[mark == RELEASED for mark in mask]]
     made = data.copy()
@@ -142,10 +125,20 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
         try:
             made[name] = column.mask(replaced, label)
         except (TypeError, ValueError):
-            raise _no_label(columns) from None
+            raise no_label(columns) from None
         if made[name].dtype != column.dtype:
-            raise _no_label(columns)
+            raise no_label(columns)
+    # As the column holds it: a coarser unit of time cuts a label off.
+    for mark in _pandas_mask(keys, made[replaced.to_numpy()].head(1), columns):
+        not_released(mark)
     return made
+
+
+def _pandas_mask(keys: Keys, data: Any, columns: list[str]) -> bytes:
+    narrow = data[columns].reset_index(drop=True)
+    if found := _objects.found_in(narrow, columns):
+        narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
+    return keys.mask(narrow).to_bytes()
 
 
 def _pyarrow(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -180,10 +173,20 @@ def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | Non
     _named(columns, reader.schema.names)
     empty = reader.schema.empty_table()
     schema = _arrow_rows(keys, empty, columns, labels).schema
-    batches = (
-        made for batch in reader for made in _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
-    )
-    return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def batches() -> Iterator[Any]:
+        rest = iter(reader)
+        while (batch := opened(lambda: next(rest, None))) is not None:
+            yield from opened(partial(_arrow_batches, keys, batch, columns, labels))
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _arrow_batches(keys: Keys, batch: Any, columns: list[str], labels: list[Any] | None) -> list[Any]:
+    import pyarrow as pa
+
+    found: list[Any] = _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
+    return found
 
 
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -193,15 +196,31 @@ def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | 
     mask = pa.array(keys.mask(table.select(columns)))
     if labels is None:
         return table.filter(mask)
+    _check_held(keys, table.schema, columns, labels)
     for name, label in zip(columns, labels, strict=True):
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
         try:
             column = _labelled(pc, pa, table.column(at), mask, scalar_of(label, _plain(pa, field.type)))
         except (ValueError, TypeError):
-            raise _no_label(columns) from None
+            raise no_label(columns) from None
         table = table.set_column(at, field, column)
     return table
+
+
+def _check_held(keys: Keys, schema: Any, columns: list[str], labels: list[Any]) -> None:
+    """Refuse a label that is a released item as the columns hold it: a coarser unit of time cuts it off."""
+    import pyarrow as pa
+
+    kinds = [_plain(pa, schema.field(name).type) for name in columns]
+    try:
+        held = [
+            pa.array([scalar_of(label, kind).as_py()], kind)
+            for label, kind in zip(labels, kinds, strict=True)
+        ]
+    except (ValueError, TypeError, OverflowError):
+        raise no_label(columns) from None
+    not_released(keys.mask(pa.table(held, names=columns)).to_bytes()[0])
 
 
 def _plain(pa: Any, kind: Any) -> Any:
@@ -234,7 +253,7 @@ def _pyspark(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None
         try:
             labels = [written(label, kind) for label, kind in zip(labels, kinds, strict=True)]
         except (ValueError, TypeError, NotImplementedError):
-            raise _no_label(columns) from None
+            raise no_label(columns) from None
     return spark_rows(keys, data, columns, labels)
 
 

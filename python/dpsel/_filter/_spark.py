@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._filter._labels import scalar_of
 from dpsel._ingest._spark_types import arrow_type, quoted
-from dpsel.exceptions import SchemaError
+from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from dpsel._filter._keys import Keys
@@ -40,6 +40,13 @@ def spark_rows(keys: Keys, frame: Any, columns: list[str], labels: list[Any] | N
     # A row without an item stays as it is.
     stays = f.coalesce(released, f.lit(True))
     types = {field.name: field.dataType for field in frame.schema.fields}
+    for name in columns:
+        if getattr(types[name], "collation", "UTF8_BINARY") != "UTF8_BINARY":
+            # Spark would take the label for another text, and so for a released item.
+            raise InvalidParameterError(
+                f"column '{name}' has a collation, under which a label may equal a released item; leave "
+                "other= out, or give the column the collation UTF8_BINARY"
+            )
     return frame.withColumns(
         {
             name: f.when(stays, f.col(quoted(name))).otherwise(f.lit(label).cast(types[name]))

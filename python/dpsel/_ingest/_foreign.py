@@ -29,7 +29,9 @@ def opened(step: Callable[[], T]) -> T:
     """
     try:
         return step()
-    except DpselError:
+    except DpselError as error:
+        # What it was raised for may hold the row: the text of a file that is not UTF-8, for example.
+        error.__cause__ = error.__context__ = None
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, its words may quote a value
         ends, name = _ends_the_program(error), type(error).__name__

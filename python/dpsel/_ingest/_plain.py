@@ -94,7 +94,9 @@ def of_scipy(data: Any, columns: NamedColumns) -> Plain:
     """Return the entries that are not zero of a matrix of users by items; both are numbered from zero."""
     if len(data.shape) != 2 or len(columns) != 2:  # noqa: PLR2004 - a matrix, a user and an item
         raise SchemaError("a sparse matrix has users as rows and items as columns; name at most one item=")
-    entries = data.tocoo()
+    entries = data.tocoo(copy=True)
+    # A position may be there repeatedly, and is one entry: the sum.
+    entries.sum_duplicates()
     stored = entries.data != 0
     return _rows(columns, [entries.row[stored], entries.col[stored]], named=False)
 

@@ -194,7 +194,10 @@ class Card:
         elif "look" in report:
             lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
         if (kept := items_kept(report)) is not None:
-            lines.append(("Items per user", f"at most {kept:,} count"))
+            apart = (
+                " in what comes out; numbers have a limit of their own" if report.counts is not None else ""
+            )
+            lines.append(("Items per user", f"at most {kept:,} count{apart}"))
         if (least := request.get("min_users")) is not None:
             apart = ", public ones apart" if "public_items" in request else ""
             lines.append(("Users per item", f"never fewer than {least:,}{apart}"))

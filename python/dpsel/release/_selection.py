@@ -186,7 +186,8 @@ class Release(Contents, Generic[ItemsT]):
         It is about the noise, which is independent of the data and of the choice of items. A user of more
         than ``max_counted_items`` released items counts less than 1 in each. So the number that the interval
         holds is at most the number of users, and less if many users are like that. The same holds for rows
-        and those beyond ``max_rows_per_item``.
+        and those beyond ``max_rows_per_item``. A number is cut off at 2^32 before noise, which the interval
+        does not know either.
 
         Args:
             confidence: The probability that the interval holds.

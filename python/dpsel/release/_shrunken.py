@@ -118,9 +118,11 @@ def _marginal(place: int, density: list[float]) -> float:
 
 def _mean(number: float, density: list[float], slope: float) -> float:
     """Return the mean of x given its number."""
+    # Nothing below can come out. If that is the whole grid, what comes out lies beyond it.
+    least = next((point for point, value in zip(_POINTS, density, strict=True) if value > 0.0), _END)
     if number >= _FAR:
         # The limit of the mean: noise around a density that falls like a power.
-        return number - slope / number
+        return max(number - slope / number, least)
     shown = max(number, -_REACH)
     weighed = [
         (_POINTS[at], density[at] * math.exp(-0.5 * (_POINTS[at] - shown) ** 2))
@@ -129,5 +131,5 @@ def _mean(number: float, density: list[float], slope: float) -> float:
     total = math.fsum(weight for _, weight in weighed)
     if total <= 0.0:
         # So far below all that can come out that the least of it is the nearest.
-        return next(point for point, value in zip(_POINTS, density, strict=True) if value > 0.0)
+        return least
     return math.fsum(point * weight for point, weight in weighed) / total

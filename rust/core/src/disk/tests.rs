@@ -24,6 +24,7 @@ use crate::{Error, Result};
 mod counts;
 mod errors;
 mod orders;
+mod together;
 mod top_k;
 
 type Rows = Vec<(i64, i64)>;
