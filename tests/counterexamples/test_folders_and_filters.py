@@ -77,11 +77,15 @@ def test_a_damaged_first_file_is_an_error_of_ours(folder) -> None:
         select(str(folder), ["item", "year"])
 
 
-@pytest.mark.parametrize("text", ["a text \ud800", "a text \ud800/*", "a text \0/*"])
-def test_texts_that_can_be_no_paths_are_an_error_of_ours(text) -> None:
+@pytest.mark.parametrize("file_format", [None, dpsel.Csv()])
+@pytest.mark.parametrize(
+    "text", ["a text \ud800", "a text \ud800/*", "a text \0/*", "~a text \ud800", "~a text \0"]
+)
+def test_texts_that_can_be_no_paths_are_an_error_of_ours(text, file_format) -> None:
     """Python's own exception holds the text."""
-    with pytest.raises(dpsel.DpselError):
-        select([text], "item")
+    with pytest.raises(dpsel.DpselError) as caught:
+        select([text], "item", file_format=file_format)
+    assert "a text" not in texts_behind(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,66 @@ def test_a_column_of_the_file_is_not_taken_from_its_folder(tmp_path) -> None:
     assert dpsel.select_partitions(tmp_path, **SELECT).to_pylist() == ["a, b", "tea"]
 
 
+def test_users_of_other_widths_are_the_same_users_and_other_types_are_refused(tmp_path) -> None:
+    rows = tmp_path / "all=1"
+    for day, kind in ((1, pl.Int32), (2, pl.Int64)):
+        frame = pl.DataFrame({"u": pl.Series(range(600), dtype=kind), "i": ["tea"] * 600})
+        (rows / f"day={day}").mkdir(parents=True)
+        frame.write_parquet(rows / f"day={day}" / "part.parquet")
+    select = SELECT | {"item": ["all", "i"], "counts": dpsel.Counts(share=0.5)}
+    [(everything, item, users)] = dpsel.select_partitions(tmp_path, **select).to_pylist()
+    assert (everything, item) == ("1", "tea")
+    assert 500 < users < 700  # and not 1,200
+    written(rows / "day=3" / "part.parquet", ROWS)
+    with pytest.raises(SchemaError, match="column 'u' has types in some files"):
+        dpsel.select_partitions(tmp_path, **select)
+
+
+def test_a_column_of_some_files_or_of_some_folders_is_refused(tmp_path) -> None:
+    folder = in_folders(tmp_path / "rows", ".parquet")
+    more = written(folder / "part.parquet", ROWS)
+    select = SELECT | {"item": ["day", "i"]}
+    with pytest.raises(SchemaError, match="column 'day' is named by some folders or files and not by all"):
+        dpsel.select_partitions(folder, **select)
+    pl.read_parquet(more).with_columns(day=pl.lit("hunter2")).write_parquet(more)
+    with pytest.raises(SchemaError, match="column 'day' is named by some folders or files and not by all"):
+        dpsel.select_partitions(folder, **select)
+    written(tmp_path / "twice" / "day=1" / "day=2" / "part.parquet", ROWS)
+    with pytest.raises(SchemaError, match="two folders of one path name the same column"):
+        dpsel.select_partitions(tmp_path / "twice", **select)
+
+
+def test_folders_above_the_given_path_name_no_columns(tmp_path, monkeypatch) -> None:
+    written(tmp_path / "u=hunter2" / "rows" / "day=1" / "part.parquet", ROWS)
+    rows = tmp_path / "u=hunter2" / "rows"
+    frame = pl.read_parquet(rows / "day=1" / "part.parquet")
+    frame.rename({"u": "id"}).write_parquet(rows / "day=1" / "part.parquet")
+    select = SELECT | {"item": ["day", "i"]}
+    monkeypatch.chdir(rows / "day=1")
+    for path in (rows, f"{rows}/*/*.parquet", rows / "day=1", "part.parquet", "./*"):
+        with pytest.raises(SchemaError, match="no column 'u'"):
+            dpsel.select_partitions(path, **select)
+        found = dpsel.select_partitions(path, **(select | {"user": "id"})).to_pylist()
+        assert found == [("1", "a, b"), ("1", "tea")]
+
+
+def test_values_of_folders_are_what_their_names_stand_for(tmp_path) -> None:
+    written(tmp_path / "day=a%2Fb" / "part.parquet", ROWS)
+    written(tmp_path / "day=__HIVE_DEFAULT_PARTITION__" / "part.parquet", ROWS)
+    select = SELECT | {"item": ["day", "i"]}
+    assert dpsel.select_partitions(tmp_path, **select).to_pylist() == [("a/b", "a, b"), ("a/b", "tea")]
+
+
+@pytest.mark.parametrize("item", ["i", ["day", "i"]])
+def test_two_names_of_one_file_are_one_file(tmp_path, monkeypatch, item) -> None:
+    select = SELECT | {"item": item, "counts": dpsel.Counts(count="rows", max_rows_per_item=3, share=0.5)}
+    file = written(tmp_path / "day=1" / "part.parquet", ROWS)
+    monkeypatch.chdir(file.parent)
+    once = dpsel.select_partitions("part.parquet", **select).to_pylist()
+    for paths in (["part.parquet", "./part.parquet"], [str(file), "part.parquet"], [tmp_path, file]):
+        assert dpsel.select_partitions(paths, **select).to_pylist() == once
+
+
 def test_folders_of_other_formats_name_no_columns(tmp_path) -> None:
     folder = in_folders(tmp_path, ".csv")
     with pytest.raises(SchemaError, match="none named 'day'"):

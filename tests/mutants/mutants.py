@@ -1193,15 +1193,29 @@ MUTANTS = [
     Mutant(
         "a folder's name in place of a column of the file",
         "python/dpsel/_ingest/_folders.py",
-        "return bool(wanted) and not wanted <= set(_polars().read_parquet_schema(files[0]))",
-        "return bool(wanted)",
+        "if name not in own and name in files[0].folders",
+        "if name in files[0].folders",
         ("tests/interop/test_folders_and_formats.py",),
     ),
     Mutant(
         "columns of folders whose type follows from which folders there are",
         "python/dpsel/_ingest/_folders.py",
-        "hive_partitioning=True, hive_schema=text, glob=False",
-        "hive_partitioning=True, glob=False",
+        "pl.lit(value, dtype=pl.String)",
+        "pl.lit(int(value) if value.isdigit() else value)",
+        ("tests/interop/test_folders_and_formats.py",),
+    ),
+    Mutant(
+        "a file that counts once for each of its names",
+        CORE + "ingest/files/expand.rs",
+        "seen.paths.insert(place_of(&file))",
+        "seen.paths.insert(file.clone())",
+        ("tests/interop/test_folders_and_formats.py",),
+    ),
+    Mutant(
+        "a folder above the given path that names a column",
+        "python/dpsel/_ingest/_folders.py",
+        "root = os.path.abspath(_unpatterned(given))",
+        "root = os.sep",
         ("tests/interop/test_folders_and_formats.py",),
     ),
     Mutant(

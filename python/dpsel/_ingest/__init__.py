@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import type_name
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
-from dpsel._ingest._folders import delimiter_of, names_a_folder, scan_folders
+from dpsel._ingest._folders import delimiter_of, scan_folders
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
@@ -95,21 +95,22 @@ def open_data(
             'tokenizer must be "words", "chars" or "subwords" for files, got a function; open them with a '
             "library, such as polars.scan_parquet, and pass that"
         )
-    if paths is not None and any(map(is_remote, paths)):
-        return opened(lambda: _open_remote(data, paths, columns, file_format))
-    if paths is not None and names_a_folder(paths, file_format, columns):
-        return opened(lambda: _of_frame(scan_folders(paths), columns))
     if paths is not None:
-        return Opened(_files(paths, file_format, quoted=_may_be_quoted(data)), "table")
+        return opened(lambda: _open_paths(data, paths, columns, file_format))
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
     return opened(lambda: _open_object(data, columns, tokens))
 
 
-def _open_remote(
+def _open_paths(
     data: object, paths: list[str], columns: NamedColumns, file_format: FileFormat | None
 ) -> Opened:
-    return _of_frame(scan(paths, file_format, may_be_fetched=_may_be_quoted(data)), columns)
+    quoted = _may_be_quoted(data)
+    if any(map(is_remote, paths)):
+        return _of_frame(scan(paths, file_format, may_be_fetched=quoted), columns)
+    if (frame := scan_folders(paths, file_format, columns, quoted=quoted)) is not None:
+        return _of_frame(frame, columns)
+    return Opened(_files(paths, file_format, quoted=quoted), "table")
 
 
 def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
@@ -119,7 +120,8 @@ def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
 
 def _files(paths: list[str], file_format: FileFormat | None, *, quoted: bool) -> Source:
     if isinstance(file_format, Csv):
-        delimiter = delimiter_of(paths) if file_format.delimiter is None else file_format.delimiter
+        given = file_format.delimiter
+        delimiter = delimiter_of(paths, quoted=quoted) if given is None else given
         return Source.files(paths, None, quoted=quoted, delimiter=delimiter, header=file_format.header)
     return Source.files(paths, file_format, quoted=quoted)
 
@@ -229,4 +231,7 @@ def _as_path(path: str | os.PathLike[Any]) -> str:
     text = os.fspath(path)
     if isinstance(text, bytes):
         raise SchemaError("a path of bytes cannot be read; pass os.fsdecode(path)")
-    return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
+    try:
+        return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
+    except ValueError:
+        return text  # no name of a user, so no path either; the exception holds the text

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import importlib
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
+from dpsel._core_calls import Source
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from dpsel._request import NamedColumns
     from dpsel.typing import FileFormat
 
-__all__ = ["delimiter_of", "names_a_folder", "scan_folders"]
+__all__ = ["delimiter_of", "scan_folders"]
 
 _PARQUET: Final = (".parquet", ".pq")
 _TABS: Final = (".tsv", ".tab")
+#: What tools write for a missing value.
+_MISSING: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
-def names_a_folder(paths: list[str], file_format: FileFormat | None, columns: NamedColumns) -> bool:
-    """Whether all are Parquet, and a wanted column stands in the path of the first file and not in it."""
-    if file_format not in (None, "parquet") or not columns:
-        return False
-    files = [file for path in paths for file in _files_of(path)]
-    if not files or not all(file.lower().endswith(_PARQUET) for file in files):
-        return False
-    wanted = set(columns) & set(_folder_names(files[0]))
-    return bool(wanted) and not wanted <= set(_polars().read_parquet_schema(files[0]))
+@dataclass(frozen=True)
+class _File:
+    """A Parquet file, the columns that its folders name, and its own columns."""
+
+    path: str
+    folders: dict[str, str]
+    schema: dict[str, Any]
 
 
-def delimiter_of(paths: list[str]) -> str:
+def delimiter_of(paths: list[str], *, quoted: bool) -> str:
     """Return the delimiter that the names of all files tell: a tab, or a comma.
 
     Raises:
         InvalidParameterError: If some names tell one and some the other.
+        FileError: If the core refuses the paths.
     """
-    # A path that names no file is refused when it is read, so its own name does.
-    names = [name.lower() for path in paths for name in _files_of(path) or [path]]
+    names = [file.lower() for file, _ in _files_of(paths, "csv", quoted=quoted)]
     with_tabs = [name.removesuffix(".gz").removesuffix(".zst").endswith(_TABS) for name in names]
     if any(with_tabs) and not all(with_tabs):
         raise InvalidParameterError(
@@ -46,44 +49,132 @@ def delimiter_of(paths: list[str]) -> str:
     return "\t" if any(with_tabs) else ","
 
 
-def scan_folders(paths: list[str]) -> Any:
-    """Return a lazy frame of the files, in which the columns of folders are text.
+def scan_folders(
+    paths: list[str], file_format: FileFormat | None, columns: NamedColumns, *, quoted: bool
+) -> Any | None:
+    """Return a lazy frame of the needed columns, if folders name one; ``None`` leaves all to the core.
 
-    Text, because a type that follows from the names of folders would follow from which folders there are.
+    Columns of folders are text: a type that follows from the names of folders would follow from which folders
+    there are. A column of the files is never taken from a folder.
+
+    Raises:
+        SchemaError: If a column is one of some files and not of all, or its types differ.
+        FileError: If the core refuses the paths.
+    """
+    wanted = list(dict.fromkeys(columns))
+    if not wanted or file_format not in (None, "parquet"):
+        return None
+    found = _files_of(paths, file_format, quoted=quoted)
+    if not all(file.lower().endswith(_PARQUET) and os.path.isfile(file) for file, _ in found):  # noqa: PTH113
+        return None
+    named = [(file, _folders_of(file, given)) for file, given in found]
+    if not any(name in folders for _, folders in named for name in wanted):
+        return None
+    pl = _polars()
+    files = [_File(file, folders, dict(pl.read_parquet_schema(file))) for file, folders in named]
+    own = [name for name in wanted if _stands_in_files(name, files)]
+    from_folders = [name for name in wanted if name not in own and name in files[0].folders]
+    if not from_folders:
+        return None
+    return _frame(files, {name: _common_type(name, files) for name in own}, from_folders)
+
+
+def _frame(files: list[_File], own: dict[str, Any], from_folders: list[str]) -> Any:
+    """One scan for all files with the same columns and folders."""
+    pl = _polars()
+    groups: dict[Any, list[_File]] = {}
+    for file in files:
+        alike = (tuple(file.schema.items()), tuple(file.folders[name] for name in from_folders))
+        groups.setdefault(alike, []).append(file)
+    frames = []
+    for group in groups.values():
+        rows = pl.scan_parquet([file.path for file in group], hive_partitioning=False, glob=False)
+        values = {name: _value(group[0].folders[name]) for name in from_folders}
+        columns = [pl.col(name).cast(kind) for name, kind in own.items()]
+        columns += [pl.lit(value, dtype=pl.String).alias(name) for name, value in values.items()]
+        frames.append(rows.with_columns(columns).select([*own, *from_folders]))
+    return pl.concat(frames, how="vertical")
+
+
+def _stands_in_files(name: str, files: list[_File]) -> bool:
+    """Whether a column is one of the files. Otherwise it is one of all folders, or of none.
+
+    Raises:
+        SchemaError: If neither holds: one column would mean two things.
+    """
+    in_files = {name in file.schema for file in files}
+    in_folders = {name in file.folders for file in files}
+    if in_files == {True} or (len(in_files) == 1 and len(in_folders) == 1):
+        return in_files == {True}
+    raise SchemaError(
+        f"column '{name}' is named by some folders or files and not by all; give every file the column, "
+        "or every file a folder that names it"
+    )
+
+
+def _common_type(name: str, files: list[_File]) -> Any:
+    """Return the type that holds the values of a column of every file, as the core has it.
+
+    Raises:
+        SchemaError: If there is none.
     """
     pl = _polars()
-    files = [file for path in paths for file in _files_of(path)]
-    text = dict.fromkeys((name for file in files for name in _folder_names(file)), pl.String)
-    return pl.scan_parquet(files, hive_partitioning=True, hive_schema=text, glob=False)
+    signed, unsigned = [pl.Int8, pl.Int16, pl.Int32, pl.Int64], [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    kinds = [file.schema[name] for file in files]
+    kinds = [pl.String() if isinstance(kind, texts) else kind for kind in kinds if kind != pl.Null]
+    if all(kind == kinds[0] for kind in kinds):
+        return kinds[0] if kinds else pl.String()
+    for order in (signed, unsigned):
+        if all(kind in order for kind in kinds):
+            return max(kinds, key=order.index)
+    if all(kind in signed + unsigned[:-1] for kind in kinds):
+        return pl.Int64()
+    raise SchemaError(
+        f"column '{name}' has types in some files that no type of the others holds; give all files of one "
+        "source the same column types"
+    )
 
 
-def _files_of(path: str) -> list[str]:
-    """Return the files of a path, folder or pattern, in order."""
-    import glob
-
-    if os.path.isdir(path):  # noqa: PTH112 - as the core sees it
-        inside = glob.glob("**/*", root_dir=path, recursive=True)  # noqa: PTH207 - hidden files are left out
-        shown = [name for name in inside if not any(map(_is_hidden, _parts(name)))]
-        found = [os.path.join(path, name) for name in shown]  # noqa: PTH118 - a text goes on
-    elif os.path.exists(path):  # noqa: PTH110
-        found = [path]
-    else:
-        found = glob.glob(path, recursive=True)  # noqa: PTH207
-    return sorted(filter(os.path.isfile, found))
+def _files_of(paths: list[str], file_format: Any, *, quoted: bool) -> list[tuple[str, str]]:
+    """Return the files that the core would read, each once, and the path that names each."""
+    named = Source.files(paths, file_format, quoted=quoted).named_files()
+    return [(os.fspath(file), paths[place]) for place, file in named]
 
 
-def _is_hidden(name: str) -> bool:
-    """As the core decides it in ``files/expand.rs``."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+def _folders_of(file: str, given: str) -> dict[str, str]:
+    """Return the columns that folders name, from the given path on.
+
+    Folders above it name none, apart from an unbroken row of such folders that ends with it: ``rows/year=1``
+    is the same part of a table, whether ``rows`` or this folder is given.
+
+    Raises:
+        SchemaError: If two folders of one path name the same column.
+    """
+    root = os.path.abspath(_unpatterned(given))  # noqa: PTH100 - links stay as they are
+    while os.path.basename(root).find("=") > 0:  # noqa: PTH119
+        root = os.path.dirname(root)  # noqa: PTH120
+    below = os.path.relpath(os.path.abspath(file), root).split(os.sep)[:-1]  # noqa: PTH100, PTH206
+    pairs = [part.partition("=")[::2] for part in below if part.find("=") > 0]
+    folders = dict(pairs)
+    if len(folders) < len(pairs):
+        raise SchemaError("two folders of one path name the same column; rename one of them")
+    return folders
 
 
-def _folder_names(file: str) -> list[str]:
-    """Return the names of columns that the folders of a file give."""
-    return [part.partition("=")[0] for part in _parts(file)[:-1] if part.find("=") > 0]
+def _unpatterned(given: str) -> str:
+    """Return the folder that a path starts from: itself, that of a file, or what stands before a pattern."""
+    if os.path.isdir(given):  # noqa: PTH112
+        return given
+    root = os.path.dirname(given)  # noqa: PTH120
+    while not os.path.exists(root or os.curdir):  # noqa: PTH110
+        root = os.path.dirname(root)  # noqa: PTH120
+    return root
 
 
-def _parts(path: str) -> list[str]:
-    return path.replace(os.altsep or os.sep, os.sep).split(os.sep)  # noqa: PTH206 - a text goes on
+def _value(text: str) -> str | None:
+    """Return the value that a name of a folder stands for: tools write some characters as ``%2F``."""
+    return None if text == _MISSING else unquote(text, errors="strict")
 
 
 def _polars() -> Any:

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use dpsel_core::Error;
 use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
+use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
 use pyo3::prelude::*;
 
@@ -51,6 +52,13 @@ impl Source {
             Some(delimiter) => Some(FileFormat::Csv(Dialect::new(delimiter, header).map_err(to_python)?)),
         };
         Ok(Self { data: Data::Files { paths, format, quoted }, names: None })
+    }
+
+    /// The files that the paths name, each with the place of its path, from 0 on. No file is opened.
+    fn named_files(&self, py: Python<'_>) -> PyResult<Vec<(usize, PathBuf)>> {
+        let Data::Files { paths, format, quoted } = &self.data else { return Ok(Vec::new()) };
+        let files = named(paths.clone(), *format, *quoted);
+        py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
     }
 
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.

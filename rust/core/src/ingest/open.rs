@@ -1,5 +1,7 @@
 //! A source whose columns are checked, ready to deliver its rows.
 
+use std::path::PathBuf;
+
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
@@ -38,12 +40,23 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
 /// # Errors
 /// As [`OpenSource::open`]; [`Error::Internal`] for a source that is not a file.
 pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<()> {
-    let list = match source {
-        Source::Files(paths, format) => FileList { paths, format: *format, quoted: true },
-        Source::Listed(paths, format) => FileList { paths, format: *format, quoted: false },
-        Source::Stream(_) | Source::Undeclared(..) => return Err(Error::Internal("a stream is no file")),
-    };
-    list.check(columns, control)
+    list_of(source)?.check(columns, control)
+}
+
+/// The files that a source names, each with the place of the path that names it, from 0 on. No file is opened.
+///
+/// # Errors
+/// As [`check_files`], for paths.
+pub fn named_files(source: &Source, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
+    list_of(source)?.named(control)
+}
+
+fn list_of(source: &Source) -> Result<FileList<'_>> {
+    match source {
+        Source::Files(paths, format) => Ok(FileList { paths, format: *format, quoted: true }),
+        Source::Listed(paths, format) => Ok(FileList { paths, format: *format, quoted: false }),
+        Source::Stream(_) | Source::Undeclared(..) => Err(Error::Internal("a stream is no file")),
+    }
 }
 
 /// The same files, to be read once more; `None` for a source that can be read only once.

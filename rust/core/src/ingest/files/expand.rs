@@ -39,7 +39,7 @@ pub(super) fn expand(
     };
     let mut files = Vec::new();
     for file in matches {
-        if seen.paths.insert(file.clone()) {
+        if seen.paths.insert(place_of(&file)) {
             let input = Input::new(&file, control)?;
             seen.check_pipe(&input)?;
             let format = format.map_or_else(|| format_of(input.name()), Ok)?;
@@ -47,6 +47,12 @@ pub(super) fn expand(
         }
     }
     Ok(files)
+}
+
+/// The path from the root on, so that `./a.csv` is `a.csv`. Links are not followed: each is a file of its own.
+fn place_of(file: &Path) -> PathBuf {
+    let named = if is_standard_input(file) { None } else { std::path::absolute(file).ok() };
+    named.unwrap_or_else(|| file.to_owned())
 }
 
 /// The files and pipes that were named already.

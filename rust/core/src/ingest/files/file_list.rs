@@ -65,14 +65,29 @@ impl FileList<'_> {
         Ok(true)
     }
 
+    /// The files, each with the place of the path that names it, from 0 on. No file is opened.
+    ///
+    /// # Errors
+    /// As [`Files::open`], for paths.
+    pub(in crate::ingest) fn named(self, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
+        let files = self.placed(control)?;
+        Ok(files.into_iter().map(|(place, (input, _))| (place, input.name().to_owned())).collect())
+    }
+
     fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
+        Ok(self.placed(control)?.into_iter().map(|(_, file)| file).collect())
+    }
+
+    fn placed(&self, control: &Control) -> Result<Vec<(usize, expand::NamedFile)>> {
         let (mut all, mut seen) = (Vec::new(), expand::Seen::default());
-        for (place, path) in (1..).zip(self.paths) {
-            let files = expand::expand(path, self.format, &mut seen, control);
-            all.extend(match files {
-                Err(error) if !self.quoted => return Err(expand::unquoted(error, place, self.paths.len())),
+        for (place, path) in self.paths.iter().enumerate() {
+            let files = match expand::expand(path, self.format, &mut seen, control) {
+                Err(error) if !self.quoted => {
+                    return Err(expand::unquoted(error, place + 1, self.paths.len()));
+                }
                 files => files?,
-            });
+            };
+            all.extend(files.into_iter().map(|file| (place, file)));
         }
         Ok(all)
     }
