@@ -332,6 +332,20 @@ MUTANTS = [
         (FILTER, "cargo:public::members"),
     ),
     Mutant(
+        "a label of another kind passes a filter",
+        "python/dpsel/_filter/_labels.py",
+        "        raise no_label(columns) from None",
+        "        return labels",
+        (FILTER,),
+    ),
+    Mutant(
+        "an error of a filter keeps the row that it was raised for",
+        "python/dpsel/_ingest/_foreign.py",
+        "        error.__cause__ = error.__context__ = None\n",
+        "",
+        ("tests/counterexamples/test_folders_and_filters.py",),
+    ),
+    Mutant(
         "a ledger is not read again before a cost is entered",
         "python/dpsel/budget/_ledger.py",
         "            self._reload(file)\n            payment = super()._book(cost, label)",
