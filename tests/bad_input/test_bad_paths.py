@@ -55,7 +55,10 @@ def test_elements_that_exist_but_are_no_data_files_are_not_quoted(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     Path("diagnosis").mkdir()
     Path("insulin").write_text("")
-    for text, reason in (("diagnosis", "directory"), ("insulin", "the name does not tell the format")):
+    for text, reason in (
+        ("diagnosis", "no file in this folder"),
+        ("insulin", "the name does not tell the format"),
+    ):
         with pytest.raises(FileError, match=f"element 1 of 1.*{reason}") as caught:
             select([text])
         assert text not in str(caught.value)
