@@ -81,7 +81,7 @@ proptest! {
         let Some(request) = asked(mechanism, from, bound, most, quantile, weights) else { return Ok(()) };
         let ranked: Rows = (0..10).map(|rank| (rank, 9 - rank)).collect();
         let prior = mechanism.contains("prior").then(|| Prior::new(vec![batch(&ranked, from)]).into());
-        let mut request = SelectRequest { prior, min_users, ..request };
+        let mut request = SelectRequest { min_users, prior, ..request };
         if lists & 1 == 1 { (request.exclude, request.excluded) = fuzzed_list(&[0, 1], from); }
         if lists & 2 == 2 { (request.public_items, request.public) = fuzzed_list(&[3, 4, 100_000], from); }
         if request.calibrate().is_err() { return Ok(()); }
