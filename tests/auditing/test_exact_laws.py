@@ -67,7 +67,7 @@ def test_computed_laws_show_most_of_every_claim(case) -> None:
     bound = 1 if case.mechanism.name == "one_item" else _cases.USUAL_BOUND
     law = _run._law(case.mechanism, claim, bound)
     assert law is not None
-    assert _run._is_sharp(claim_of(claim), law) or list(_run._at_anotherclaim_of(case))
+    assert _run._is_sharp(claim_of(claim), law) or list(_run._at_another_claim(case))
 
 
 def test_a_choice_needs_most_of_its_claim() -> None:
