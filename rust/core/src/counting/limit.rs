@@ -54,9 +54,7 @@ impl CountLimit {
         // Below 2^60 * 2^24 * 2^40.
         (u128::from(UNIT) * u128::from(UNIT) * most / squares).isqrt() as u64
     }
-}
 
-impl CountLimit {
     /// Hand out what a user adds to each counted item that it holds: its place, and grid steps.
     ///
     /// # Contract
