@@ -1,13 +1,15 @@
-"""The audit of looks at the data: it shows most of what they cost, and sees one that costs more."""
+"""The audit of looks at the data: it shows a good part of what they cost, and sees one that costs more."""
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 
 import dpsel
 from dpsel.auditing import _cases, _looks
+from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._search import Claim, Effort, falsify
 from dpsel.exceptions import InvalidParameterError
 from false_alarm import ALPHA
@@ -15,21 +17,38 @@ from false_alarm import ALPHA
 PRIVACY = dpsel.ApproxDP(epsilon=2.0, delta=0.02)
 
 
+#: Lower bounds of 0.52 to 0.70 in 16 runs; they deviate by 0.04.
+EFFORT = Effort(screen=600, climbs=0, test=12_000, tested=1)
+
+
 @pytest.mark.statistical
-def test_the_look_of_a_quantile_stands_and_shows_most_of_its_cost() -> None:
+def test_the_look_of_a_quantile_stands() -> None:
     (finding,) = dpsel.audit("quantile", false_alarm=ALPHA).findings
     assert not finding.refuted
     assert (finding.subject, finding.method, finding.claimed_delta) == ("quantile", "sampled", 0.0)
-    assert 0.5 < finding.epsilon <= finding.claimed_epsilon == 1.0
+
+
+@pytest.mark.statistical
+def test_the_look_of_a_quantile_shows_a_good_part_of_its_cost() -> None:
+    finding = _looks.audit_look(dpsel.Quantile(0.5), "quantile", None, EFFORT, ALPHA)
+    assert not finding.refuted
+    assert 0.25 < finding.epsilon <= finding.claimed_epsilon == 1.0
 
 
 @pytest.mark.statistical
 def test_the_look_of_by_length_is_a_finding_of_its_own() -> None:
-    effort = Effort(screen=600, climbs=0, test=12_000, tested=1)
-    finding = _looks.audit_look(dpsel.ByLength(), "by-length", None, effort, ALPHA)
+    finding = _looks.audit_look(dpsel.ByLength(), "by-length", None, EFFORT, ALPHA)
     assert not finding.refuted
-    assert 0.4 < finding.epsilon <= finding.claimed_epsilon == 1.0
+    assert 0.25 < finding.epsilon <= finding.claimed_epsilon == 1.0
     assert "33" in finding.tables or "(1, 1)" in finding.tables
+
+
+def test_a_bound_with_few_false_alarms_rests_on_a_frequent_event() -> None:
+    """A rare event, seen on one side only, would show nothing at this rate."""
+    samples = Samples(Counter({0.0: 60, 1.0: 40}), Counter({0.0: 15, 1.0: 70, 2.0: 15}))
+    frequent = choose(samples, samples, 1.0, 0.0, alpha=ALPHA)[1]
+    rare = choose(samples, samples, 1.0, 0.0)[1]
+    assert frequent.count(samples).likely > rare.count(samples).likely
 
 
 @pytest.mark.statistical

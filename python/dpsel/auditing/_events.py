@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpsel.auditing._bounds import Counts
@@ -25,7 +26,10 @@ Outcomes: TypeAlias = "Counter[Any]"
 #: Ranks outcomes: an outcome of large score is likelier on one side.
 _Score: TypeAlias = Callable[[Hashable], float]
 
+#: Standard deviations that an estimate is taken to be off.
 _CAUTION = 2.0
+#: A test has four times as many samples as the choice of its event: its deviations are half as large.
+_FEWER = 0.5
 _MOST_BITS = 4096
 
 
@@ -56,29 +60,33 @@ class Event:
         return Counts(hits[0], likely.total(), hits[1], rare.total())
 
 
-def cautious_delta(counts: Counts, epsilon: float) -> float:
+def cautious_delta(counts: Counts, epsilon: float, caution: float = _CAUTION) -> float:
     """Return an estimate of P[likely] - e^epsilon P[rare] less some standard deviations."""
     more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
     factor = math.exp(epsilon)
     variance = (more + 1 / counts.likely_trials) / counts.likely_trials
     variance += factor * factor * (less + 1 / counts.rare_trials) / counts.rare_trials
-    return more - factor * less - _CAUTION * math.sqrt(variance)
+    return more - factor * less - caution * math.sqrt(variance)
 
 
-def cautious_epsilon(counts: Counts, delta: float) -> float:
+def cautious_epsilon(counts: Counts, delta: float, caution: float = _CAUTION) -> float:
     """Return an estimate of ln((P[likely] - delta) / P[rare]) with some standard deviations off either."""
     more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
-    more -= _CAUTION * math.sqrt((more + 1 / counts.likely_trials) / counts.likely_trials) + delta
-    less += _CAUTION * math.sqrt((less + 1 / counts.rare_trials) / counts.rare_trials)
+    more -= caution * math.sqrt((more + 1 / counts.likely_trials) / counts.likely_trials) + delta
+    less += caution * math.sqrt((less + 1 / counts.rare_trials) / counts.rare_trials)
     return math.log(more / less) if more > 0 else -math.inf
 
 
-def choose(fitted: Samples, weighed: Samples, epsilon: float, delta: float) -> tuple[Event, Event]:
+def choose(
+    fitted: Samples, weighed: Samples, epsilon: float, delta: float, *, alpha: float = 1.0
+) -> tuple[Event, Event]:
     """Return the event that asks for the largest delta, and the one that asks for the largest epsilon.
 
     Scores are made of the first samples and events chosen by the others: scores of many items that only fit
-    the samples they were made of would win otherwise.
+    the samples they were made of would win otherwise. A bound with a chance of ``alpha`` to be wrong says
+    little about rare events, however telling, so a small ``alpha`` asks for frequent ones.
     """
+    caution = max(_CAUTION, -_FEWER * NormalDist().inv_cdf(alpha) if alpha < 1 else 0.0)
     ranked = [
         (event, counts)
         for added in (True, False)
@@ -86,8 +94,8 @@ def choose(fitted: Samples, weighed: Samples, epsilon: float, delta: float) -> t
         for event, counts in _cuts(weighed, score, added=added)
     ]
 
-    best_delta = max(ranked, key=lambda pair: cautious_delta(pair[1], epsilon))
-    best_epsilon = max(ranked, key=lambda pair: cautious_epsilon(pair[1], delta))
+    best_delta = max(ranked, key=lambda pair: cautious_delta(pair[1], epsilon, caution))
+    best_epsilon = max(ranked, key=lambda pair: cautious_epsilon(pair[1], delta, caution))
     return best_delta[0], best_epsilon[0]
 
 

@@ -119,7 +119,7 @@ def _worst(seen: list[_Look], number: int) -> list[_Look]:
 
 def _test(sampler: Sampler, tables: Any, claim: Claim, cost: int, alpha: float) -> Shown:
     fitted, weighed = (sampler.draw(tables, cost // 4) for _ in range(2))
-    for_delta, for_epsilon = choose(fitted, weighed, claim.epsilon, claim.delta)
+    for_delta, for_epsilon = choose(fitted, weighed, claim.epsilon, claim.delta, alpha=alpha)
     fresh = sampler.draw(tables, cost)
     return Shown(
         tables,
