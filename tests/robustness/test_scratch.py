@@ -200,7 +200,7 @@ def test_nothing_can_be_read_and_nothing_is_left_after_a_kill(tmp_path):
 def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
     plain = OPTIONS | {"mechanism": dpsel.Sips()}
     for changed, words in [
-        ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 67108864"),
+        ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 64 MiB"),
         ({"scratch": tmp_path / "gone", "memory_limit": LIMIT}, "scratch must be a folder that exists"),
         ({"scratch": 5, "memory_limit": LIMIT}, "scratch must be a path, got int"),
         ({"scratch": b"x", "memory_limit": LIMIT}, "scratch must be a path"),
