@@ -343,7 +343,7 @@ MUTANTS = [
         CORE + "runtime/control.rs",
         "self.on_disk.load(Ordering::Relaxed)",
         "self.has_read.load(Ordering::Relaxed)",
-        ("cargo:control", "tests/interop/test_progress_bar.py"),
+        ("cargo:control",),
     ),
     Mutant(
         "a bar says how many rows went to the disk",
