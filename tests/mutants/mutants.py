@@ -2317,7 +2317,7 @@ MUTANTS = [
     ),
     Mutant(
         "an item that a user has in two fillings counts twice",
-        CORE + "disk/partition.rs",
+        CORE + "exchange/blocks/partition.rs",
         "together.dedup_by_key(|place| self.items[*place as usize]);",
         "together.dedup();",
         ("cargo:disk",),
@@ -2331,7 +2331,7 @@ MUTANTS = [
     ),
     Mutant(
         "what users gave to a shared item counts again in the next round from the disk",
-        CORE + "disk/users.rs",
+        CORE + "exchange/blocks/users.rs",
         "given.swap(0, Ordering::Relaxed)",
         "given.load(Ordering::Relaxed)",
         ("cargo:disk",),

@@ -6,13 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
 use super::numbering::{Hashes, Numbered};
-use super::partition::Partition;
 use super::rounds::Rounds;
-use super::shared::MOST_SHARED;
-use super::users::{Item, SharedItems, Users, read};
 use crate::accounting::L0Bound;
 use crate::bounding::Priorities;
-use crate::exchange::Packed;
+use crate::exchange::{Item, MOST_SHARED, Packed, Partition, SharedItems, Users, read};
 use crate::random::{Digest, Purpose, Words};
 use crate::rounds::Decider;
 use crate::scratch::{Spool, Stored};

@@ -28,6 +28,7 @@
 //! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle, and
 //! `driver` makes the stages and publishes the release. Each uses only the folders before it.
 
+mod blocks;
 mod driver;
 mod items;
 mod rows;
@@ -36,6 +37,7 @@ mod stage;
 pub(crate) mod tests;
 mod wire;
 
+pub(crate) use blocks::{Item, MOST_SHARED, OWN, Partition, SharedItems, Users, read};
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;
@@ -47,7 +49,5 @@ pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
 pub use stage::Stage;
-pub(crate) use wire::{
-    ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,
-};
+pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route, each_frequent, item_hash};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -6,15 +6,19 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::shared::OWN;
-use crate::exchange::{Decisions, checked_weight};
+use crate::exchange::items::checked_weight;
+use crate::exchange::wire::Decisions;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
 use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget};
 use crate::{Error, Result};
 
-const DAMAGED: Error = Error::Internal("users in scratch are damaged");
+const DAMAGED: Error = Error::Internal("blocks of users are damaged");
+/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
+pub(crate) const OWN: u32 = 1 << 31;
+/// The most shared items: their codes leave that bit free.
+pub(crate) const MOST_SHARED: usize = OWN as usize;
 /// The importance of an abandoned item in memory. No other has it.
 const ABANDONED: u16 = u16::MAX;
 const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
@@ -22,7 +26,7 @@ const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 /// An item after some rounds, as it stands on the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
-pub(super) struct Item {
+pub(crate) struct Item {
     digest: [u64; 2],
     /// The sum of all weights so far.
     weight: u64,
@@ -35,7 +39,7 @@ pub(super) struct Item {
 impl Item {
     /// Before the first round.
     #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
-    pub(super) fn new(digest: Digest) -> Self {
+    pub(crate) fn new(digest: Digest) -> Self {
         let digest = [digest.0 as u64, (digest.0 >> 64) as u64];
         Self { digest, ..Self::default() }.with(ItemState::default())
     }
@@ -60,7 +64,7 @@ impl Item {
 }
 
 /// Decide items, and append the released ones to packed decisions.
-pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
     /// Items whose words are drawn together.
     const DRAWN: usize = 256;
     let (decider, words) = round;
@@ -83,7 +87,7 @@ pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mu
 
 /// What is in memory of the items that several users may hold, by their codes.
 #[derive(Debug)]
-pub(super) struct SharedItems {
+pub(crate) struct SharedItems {
     importances: Vec<AtomicU16>,
     /// What users give in the current round.
     given: Vec<AtomicU64>,
@@ -91,7 +95,7 @@ pub(super) struct SharedItems {
 
 impl SharedItems {
     /// So many items before the first round.
-    pub(super) fn new(items: usize) -> Self {
+    pub(crate) fn new(items: usize) -> Self {
         Self {
             importances: (0..items).map(|_| AtomicU16::new(FULL_IMPORTANCE)).collect(),
             given: (0..items).map(|_| AtomicU64::new(0)).collect(),
@@ -103,7 +107,7 @@ impl SharedItems {
     /// # Errors
     /// [`Error::Capacity`] for more users than noise may be added for; [`Error::Internal`] for an item that is not
     /// there.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &self,
         first: usize,
         items: &mut [Item],
@@ -126,7 +130,7 @@ impl SharedItems {
 
 /// Some users with their kept items, as columns.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Users {
+pub(crate) struct Users {
     /// The number of rows of each user.
     lens: Vec<u32>,
     /// The item of each row. Those that its user alone holds come in their order.
@@ -143,7 +147,7 @@ pub(super) struct Users {
 impl Users {
     /// Add a user, whose budget is at this place. Each item is a code of shared ones, or the digest of one that nobody
     /// else holds.
-    pub(super) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
+    pub(crate) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
         let before = self.items.len();
         for item in items {
             let item = item.unwrap_or_else(|digest| {
@@ -159,12 +163,12 @@ impl Users {
     }
 
     /// Number of rows.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.items.len()
     }
 
     /// Start anew, and keep the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.lens.clear();
         self.items.clear();
         self.own.clear();
@@ -177,7 +181,7 @@ impl Users {
     ///
     /// # Errors
     /// As [`SharedItems::decide`].
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         budgets: &[RoundBudget],
         shared: &SharedItems,
@@ -252,7 +256,7 @@ impl Users {
     }
 
     /// Write the users to a buffer: the numbers of users, rows and own items; then the columns.
-    pub(super) fn pack(&self, packed: &mut Vec<u8>) {
+    pub(crate) fn pack(&self, packed: &mut Vec<u8>) {
         packed.clear();
         for len in [self.lens.len(), self.items.len(), self.own.len()] {
             packed.extend(codes(len).to_ne_bytes());
@@ -268,7 +272,7 @@ impl Users {
     ///
     /// # Errors
     /// [`Error::Internal`] if the bytes are damaged.
-    pub(super) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
+    pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
         let mut rest = packed;
         let mut number = || {
             let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
@@ -287,7 +291,7 @@ impl Users {
 }
 
 /// Take so many values off the front, into memory that is there.
-pub(super) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
+pub(crate) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
     rest: &mut &[u8],
     len: usize,
     values: &mut Vec<T>,
