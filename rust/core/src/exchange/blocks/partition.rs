@@ -46,7 +46,7 @@ impl Partition {
     }
 
     /// Start anew, and keep the memory.
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.items.clear();
         self.rows.clear();
         self.users.clear();
@@ -56,7 +56,7 @@ impl Partition {
     ///
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
-    fn push(&mut self, packed: &[u8]) -> Result<()> {
+    pub(super) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();

@@ -44,7 +44,7 @@ impl Item {
         Self { digest, ..Self::default() }.with(ItemState::default())
     }
 
-    fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         let [low, high] = self.digest.map(u128::from);
         Digest(high << 64 | low)
     }
@@ -57,13 +57,22 @@ impl Item {
         Self { noise, exposure, importance, ..self }
     }
 
-    /// Its importance, or [`ABANDONED`].
-    fn importance(&self) -> u16 {
+    /// Add a weight of the current round.
+    pub(crate) fn give(&mut self, weight: u64) {
+        // Otherwise: the sum is too large, which `decide` refuses.
+        self.weight = self.weight.saturating_add(weight);
+    }
+
+    /// Its importance, or a number that says that it is abandoned.
+    pub(crate) fn importance(&self) -> u16 {
         if self.exposure | u32::from(self.importance) == 0 { ABANDONED } else { self.importance }
     }
 }
 
 /// Decide items, and append the released ones to packed decisions.
+///
+/// # Errors
+/// [`Error::Capacity`] for more users than noise may be added for.
 pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
     /// Items whose words are drawn together.
     const DRAWN: usize = 256;
@@ -102,6 +111,17 @@ impl SharedItems {
         }
     }
 
+    /// The items of these importances, one for each code, of which nobody has given yet.
+    pub(crate) fn with(importances: impl IntoIterator<Item = u16>) -> Self {
+        let importances: Vec<AtomicU16> = importances.into_iter().map(AtomicU16::new).collect();
+        Self { given: importances.iter().map(|_| AtomicU64::new(0)).collect(), importances }
+    }
+
+    /// What users gave to each item in the current round.
+    pub(crate) fn given(&self) -> impl Iterator<Item = u64> {
+        self.given.iter().map(|given| given.load(Ordering::Relaxed))
+    }
+
     /// Decide the items from this code on, when all users have given.
     ///
     /// # Errors
@@ -118,7 +138,7 @@ impl SharedItems {
         let given = self.given.get(codes.clone()).ok_or(DAMAGED)?;
         let importances = self.importances.get(codes).ok_or(DAMAGED)?;
         for (item, given) in items.iter_mut().zip(given) {
-            item.weight = item.weight.saturating_add(given.swap(0, Ordering::Relaxed));
+            item.give(given.swap(0, Ordering::Relaxed));
         }
         decide(items, round, released)?;
         for (item, importance) in items.iter().zip(importances) {
@@ -160,6 +180,17 @@ impl Users {
         self.drifts.resize(self.items.len(), 0);
         self.lens.push(codes(self.items.len() - before));
         self.budgets.push(budget);
+    }
+
+    /// Give shared items other codes: `codes` has one for each code so far.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for an item without a code.
+    pub(crate) fn renumber(&mut self, codes: &[u32]) -> Result<()> {
+        for item in self.items.iter_mut().filter(|item| **item & OWN == 0) {
+            *item = *codes.get(*item as usize).ok_or(DAMAGED)?;
+        }
+        Ok(())
     }
 
     /// Number of rows.
