@@ -5,9 +5,10 @@
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of
 scored rounds, of a join, or of numbers of users. Scored rounds run in blocks (`blocked`, `steered`), also of
-blocks that are no longer cached (`forgotten`), and by `messages`. Speculative copies of tasks cannot be had here: Spark
-starts them on other hosts only. The classes of tasks stand in this file, which is the main module: so they
-travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
+blocks that are no longer cached (`forgotten`), and by `messages`. Speculative copies of tasks cannot be had
+here: Spark starts them on other hosts only. The classes of tasks stand in this file, which is the main
+module: so they travel by value. Run by test_failures.py as a process of its own, because a process has one
+Spark context.
 """
 
 from __future__ import annotations
