@@ -28,7 +28,7 @@ def run(folder: Path, scenarios: list[str]) -> dict:
     given = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     command = [sys.executable, str(JOB), str(folder), *scenarios]
     done = subprocess.run(
-        command, env=os.environ | given, capture_output=True, text=True, timeout=400, check=False
+        command, env=os.environ | given, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.rsplit("RESULTS", 1)[1])

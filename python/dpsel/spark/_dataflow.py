@@ -52,6 +52,9 @@ _DECISION_BYTES: Final = 24
 #: Sums of weights that the tasks of a scored round send to the driver: in the first round up to 26 bytes
 #: each, later up to 10 and mostly 5. With more, items and their states travel between tasks.
 DRIVER_SUMS: int = 8_000_000
+#: A task on blocks has about this many rows of items of several users at most, unless partitions are larger.
+TASK_ROWS: int = 4_000_000
+_EVERY_USER: Final = 2**32 - 1
 
 
 class Dataflow:
@@ -144,19 +147,23 @@ class Dataflow:
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
         shared = self._frequent(contributions, 1)
+        rows = _core.ExchangeSteering.most_sums(shared, _EVERY_USER)
+        tasks = max(self._parallel, rows // TASK_ROWS)
         most = DRIVER_SUMS if self._context is not None else min(DRIVER_SUMS, FUNCTION_ITEMS)
-        if _core.ExchangeSteering.most_sums(shared, self._parallel) > most:
+        if _core.ExchangeSteering.most_sums(shared, tasks) > most:
             return self._by_messages(contributions)
-        return self._in_blocks(contributions, shared)
+        return self._in_blocks(contributions, shared, tasks)
 
     @property
     def _parallel(self) -> int:
-        """The number of tasks that a stage on users has, at most about."""
+        """The number of tasks that run at a time; with Spark Connect those of a stage."""
         if self._context is not None:
             return int(self._context.defaultParallelism)
         return int(self._data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
-    def _in_blocks(self, contributions: Any, shared: _core.ExchangePacked) -> _core.ExchangePacked:
+    def _in_blocks(
+        self, contributions: Any, shared: _core.ExchangePacked, tasks: int
+    ) -> _core.ExchangePacked:
         """Run a job for each scored round, which makes new blocks of users, and no shuffle.
 
         Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
@@ -165,7 +172,7 @@ class Dataflow:
         with ExitStack() as alive:
             block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
             # A Python task costs more than a small block.
-            users, before = _of_users(contributions).coalesce(self._parallel), None
+            users, before = _of_users(contributions).coalesce(tasks), None
             made = users.mapInArrow(block, _VALUES)
             for number in range(1, last + 1):
                 blocks = alive.enter_context(_kept(made))

@@ -26,8 +26,8 @@ impl ExchangeSteering {
 
     /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
     fn next(&self, py: Python<'_>, sent: &ExchangePacked) -> PyResult<ExchangePacked> {
-        let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
-        py.detach(|| guarded(|| steering.next(&sent.packed))).map(ExchangePacked::from)
+        let next = || self.steering.lock().unwrap_or_else(PoisonError::into_inner).next(&sent.packed);
+        py.detach(|| guarded(next)).map(ExchangePacked::from)
     }
 
     /// The most sums of weights that tasks send together in a round, given the user counts of shared items.
