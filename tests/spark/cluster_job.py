@@ -4,9 +4,11 @@
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of
-scored rounds, of a join, or of numbers of users. Speculative copies of tasks cannot be had here: Spark
-starts them on other hosts only. The classes of tasks stand in this file, which is the main module: so they
-travel by value. Run by test_failures.py as a process of its own, because a process has one Spark context.
+scored rounds, of a join, or of numbers of users. Scored rounds run in blocks (`blocked`, `steered`), also of
+blocks that are no longer cached (`forgotten`), and by `messages`. Speculative copies of tasks cannot be had
+here: Spark starts them on other hosts only. The classes of tasks stand in this file, which is the main
+module: so they travel by value. Run by test_failures.py as a process of its own, because a process has one
+Spark context.
 """
 
 from __future__ import annotations
@@ -62,18 +64,32 @@ class Failing:
             raise OSError("once")
 
 
+#: The tasks that are disturbed.
+TASKS = {
+    "blocked": "BlockUsers",
+    "steered": "WeighBlocks",
+    "forgotten": "WeighBlocks",
+    "messages": "Steer",
+    "joined": "FalsePositives",
+    "counted": "NoisyCounts",
+}
+SCORED = {"blocked", "steered", "forgotten", "messages"}
+
+
 def select(spark, frame, mark: Path, scenario: str) -> dict:
-    name = {"steered": "Steer", "joined": "FalsePositives", "counted": "NoisyCounts"}.get(scenario, "Weigh")
-    mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
+    name = TASKS.get(scenario, "Weigh")
+    mechanism = dpsel.Steered(rounds=5) if scenario in SCORED else dpsel.Sips()
     plain = getattr(_tasks, name)
+    #: The round in which it happens. By the third one, blocks were made from blocks.
+    number = {"steered": 3, "dying": 1, "messages": 1}
 
     def disturbed(*given):
         task = plain(*given)
-        if scenario in ("joined", "counted") or (scenario in ("dying", "steered") and task.round == 1):
+        if scenario in ("joined", "counted", "blocked") or task.round == number.get(scenario):
             return Dying(task, str(mark))
         if scenario == "failing" and task.round == 1:
             return Failing(task, str(mark))
-        if scenario == "uncached":
+        if scenario in ("uncached", "forgotten"):
             # On the driver, before the round is planned.
             spark.catalog.clearCache()
         return task
@@ -82,6 +98,9 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     listed = _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS
     if scenario == "joined":
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
+    sums = _dataflow.DRIVER_SUMS
+    if scenario == "messages":
+        _dataflow.DRIVER_SUMS = 0
     try:
         counts = 0.2 if scenario == "counted" else None
         given = arguments(mechanism, with_weights=True, counts=counts)
@@ -89,6 +108,7 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     finally:
         setattr(_tasks, name, plain)
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = listed
+        _dataflow.DRIVER_SUMS = sums
     return {
         "items": found.to_local().to_pylist(),
         "happened": mark.exists(),

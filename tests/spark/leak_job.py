@@ -146,6 +146,9 @@ def releases(spark, frame) -> dict:
     """Every kind of task is run."""
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     steered = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
+    _dataflow.DRIVER_SUMS = 0
+    messages = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
+    assert messages.to_local().to_pylist() == steered.to_local().to_pylist()
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     released = {*found.to_local().to_pylist(), *steered.to_local()}

@@ -99,12 +99,12 @@ def named_rows() -> pa.Table:
     return table([(f"person number {user}", f"name of item {item}.") for user, item in rows(300, 250)])
 
 
-def job_of(local: pa.Table) -> object:
+def job_of(local: pa.Table, mechanism: object = None) -> object:
     """The job of a release of items and users of a table with numbers of users, under the test key."""
     from dpsel import _core
     from dpsel._request import selection_request
 
-    given = arguments(dpsel.Sips())
+    given = arguments(mechanism or dpsel.Sips())
     request = selection_request(
         given["privacy"], given["max_items_per_user"], given["mechanism"], counts=dpsel.Counts()
     )

@@ -15,7 +15,8 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCENARIOS = ["plain", "dying", "failing", "uncached", "steered", "joined", "counted"]
+SCORED = ["blocked", "steered", "forgotten", "messages"]
+SCENARIOS = ["plain", "dying", "failing", "uncached", "joined", "counted", *SCORED]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -27,7 +28,7 @@ def run(folder: Path, scenarios: list[str]) -> dict:
     given = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     command = [sys.executable, str(JOB), str(folder), *scenarios]
     done = subprocess.run(
-        command, env=os.environ | given, capture_output=True, text=True, timeout=400, check=False
+        command, env=os.environ | given, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.rsplit("RESULTS", 1)[1])
@@ -41,7 +42,7 @@ def results(tmp_path_factory):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_release_is_the_local_one(results, scenario) -> None:
-    mechanism = dpsel.Steered(rounds=5) if scenario == "steered" else dpsel.Sips()
+    mechanism = dpsel.Steered(rounds=5) if scenario in SCORED else dpsel.Sips()
     counts = 0.2 if scenario == "counted" else None
     given = arguments(mechanism, with_weights=True, counts=counts)
     here = dpsel.select_partitions(table(rows()), **given)
@@ -49,7 +50,9 @@ def test_the_release_is_the_local_one(results, scenario) -> None:
     assert results[scenario]["report"] == here.report.to_json()
 
 
-@pytest.mark.parametrize("scenario", ["dying", "failing", "steered", "joined", "counted"])
+@pytest.mark.parametrize(
+    "scenario", ["dying", "failing", "joined", "counted", "blocked", "steered", "messages"]
+)
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]
 

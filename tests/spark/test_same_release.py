@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from spark_support import PARALLEL, arguments, rows, same, table
 
 import dpsel
 import dpsel.spark
+from dpsel.spark import _dataflow
 from support import released
 
 pytestmark = pytest.mark.spark
@@ -51,6 +53,34 @@ def test_numbers_of_users(frame, local, mechanism) -> None:
     found = same(frame, local, mechanism, counts=counts, max_items_per_user=limit)
     assert found.column_names == ["item", "users"]
     assert len(set(found["users"].to_pylist())) > 5
+
+
+@pytest.mark.parametrize("mechanism", [m for m in PARALLEL if isinstance(m, dpsel.Steered)], ids=repr)
+@pytest.mark.parametrize(("most", "other"), [(0, "_in_blocks"), (10**9, "_by_messages")])
+def test_both_ways_of_scored_rounds(frame, local, monkeypatch, mechanism, most, other) -> None:
+    """In blocks and by messages. The other way is closed."""
+    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
+    monkeypatch.delattr(_dataflow.Dataflow, other)
+    for limit in (2, 12):
+        given = {"max_items_per_user": limit, "with_weights": True, "counts": 0.2}
+        assert same(frame, local, mechanism, **given).num_rows > 5
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_few_scored_rounds(frame, local, rounds) -> None:
+    same(frame, local, dpsel.Steered(rounds=rounds), with_weights=True)
+
+
+def test_users_who_reach_their_caps(spark) -> None:
+    """They have one common item and many rare ones, so what they gave to it comes back each round."""
+    rare = random.Random(3)
+    data = [(user, 0) for user in range(30)]
+    data += [(user, rare.randrange(1200)) for user in range(30) for _ in range(320)]
+    data += [(user, 100 * user + n) for user in range(1000, 1500) for n in range(34)]
+    local = table(data)
+    given = {"privacy": dpsel.ApproxDP(epsilon=20.0, delta=1e-9), "max_items_per_user": 300}
+    frame = spark.createDataFrame(local).repartition(3)
+    assert same(frame, local, dpsel.Steered(rounds=6), with_weights=True, **given).num_rows > 0
 
 
 @pytest.mark.parametrize("most", [1, 3, 10_000])

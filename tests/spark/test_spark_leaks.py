@@ -58,6 +58,8 @@ def test_functions_hold_and_show_no_key() -> None:
         _tasks.NoisyCounts(sealed),
         _tasks.Name(sealed, ("item",), released),
         _tasks.reweight_again(sealed, 3, 1),
+        _tasks.BlockUsers(sealed, released),
+        _tasks.WeighBlocks(sealed, 1, released),
     ]
     for task in tasks:
         travels = cloudpickle.dumps(task)
@@ -65,7 +67,7 @@ def test_functions_hold_and_show_no_key() -> None:
             hidden = spellings(secret)
             assert not [spelling for spelling in hidden if spelling in f"{task!r} {task}".encode()]
             assert not [spelling for spelling in hidden if spelling in travels]
-    for shown in (job, share, sealed, share.seal(job), _core.ExchangePacked()):
+    for shown in (job, share, sealed, share.seal(job), _core.ExchangePacked(), _core.ExchangeSteering(job)):
         assert not [spelling for spelling in spellings(KEY) if spelling in f"{shown!r} {shown}".encode()]
     again = pickle.loads(pickle.dumps(sealed)).job.open(share.text())
     assert again.rounds == job.rounds
@@ -73,7 +75,7 @@ def test_functions_hold_and_show_no_key() -> None:
 
 def test_what_holds_a_key_or_counts_has_no_pickle() -> None:
     job = job_of(table([("person", "name")]))
-    for secret in (job, _core.ExchangeShare(), _core.ExchangePacked()):
+    for secret in (job, _core.ExchangeShare(), _core.ExchangePacked(), _core.ExchangeSteering(job)):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(secret)
 
@@ -126,7 +128,7 @@ def test_releases_at_the_same_time_do_not_disturb_each_other(spark) -> None:
     assert [one.result().to_local().to_pylist() for one in made] == [here.to_pylist()] * 2
 
 
-@pytest.mark.parametrize("kind", ["partitions", "numbers", "top_k"])
+@pytest.mark.parametrize("kind", ["partitions", "numbers", "steered", "top_k"])
 def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
     """Whatever stage fails, what was counted before is in no local variable, in no spelling."""
     local = named_rows()
@@ -136,7 +138,8 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
         raise InternalError
 
     monkeypatch.setattr(_dataflow.Dataflow, "names", failing)
-    given = arguments(dpsel.Sips(), counts=0.2 if kind == "numbers" else None)
+    mechanism = dpsel.Steered(rounds=3) if kind == "steered" else dpsel.Sips()
+    given = arguments(mechanism, counts=0.2 if kind == "numbers" else None)
     if kind == "top_k":
         given = {
             "user": "user",
@@ -192,6 +195,35 @@ def test_what_stages_pass_on_holds_no_names() -> None:
         assert b"name " not in value
         assert b"person " not in value
         assert not [spelling for spelling in spellings(KEY) if spelling in value]
+
+
+def test_blocks_and_what_comes_from_them_hold_no_names() -> None:
+    local = named_rows()
+    job, digests = job_of(local, dpsel.Steered(rounds=3)), all_digests(local)
+    work = partial(_run, job)
+    everything = together(work(_tasks.Encode(None, tuple(local.column_names), 4, True), local.to_batches()))
+    user_counts, made = (
+        [batch.filter(chosen(batch["partition"], 0)) for batch in everything]
+        for chosen in (pa.compute.less, pa.compute.greater_equal)
+    )
+    shared = job.sealed(_core.ExchangePacked(work(_tasks.FrequentItems(None, 1), user_counts)))
+    steering, stages, sealed = _core.ExchangeSteering(job), [], [shared]
+    for number in range(3):
+        task = _tasks.WeighBlocks(None, number, sealed[-1]) if number else _tasks.BlockUsers(None, shared)
+        made = work(task, made)
+        stages += made
+        sent = [batch for batch in made if batch["partition"][0].as_py() < 0]
+        made = [batch for batch in made if batch["partition"][0].as_py() >= 0]
+        known = steering.next(_core.ExchangePacked(sent))
+        sealed.append(job.sealed(known))
+    assert len(known) > 24
+    assert not made
+    packed = [value for batch in stages for value in batch["packed"].to_pylist()]
+    for value in [*packed, *sealed]:
+        assert not [spelling for spelling in (b"name ", b"person ", *spellings(KEY)) if spelling in value]
+    for value in sealed:
+        assert not [digest for digest in digests if digest in value]
+    assert [digest for digest in digests if digest in b"".join(packed)]
 
 
 def test_what_is_sealed_shows_no_digest() -> None:

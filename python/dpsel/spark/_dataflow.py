@@ -4,21 +4,24 @@
     kept -> FrequentItems -> driver
     kept -> Prune -> pruned
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
-    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round
+    kept -> BlockUsers -> driver, and blocks
+    blocks -> WeighBlocks -> driver, and blocks; each later scored round
+    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round, for very many items
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
 Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
-partitions of users from 0 on, and partitions of user counts below 0. Only decisions, counts (beside a
-selection the noisy ones) and the names of released items come to the driver. There they are packed values
-that nothing shows. To tasks they go sealed.
+partitions of users from 0 on, and partitions of user counts below 0. Blocks have the former, and what comes
+from them to the driver the latter. Only decisions, counts (beside a selection the noisy ones), weights of
+scored rounds and the names of released items come to the driver. There they are packed values that nothing
+shows. To tasks they go sealed.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
@@ -46,6 +49,12 @@ FUNCTION_ITEMS: Final = 40_000
 #: Bits that the filter of a large release has for each item. Of 15 000 other items about one passes.
 FILTER_BITS: int = 20
 _DECISION_BYTES: Final = 24
+#: Sums of weights that the tasks of a scored round send to the driver: in the first round up to 26 bytes
+#: each, later up to 10 and mostly 5. With more, items and their states travel between tasks.
+DRIVER_SUMS: int = 8_000_000
+#: A task on blocks has about this many rows of items of several users at most, unless partitions are larger.
+TASK_ROWS: int = 4_000_000
+_EVERY_USER: Final = 2**32 - 1
 
 
 class Dataflow:
@@ -78,11 +87,11 @@ class Dataflow:
 
     @property
     def _with_user_counts(self) -> bool:
-        """Whether user counts help: not where a single user may have an item released.
+        """Whether user counts help: not where a single user may have an item released in the first round.
 
         Without rounds, where users are only counted, nothing needs them.
         """
-        return self._job.rounds > 0 and not self._job.is_steered and self._job.frequent_above >= 1
+        return self._job.rounds > 0 and (self._job.is_steered or self._job.frequent_above >= 1)
 
     def selected(self, contributions: Any) -> _core.ExchangePacked:
         """Run the rounds; return the packed decisions of all."""
@@ -104,9 +113,7 @@ class Dataflow:
         """The part of the contributions that the rounds need, kept."""
         frequent_above, frequent = self._job.frequent_above, None
         if self._with_user_counts:
-            user_counts = contributions.where("partition < 0")
-            find = _tasks.FrequentItems(self._sealed, frequent_above)
-            frequent = _collected(user_counts.mapInArrow(find, _PACKED))
+            frequent = self._frequent(contributions, frequent_above)
         with self._shared(frequent) as shared:
             prune = _tasks.Prune(self._sealed, frequent_above, shared)
             with _kept(_of_users(contributions).mapInArrow(prune, _VALUES)) as pruned:
@@ -132,14 +139,59 @@ class Dataflow:
         rows = map(pa.record_batch, self._job.partition_decisions(self._num_partitions, decided))
         return self._data.sparkSession.createDataFrame(pa.Table.from_batches(rows))
 
+    def _frequent(self, contributions: Any, above: int) -> _core.ExchangePacked:
+        """Find the items with more users than a number, by item hash; return their user counts."""
+        find = _tasks.FrequentItems(self._sealed, above)
+        return _collected(contributions.where("partition < 0").mapInArrow(find, _PACKED))
+
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
-        """Run all rounds in one Spark job: nothing comes to the driver before the end."""
-        last = self._job.rounds - 1
+        """Run scored rounds in the way that suits the number of items of several users."""
+        shared = self._frequent(contributions, 1)
+        rows = _core.ExchangeSteering.most_sums(shared, _EVERY_USER)
+        tasks = max(self._parallel, rows // TASK_ROWS)
+        most = DRIVER_SUMS if self._context is not None else min(DRIVER_SUMS, FUNCTION_ITEMS)
+        if _core.ExchangeSteering.most_sums(shared, tasks) > most:
+            return self._by_messages(contributions)
+        return self._in_blocks(contributions, shared, tasks)
+
+    @property
+    def _parallel(self) -> int:
+        """The number of tasks that run at a time; with Spark Connect those of a stage."""
+        if self._context is not None:
+            return int(self._context.defaultParallelism)
+        return int(self._data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+
+    def _in_blocks(
+        self, contributions: Any, shared: _core.ExchangePacked, tasks: int
+    ) -> _core.ExchangePacked:
+        """Run a job for each scored round, which makes new blocks of users, and no shuffle.
+
+        Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
+        """
+        steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
+        with ExitStack() as alive:
+            block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
+            # A Python task costs more than a small block.
+            users, before = _of_users(contributions).coalesce(tasks), None
+            made = users.mapInArrow(block, _VALUES)
+            for number in range(1, last + 1):
+                blocks = alive.enter_context(_kept(made))
+                states = steering.next(_collected(blocks.where("partition < 0")))
+                if before is not None:
+                    before.unpersist()
+                known = alive.enter_context(self._shared(states))
+                weigh = _tasks.WeighBlocks(self._sealed, number, known)
+                made, before = _of_users(blocks).mapInArrow(weigh, _VALUES), blocks
+            return steering.next(_collected(made.where("partition < 0")))
+
+    def _by_messages(self, contributions: Any) -> _core.ExchangePacked:
+        """Run all scored rounds in one Spark job: nothing comes to the driver before the end."""
+        last, users = self._job.rounds - 1, _of_users(contributions)
         reweight = _tasks.Reweight(self._sealed, self._num_partitions)
-        messages = contributions.mapInArrow(reweight, _MESSAGES)
+        messages = users.mapInArrow(reweight, _MESSAGES)
         for number in range(last):
             states = _together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
-            both = contributions.groupBy("partition").cogroup(states.groupBy("partition"))
+            both = users.groupBy("partition").cogroup(states.groupBy("partition"))
             again = _tasks.reweight_again(self._sealed, self._num_partitions, number + 1)
             messages = both.applyInArrow(again, _MESSAGES)
         return _collected(_together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED))

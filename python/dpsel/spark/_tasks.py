@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpsel.spark._sharing import Sealed
 
 __all__ = [
+    "BlockUsers",
     "Count",
     "CountReleased",
     "Decide",
@@ -30,6 +31,7 @@ __all__ = [
     "Steer",
     "Total",
     "Weigh",
+    "WeighBlocks",
     "reweight_again",
 ]
 
@@ -167,6 +169,29 @@ class Steer(_Task):
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
         return job.steer(self.round)
+
+
+@dataclass(frozen=True)
+class BlockUsers(_Task):
+    """Put users into blocks, and weigh the first scored round."""
+
+    counts: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.block_users(_value(self.counts))
+
+
+@dataclass(frozen=True)
+class WeighBlocks(_Task):
+    """Weigh a later scored round on blocks, and decide the items that one user alone holds."""
+
+    round: int
+    states: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.weigh_blocks(self.round, _value(self.states))
 
 
 @dataclass(frozen=True)

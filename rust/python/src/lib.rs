@@ -58,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use super::exchange::{
         ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,
-        ExchangeTask, ExchangeTopK, validate_exchange,
+        ExchangeSteering, ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
     use super::export::{Release, write_text};

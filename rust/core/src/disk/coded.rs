@@ -7,7 +7,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::partition::Partition;
 use super::pruned::{Block, Columns};
 use super::rounds::Rounds;
 use super::shared::by_code;
@@ -15,7 +14,7 @@ use crate::accounting::L0Bound;
 use crate::bounding::{AHEAD, ItemSet, Priorities};
 use crate::contributions::ItemCode;
 use crate::exchange::{
-    ByDigest, Candidates, Decisions, OnItems, Packed, UserCounts, Weights, checked_weight,
+    ByDigest, Candidates, Decisions, OnItems, Packed, Partition, UserCounts, Weights, checked_weight,
 };
 use crate::numeric::widths::codes;
 use crate::random::Digest;

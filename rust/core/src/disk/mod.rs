@@ -25,7 +25,6 @@ mod names;
 mod numbering;
 mod ordered;
 mod output;
-mod partition;
 mod pruned;
 mod reading;
 mod rounds;
@@ -37,7 +36,6 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod top_k;
-mod users;
 
 pub use count::users_per_item;
 pub use memory::LEAST;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::rounds::Rounds;
-use super::shared::{OWN, SharedCodes};
+use super::shared::SharedCodes;
 use super::stages::parts;
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, RowOrder};
-use crate::exchange::{Gather, OnItems, OnUsers, Packed, Route, UserCounts, one_thread};
+use crate::exchange::{Gather, OWN, OnItems, OnUsers, Packed, Route, UserCounts, one_thread};
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, ReleaseKey, Words};
 use crate::scratch::{Spool, Stored};

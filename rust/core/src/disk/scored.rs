@@ -6,13 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
 use super::numbering::{Hashes, Numbered};
-use super::partition::Partition;
 use super::rounds::Rounds;
-use super::shared::MOST_SHARED;
-use super::users::{Item, SharedItems, Users, read};
-use crate::accounting::L0Bound;
-use crate::bounding::Priorities;
-use crate::exchange::Packed;
+use crate::exchange::{Bounded, Item, MOST_SHARED, Packed, Partition, SharedItems, Users, read};
 use crate::random::{Digest, Purpose, Words};
 use crate::rounds::Decider;
 use crate::scratch::{Spool, Stored};
@@ -26,9 +21,7 @@ const TOGETHER: usize = 1 << 13;
 
 /// Puts users into blocks: bounded, with the items that they keep.
 struct Blocks<'a> {
-    bound: L0Bound,
-    priorities: Priorities,
-    budgets: &'a Budgets,
+    bounded: Bounded,
     hashes: &'a Hashes,
     numbered: &'a Mutex<Numbered>,
 }
@@ -57,18 +50,9 @@ impl Blocks<'_> {
     fn fill(&self, buffers: &mut Buffers, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Buffers { partition, codes, users, packed, keyed } = buffers;
         self.codes_of(&partition.items, codes)?;
-        let bound = self.bound.get() as usize;
-        partition.each_user(|items, user, mut places| {
-            if places.len() > bound {
-                self.priorities.order(user, places, |place| items[place as usize], bound, keyed);
-                places = &mut places[..bound];
-            }
-            // A user beyond the table of budgets gives nothing.
-            let Ok(budget) = u8::try_from(self.budgets.place(places.len())) else { return Ok(()) };
-            if !places.is_empty() && self.budgets.has(budget.into()) {
-                let item = |place: &u32| codes[*place as usize].ok_or(items[*place as usize]);
-                users.add(budget, places.iter().map(item));
-            }
+        partition.each_user(|items, user, places| {
+            let item = |place: &u32| codes[*place as usize].ok_or(items[*place as usize]);
+            self.bounded.add((items, user, places), item, (&mut *users, &mut *keyed));
             if users.rows() >= BLOCK_ROWS {
                 users.pack(packed);
                 users.clear();
@@ -93,7 +77,7 @@ impl Rounds<'_> {
             return Err(Error::Internal("the rounds do not score"));
         };
         let budgets = publish.budgets();
-        let (mut blocks, mut items, shared) = self.in_blocks(&contributions, &budgets, hashes)?;
+        let (mut blocks, mut items, shared) = self.in_blocks(&contributions, budgets.clone(), hashes)?;
         drop(contributions);
         stages.control.end_phase();
         let released = Mutex::default();
@@ -155,14 +139,14 @@ impl Rounds<'_> {
     fn in_blocks(
         &self,
         contributions: &Stored<i32>,
-        budgets: &Budgets,
+        budgets: Budgets,
         hashes: Hashes,
     ) -> Result<(Stored<i32>, Stored<i32>, SharedItems)> {
         let (stages, key) = (self.stages, self.job.key());
         let numbered = Mutex::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let priorities = Priorities::new(key);
-        let blocks = Blocks { bound, priorities, budgets, hashes: &hashes, numbered: &numbered };
+        let bounded = Bounded::new(bound, key, budgets);
+        let blocks = Blocks { bounded, hashes: &hashes, numbered: &numbered };
         let written = Spool::<i32>::new(self.scratch)?;
         let buffers = || Buffers {
             partition: Partition::new(key),

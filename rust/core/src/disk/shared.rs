@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use super::output::Collected;
 use super::stages::Stages;
 use crate::contributions::Contributions;
-use crate::exchange::{ByDigest, Gather, OnUsers, UserCounts};
+use crate::exchange::{ByDigest, Gather, MOST_SHARED, OnUsers, UserCounts};
 use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
 use crate::scratch::Stored;
@@ -80,8 +80,3 @@ pub(super) fn by_code(codes: &ByDigest<u32>) -> Vec<Digest> {
     }
     items
 }
-
-/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
-pub(super) const OWN: u32 = 1 << 31;
-/// The most shared items: their codes leave that bit free.
-pub(super) const MOST_SHARED: usize = OWN as usize;

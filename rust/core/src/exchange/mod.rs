@@ -13,6 +13,8 @@
 //! | [`Decide`] | packed weights | decisions | every [`Weigh`] of the next round, as a [`ReleasedSet`] |
 //! | [`Reweight`] | packed contributions, item states | messages | [`Steer`], by item |
 //! | [`Steer`] | messages | item states; in the last round decisions | the users who hold the item |
+//! | [`BlockUsers`] | packed contributions, counts of shared items | blocks of users; sums of weights of shared items | [`WeighBlocks`]; [`Steering`] |
+//! | [`WeighBlocks`] | blocks of users, states of shared items | the same; in the last round decisions | the same |
 //! | [`Count`] | packed contributions | packed counts | [`Total`], by item |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`CountReleased`] | packed contributions, a released set | packed sums | [`NoisyCounts`], by item |
@@ -25,9 +27,10 @@
 //! ones. A *partition* is a part of the users, or of the items. A stage that runs twice on the same input makes the
 //! same decisions, so lost work may be repeated.
 //!
-//! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle, and
-//! `driver` makes the stages and publishes the release. Each uses only the folders before it.
+//! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle,
+//! `blocks` are those of scored rounds without a shuffle, and `driver` makes the stages and publishes the release. Each uses only the folders before it.
 
+mod blocks;
 mod driver;
 mod items;
 mod rows;
@@ -36,7 +39,9 @@ mod stage;
 pub(crate) mod tests;
 mod wire;
 
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, TopK};
+pub use blocks::{BlockUsers, WeighBlocks};
+pub(crate) use blocks::{Bounded, Item, MOST_SHARED, OWN, Partition, SharedItems, Users, read};
+pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, most_sums};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;
 pub use items::{
@@ -47,7 +52,5 @@ pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
 pub use stage::Stage;
-pub(crate) use wire::{
-    ByDigest, Dictionaries, OfMessages, OfStates, PackedUsers, Partitions, Route, each_frequent, item_hash,
-};
+pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route, each_frequent, item_hash};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -40,6 +40,7 @@ fn request_under(privacy: &str, mechanism: &str, bound: u32, with_weights: bool)
 }
 
 /// Releases on both engines, with several limits of what is frequent, and with released items as a list or a filter.
+/// Scored rounds go by messages for the limits below 0, and in blocks for the others.
 fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, partitions: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
     for (frequent_above, bits) in [(-1, 0), (1, 0), (4, 0), (-1, 1), (1, 9)] {
@@ -171,6 +172,8 @@ fn stages_refuse_what_is_not_theirs() {
     backwards.reverse();
     let mut prune = job.prune(None).unwrap();
     assert!(backwards.into_iter().any(|batch| prune.push(batch).is_err()));
+    assert!(job.block_users(UserCounts::unpack(1, &[]).unwrap()).is_err());
+    assert!(job.weigh_blocks(1, &Packed::default()).is_err());
     let mut weigh = job.weigh(PARTITIONS, 0, ReleasedSet::default()).unwrap();
     assert!(weigh.push(table(&rows)).is_err());
     assert!(job.decide(0).unwrap().push(table(&rows)).is_err());
@@ -180,6 +183,45 @@ fn stages_refuse_what_is_not_theirs() {
             && partition_decisions(PARTITIONS, &[0; 25]).is_err()
     );
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
+}
+
+/// A user whose rows came in two pieces would be bounded twice.
+#[test]
+fn blocks_refuse_pieces_of_a_partition_and_states_of_other_rounds() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
+    let engine = Engine::new(selection.job(), table, &rows, 1);
+    let block = || selection.job().block_users(engine.frequent(1).unwrap()).unwrap();
+    let mut pieces = engine.contributions.concat();
+    pieces.push(pieces[0].clone());
+    let mut task = block();
+    assert!(pieces.into_iter().any(|batch| task.push(batch).is_err()));
+
+    let made = run(block(), &engine.contributions.concat());
+    let sent = Packed::from(packed(&made[made.len() - 1..]));
+    let mut steering = Steering::new(selection.job().clone());
+    let states = steering.next(&sent).unwrap();
+    // Of the round before, of no round, and of other items.
+    assert!(steering.next(&sent).is_err());
+    assert!(selection.job().weigh_blocks(12, &states).is_err());
+    let nothing = Steering::new(selection.job().clone()).next(&Packed::default()).unwrap();
+    for (states, fits) in [(states, true), (nothing, false)] {
+        let mut task = selection.job().weigh_blocks(1, &states).unwrap();
+        assert_eq!(task.push(made[0].clone()).is_ok(), fits);
+    }
+}
+
+#[test]
+fn sums_of_tasks_are_counted_before_they_are_sent() {
+    let rows: Rows = (0..30).map(|user| (user, user % 4 * (user % 2))).collect();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
+    let engine = Engine::new(selection.job(), table, &rows, 1);
+    let counts = run(selection.job().frequent_items(1), &engine.user_counts.concat());
+    // 15 users have the item 0, 8 the item 1 and 7 the item 3.
+    let most = |tasks| most_sums(&Packed::from(packed(&counts)), tasks).unwrap();
+    assert_eq!([1, 7, 10, 20].map(most), [3, 21, 25, 30]);
 }
 
 #[test]

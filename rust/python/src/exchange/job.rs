@@ -93,6 +93,18 @@ impl ExchangeJob {
         guarded(|| self.job.steer(round)).map(ExchangeTask::new)
     }
 
+    /// The task that puts users into blocks and weighs the first scored round, given the user counts of all items with
+    /// more than one.
+    fn block_users(&self, shared: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.block_users(UserCounts::unpack(1, self.opened(shared)?.bytes())?))
+            .map(ExchangeTask::new)
+    }
+
+    /// The task that weighs a later scored round on blocks, given the states of shared items.
+    fn weigh_blocks(&self, round: u32, states: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.weigh_blocks(round, &self.opened(states)?)).map(ExchangeTask::new)
+    }
+
     /// The task that counts the users of the wanted items, or of all items.
     fn count(&self, num_partitions: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
         guarded(|| {

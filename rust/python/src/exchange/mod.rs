@@ -5,6 +5,7 @@ mod job;
 mod packed;
 mod sealing;
 mod selection;
+mod steering;
 mod task;
 mod top_k;
 
@@ -12,5 +13,6 @@ pub(crate) use job::ExchangeJob;
 pub(crate) use packed::ExchangePacked;
 pub(crate) use sealing::{ExchangeSealedJob, ExchangeShare};
 pub(crate) use selection::{ExchangeSelection, validate_exchange};
+pub(crate) use steering::ExchangeSteering;
 pub(crate) use task::ExchangeTask;
 pub(crate) use top_k::{ExchangeDraw, ExchangeTopK};

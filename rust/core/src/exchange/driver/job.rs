@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
+use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
     Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
     ReweightedRound, Sizes, Weigh,
 };
-use crate::exchange::wire::{Dictionaries, Partitions, ReleasedSet, UserCounts};
+use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
 use crate::ingest::Columns;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::rounds::{Calibration, Decider, Lowered, Round};
-use crate::weighting::UNIT;
+use crate::weighting::{Budgets, UNIT};
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
@@ -203,6 +204,35 @@ impl ExchangeJob {
         }
         let (decider, words) = self.decider(round, self.spec.with_weights)?;
         Ok(Steer::new(decider, words, self.sizes.returned))
+    }
+
+    /// The stage that puts users into blocks and weighs the first scored round. `users` has the numbers of users of all
+    /// items with more than one.
+    ///
+    /// # Errors
+    /// Rounds that do not score.
+    pub fn block_users(&self, users: UserCounts) -> Result<BlockUsers> {
+        let (round, budgets) = self.block_round(0)?;
+        let bounded = Bounded::new(self.bound()?, &self.key, budgets);
+        Ok(BlockUsers::new(bounded, &self.key, users, round))
+    }
+
+    /// The stage that weighs a later scored round on blocks, given the states of shared items.
+    ///
+    /// # Errors
+    /// Rounds that do not score; damaged states.
+    pub fn weigh_blocks(&self, round: u32, states: &Packed) -> Result<WeighBlocks> {
+        Ok(WeighBlocks::new(self.block_round(round)?.0, SharedStates::unpack(states.bytes())?))
+    }
+
+    /// A scored round on blocks, and the budgets of all rounds.
+    fn block_round(&self, round: u32) -> Result<(BlockRound, Budgets)> {
+        let Some((rounds, publish)) = self.spec.calibration.scoring() else {
+            return Err(UNSCORED);
+        };
+        let (scoring, budgets) = (rounds.get(round as usize).ok_or(NO_ROUND)?, publish.budgets());
+        let decider = self.decider(round, self.spec.with_weights)?;
+        Ok((BlockRound::new(budgets.in_round(scoring.share), decider), budgets))
     }
 
     /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the

@@ -3,10 +3,12 @@
 mod job;
 mod named;
 mod selection;
+mod steering;
 mod top_k;
 
 pub use job::{ExchangeJob, JobSpec};
 pub(crate) use named::items_of;
 pub use selection::Selection;
 pub(crate) use selection::runs_in_pieces;
+pub use steering::{Steering, most_sums};
 pub use top_k::{Drawn, TopK};

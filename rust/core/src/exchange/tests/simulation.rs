@@ -87,6 +87,11 @@ pub(super) fn packed(made: &[RecordBatch]) -> Vec<u8> {
     values.collect()
 }
 
+/// The partition of the first row.
+fn target(batch: &RecordBatch) -> i32 {
+    batch.column(0).as_primitive::<Int32Type>().value(0)
+}
+
 /// A stage on some tasks, and another one where its rows have come together.
 pub(super) fn both<A: Stage, B: Stage>(
     parts: &[Vec<RecordBatch>],
@@ -206,6 +211,45 @@ impl<'a> Engine<'a> {
         packed(&made)
     }
 
+    /// The same without messages: users in blocks, and the states of shared items on the driver.
+    pub(super) fn steered_in_blocks(&self) -> Vec<u8> {
+        // Fewer tasks than there are parts of the contributions.
+        let mut parts = self.contributions.clone();
+        if let [first, .., last] = &mut parts[..] {
+            first.append(last);
+        }
+        let (mut steering, mut states) = (Steering::new(self.job.clone()), Vec::new());
+        let mut made: Vec<_> = parts.iter().map(|part| self.blocks(part, &states)).collect();
+        loop {
+            let sent: Vec<RecordBatch> =
+                made.concat().into_iter().filter(|batch| target(batch) < 0).collect();
+            let sent = Packed::from(packed(&sent));
+            let steered = steering.next(&sent).unwrap();
+            if states.len() + 1 == self.job.spec().calibration.rounds.len() {
+                return steered.bytes().to_vec();
+            }
+            if states.len() % 3 == 1 {
+                // Blocks that were lost are made again, of rows that come in another order.
+                parts[0].reverse();
+                made[0] = self.blocks(&parts[0], &states);
+            }
+            states.push(Packed::opened(&steered.sealed(&key()), &key()).unwrap());
+            let round = u32::try_from(states.len()).unwrap();
+            made = made.iter().map(|part| self.next_blocks(part, round, &states)).collect();
+        }
+    }
+
+    /// What a task makes of contributions, and of its own blocks in the rounds after these states.
+    fn blocks(&self, part: &[RecordBatch], states: &[Packed]) -> Vec<RecordBatch> {
+        let first = run(self.job.block_users(self.frequent(1).unwrap()).unwrap(), part);
+        (1..).take(states.len()).fold(first, |made, round| self.next_blocks(&made, round, states))
+    }
+
+    fn next_blocks(&self, made: &[RecordBatch], round: u32, states: &[Packed]) -> Vec<RecordBatch> {
+        let blocks: Vec<RecordBatch> = made.iter().filter(|batch| target(batch) >= 0).cloned().collect();
+        run(self.job.weigh_blocks(round, &states[round as usize - 1]).unwrap(), &blocks)
+    }
+
     /// The noisy numbers of users of released items.
     pub(super) fn noisy_counts(&self, released: &[u8]) -> Decisions {
         let set = self.released_set(released);
@@ -248,8 +292,11 @@ pub(super) fn exchanged(
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
     let engine = Engine { filter_bits, ..Engine::new(selection.job(), table, rows, tasks) };
-    let released =
-        if selection.job().is_steered() { engine.steered() } else { engine.decided(frequent_above) };
+    let released = match (selection.job().is_steered(), frequent_above) {
+        (true, ..0) => engine.steered(),
+        (true, 0..) => engine.steered_in_blocks(),
+        (false, _) => engine.decided(frequent_above),
+    };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
     let users = selection.is_counted().then(|| engine.noisy_counts(&released));

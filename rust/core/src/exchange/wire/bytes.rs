@@ -45,19 +45,19 @@ fn take_long_integer(rest: &mut &[u8]) -> Result<u64> {
 }
 
 /// Take four bytes off the front.
-pub(super) fn take_u32(rest: &mut &[u8]) -> Result<u32> {
+pub(crate) fn take_u32(rest: &mut &[u8]) -> Result<u32> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(u32::from_le_bytes(*word))
 }
 
 /// Append a digest.
-pub(super) fn push_digest(item: Digest, out: &mut Vec<u8>) {
+pub(crate) fn push_digest(item: Digest, out: &mut Vec<u8>) {
     out.extend(item.0.to_le_bytes());
 }
 
 /// Take a digest off the front.
-pub(super) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
+pub(crate) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(Digest(u128::from_le_bytes(*word)))

@@ -14,6 +14,7 @@ mod packed;
 mod partitions;
 mod pruned;
 mod released_set;
+mod shared_items;
 #[cfg(test)]
 mod tests;
 mod user_counts;
@@ -24,7 +25,7 @@ pub(crate) use batches::{
     partitioned_messages, partitioned_states, partitioned_values,
 };
 pub(crate) use by_digest::{ByDigest, add_up};
-pub(crate) use bytes::VALUE_BYTES;
+pub(crate) use bytes::{VALUE_BYTES, push_digest, take_digest, take_u32};
 pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
@@ -33,8 +34,9 @@ pub use packed::Packed;
 pub(crate) use partitions::{PartitionOrder, Partitions};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
 pub use released_set::ReleasedSet;
+pub(crate) use shared_items::{PartContents, SharedStates, each_part, each_sum, pack_sums};
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
-    Message, Progress, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
+    Message, Progress, States, pack_by_partition, push_weight, unpack_messages, unpack_states, unpack_weights,
 };

@@ -13,7 +13,7 @@ use crate::rounds::ItemState;
 use crate::{Error, Result};
 
 /// Append one packed weight.
-pub(super) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
+pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
     push_digest(item, packed);
     push_integer(weight, packed);
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::exchange::{Dictionaries, PackedUsers};
+use crate::exchange::wire::{Dictionaries, PackedUsers};
 use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
 use crate::runtime::Control;
@@ -14,17 +14,17 @@ use crate::{Error, Result};
 
 /// The users of a partition. Items go by their places among all items of the partition. An item may have several.
 #[derive(Debug)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     dictionaries: Dictionaries,
     /// The item of each place.
-    pub(super) items: Vec<Digest>,
+    pub(crate) items: Vec<Digest>,
     rows: Vec<u32>,
     /// Each user, once for each value that it is in.
     users: Vec<(Digest, Range<usize>)>,
 }
 
 impl Partition {
-    pub(super) fn new(key: &ReleaseKey) -> Self {
+    pub(crate) fn new(key: &ReleaseKey) -> Self {
         Self { dictionaries: Dictionaries::new(key), items: Vec::new(), rows: Vec::new(), users: Vec::new() }
     }
 
@@ -32,7 +32,7 @@ impl Partition {
     ///
     /// # Errors
     /// Those of scratch; an interruption; as [`Partition::push`].
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         contributions: &Stored<i32>,
         values: Range<usize>,
@@ -46,7 +46,7 @@ impl Partition {
     }
 
     /// Start anew, and keep the memory.
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.items.clear();
         self.rows.clear();
         self.users.clear();
@@ -56,7 +56,7 @@ impl Partition {
     ///
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
-    fn push(&mut self, packed: &[u8]) -> Result<()> {
+    pub(super) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
@@ -78,7 +78,7 @@ impl Partition {
     ///
     /// # Errors
     /// Those of `each`.
-    pub(super) fn each_user(
+    pub(crate) fn each_user(
         &mut self,
         mut each: impl FnMut(&[Digest], Digest, &mut [u32]) -> Result<()>,
     ) -> Result<()> {
@@ -105,7 +105,8 @@ impl Partition {
 mod tests {
     use super::*;
     use crate::contributions::testing::contributions;
-    use crate::exchange::{Packing, Partitions};
+    use crate::exchange::rows::Packing;
+    use crate::exchange::wire::Partitions;
 
     #[test]
     fn users_of_several_values_have_each_item_once() {

@@ -6,15 +6,19 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::shared::OWN;
-use crate::exchange::{Decisions, checked_weight};
+use crate::exchange::items::checked_weight;
+use crate::exchange::wire::Decisions;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
 use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget};
 use crate::{Error, Result};
 
-const DAMAGED: Error = Error::Internal("users in scratch are damaged");
+const DAMAGED: Error = Error::Internal("blocks of users are damaged");
+/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
+pub(crate) const OWN: u32 = 1 << 31;
+/// The most shared items: their codes leave that bit free.
+pub(crate) const MOST_SHARED: usize = OWN as usize;
 /// The importance of an abandoned item in memory. No other has it.
 const ABANDONED: u16 = u16::MAX;
 const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
@@ -22,7 +26,7 @@ const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 /// An item after some rounds, as it stands on the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
-pub(super) struct Item {
+pub(crate) struct Item {
     digest: [u64; 2],
     /// The sum of all weights so far.
     weight: u64,
@@ -35,12 +39,12 @@ pub(super) struct Item {
 impl Item {
     /// Before the first round.
     #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
-    pub(super) fn new(digest: Digest) -> Self {
+    pub(crate) fn new(digest: Digest) -> Self {
         let digest = [digest.0 as u64, (digest.0 >> 64) as u64];
         Self { digest, ..Self::default() }.with(ItemState::default())
     }
 
-    fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         let [low, high] = self.digest.map(u128::from);
         Digest(high << 64 | low)
     }
@@ -53,14 +57,23 @@ impl Item {
         Self { noise, exposure, importance, ..self }
     }
 
-    /// Its importance, or [`ABANDONED`].
-    fn importance(&self) -> u16 {
+    /// Add a weight of the current round.
+    pub(crate) fn give(&mut self, weight: u64) {
+        // Otherwise: the sum is too large, which `decide` refuses.
+        self.weight = self.weight.saturating_add(weight);
+    }
+
+    /// Its importance, or a number that says that it is abandoned.
+    pub(crate) fn importance(&self) -> u16 {
         if self.exposure | u32::from(self.importance) == 0 { ABANDONED } else { self.importance }
     }
 }
 
 /// Decide items, and append the released ones to packed decisions.
-pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Capacity`] for more users than noise may be added for.
+pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
     /// Items whose words are drawn together.
     const DRAWN: usize = 256;
     let (decider, words) = round;
@@ -83,7 +96,7 @@ pub(super) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mu
 
 /// What is in memory of the items that several users may hold, by their codes.
 #[derive(Debug)]
-pub(super) struct SharedItems {
+pub(crate) struct SharedItems {
     importances: Vec<AtomicU16>,
     /// What users give in the current round.
     given: Vec<AtomicU64>,
@@ -91,11 +104,22 @@ pub(super) struct SharedItems {
 
 impl SharedItems {
     /// So many items before the first round.
-    pub(super) fn new(items: usize) -> Self {
+    pub(crate) fn new(items: usize) -> Self {
         Self {
             importances: (0..items).map(|_| AtomicU16::new(FULL_IMPORTANCE)).collect(),
             given: (0..items).map(|_| AtomicU64::new(0)).collect(),
         }
+    }
+
+    /// The items of these importances, one for each code, of which nobody has given yet.
+    pub(crate) fn with(importances: impl IntoIterator<Item = u16>) -> Self {
+        let importances: Vec<AtomicU16> = importances.into_iter().map(AtomicU16::new).collect();
+        Self { given: importances.iter().map(|_| AtomicU64::new(0)).collect(), importances }
+    }
+
+    /// What users gave to each item in the current round.
+    pub(crate) fn given(&self) -> impl Iterator<Item = u64> {
+        self.given.iter().map(|given| given.load(Ordering::Relaxed))
     }
 
     /// Decide the items from this code on, when all users have given.
@@ -103,7 +127,7 @@ impl SharedItems {
     /// # Errors
     /// [`Error::Capacity`] for more users than noise may be added for; [`Error::Internal`] for an item that is not
     /// there.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &self,
         first: usize,
         items: &mut [Item],
@@ -114,7 +138,7 @@ impl SharedItems {
         let given = self.given.get(codes.clone()).ok_or(DAMAGED)?;
         let importances = self.importances.get(codes).ok_or(DAMAGED)?;
         for (item, given) in items.iter_mut().zip(given) {
-            item.weight = item.weight.saturating_add(given.swap(0, Ordering::Relaxed));
+            item.give(given.swap(0, Ordering::Relaxed));
         }
         decide(items, round, released)?;
         for (item, importance) in items.iter().zip(importances) {
@@ -126,7 +150,7 @@ impl SharedItems {
 
 /// Some users with their kept items, as columns.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Users {
+pub(crate) struct Users {
     /// The number of rows of each user.
     lens: Vec<u32>,
     /// The item of each row. Those that its user alone holds come in their order.
@@ -143,7 +167,7 @@ pub(super) struct Users {
 impl Users {
     /// Add a user, whose budget is at this place. Each item is a code of shared ones, or the digest of one that nobody
     /// else holds.
-    pub(super) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
+    pub(crate) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
         let before = self.items.len();
         for item in items {
             let item = item.unwrap_or_else(|digest| {
@@ -158,13 +182,24 @@ impl Users {
         self.budgets.push(budget);
     }
 
+    /// Give shared items other codes: `codes` has one for each code so far.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for an item without a code.
+    pub(crate) fn renumber(&mut self, codes: &[u32]) -> Result<()> {
+        for item in self.items.iter_mut().filter(|item| **item & OWN == 0) {
+            *item = *codes.get(*item as usize).ok_or(DAMAGED)?;
+        }
+        Ok(())
+    }
+
     /// Number of rows.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.items.len()
     }
 
     /// Start anew, and keep the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.lens.clear();
         self.items.clear();
         self.own.clear();
@@ -177,7 +212,7 @@ impl Users {
     ///
     /// # Errors
     /// As [`SharedItems::decide`].
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         budgets: &[RoundBudget],
         shared: &SharedItems,
@@ -252,7 +287,7 @@ impl Users {
     }
 
     /// Write the users to a buffer: the numbers of users, rows and own items; then the columns.
-    pub(super) fn pack(&self, packed: &mut Vec<u8>) {
+    pub(crate) fn pack(&self, packed: &mut Vec<u8>) {
         packed.clear();
         for len in [self.lens.len(), self.items.len(), self.own.len()] {
             packed.extend(codes(len).to_ne_bytes());
@@ -268,7 +303,7 @@ impl Users {
     ///
     /// # Errors
     /// [`Error::Internal`] if the bytes are damaged.
-    pub(super) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
+    pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
         let mut rest = packed;
         let mut number = || {
             let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
@@ -287,7 +322,7 @@ impl Users {
 }
 
 /// Take so many values off the front, into memory that is there.
-pub(super) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
+pub(crate) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
     rest: &mut &[u8],
     len: usize,
     values: &mut Vec<T>,

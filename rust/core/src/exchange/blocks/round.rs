@@ -1,0 +1,47 @@
+//! A scored round on blocks of users.
+
+use super::users::{SharedItems, Users};
+use crate::Result;
+use crate::exchange::wire::{PartContents, PartitionedValues};
+use crate::random::Words;
+use crate::rounds::Decider;
+use crate::weighting::RoundBudget;
+
+/// Partition of the parts that go to the driver.
+const TO_DRIVER: i32 = -1;
+
+/// The budgets of a round, and what decides its items.
+#[derive(Debug)]
+pub(crate) struct BlockRound {
+    budgets: Vec<RoundBudget>,
+    decider: (Decider, Words),
+    /// Packed decisions about items that one user alone holds.
+    released: Vec<u8>,
+}
+
+impl BlockRound {
+    pub(crate) fn new(budgets: Vec<RoundBudget>, decider: (Decider, Words)) -> Self {
+        Self { budgets, decider, released: Vec::new() }
+    }
+
+    /// Let the users of a block give to their items. Returns whether later rounds need the block.
+    ///
+    /// # Errors
+    /// As [`Users::run`].
+    pub(crate) fn run(&mut self, users: &mut Users, shared: &SharedItems) -> Result<bool> {
+        users.run(&self.budgets, shared, &self.decider, &mut self.released)?;
+        Ok(users.rows() > 0 && !self.decider.0.may_release())
+    }
+
+    /// What a task sends to the driver: sums of weights, and decisions.
+    pub(crate) fn to_driver(&mut self, contents: PartContents, sums: &[u8]) -> PartitionedValues {
+        let mut sent = PartitionedValues::default();
+        let released = std::mem::take(&mut self.released);
+        for (contents, bytes) in [(contents, sums), (PartContents::Decisions, released.as_slice())] {
+            if !bytes.is_empty() {
+                sent.push(TO_DRIVER, contents.part(bytes));
+            }
+        }
+        sent
+    }
+}

@@ -1,0 +1,94 @@
+//! The items that several users hold, on the driver, while tasks have the users in blocks.
+
+use zerocopy::IntoBytes;
+use zeroize::Zeroize;
+
+use super::job::ExchangeJob;
+use crate::exchange::blocks::{Item, MOST_SHARED, decide};
+use crate::exchange::wire::{
+    Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
+};
+use crate::{Error, Result};
+
+const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
+
+/// The most sums that tasks send together in a round, if each of `tasks` has some of the users.
+///
+/// # Errors
+/// [`Error::Internal`] if the user counts are damaged.
+pub fn most_sums(shared: &Packed, tasks: u32) -> Result<u64> {
+    let mut sums = 0_u64;
+    each_frequent(shared.bytes(), |_, users| sums = sums.saturating_add(users.min(tasks).into()))?;
+    Ok(sums)
+}
+
+/// Scores shared items round by round, and steers the next round.
+#[derive(Debug)]
+pub struct Steering {
+    job: ExchangeJob,
+    round: u32,
+    /// All items that several users may hold, in order of their digests. The code of an item is its place.
+    items: Vec<Item>,
+}
+
+impl Steering {
+    /// Before the first round.
+    #[must_use]
+    pub fn new(job: ExchangeJob) -> Self {
+        Self { job, round: 0, items: Vec::new() }
+    }
+
+    /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it is damaged, or if there is no such round; [`Error::Capacity`] for too many items or
+    /// users.
+    pub fn next(&mut self, sent: &Packed) -> Result<Packed> {
+        let (is_first, mut sums, mut released) = (self.round == 0, Vec::new(), Vec::new());
+        each_part(sent.bytes(), |contents, part| match contents {
+            PartContents::ByDigest if is_first => unpack_weights(part, &mut sums),
+            PartContents::ByCode if !is_first => each_sum(part, |code, sum| {
+                self.items.get_mut(code).ok_or(OTHER_ITEMS)?.give(sum);
+                Ok(())
+            }),
+            PartContents::ByDigest | PartContents::ByCode => Err(OTHER_ITEMS),
+            PartContents::Decisions => {
+                released.extend_from_slice(part);
+                Ok(())
+            }
+        })?;
+        if is_first {
+            self.items = items_of(sums)?;
+        }
+        let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
+        let is_last = decider.may_release();
+        decide(&mut self.items, &(decider, words), &mut released)?;
+        self.round += 1;
+        if is_last {
+            return Ok(released.into());
+        }
+        let digests = is_first.then(|| self.items.iter().map(Item::digest).collect());
+        let importances = self.items.iter().map(Item::importance).collect();
+        Ok(SharedStates { digests, importances }.pack().into())
+    }
+}
+
+/// The items of these sums, each once.
+fn items_of(mut sums: Vec<(crate::random::Digest, u64)>) -> Result<Vec<Item>> {
+    add_up(&mut sums);
+    if sums.len() > MOST_SHARED {
+        return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+    }
+    let item = |(digest, sum)| {
+        let mut item = Item::new(digest);
+        item.give(sum);
+        item
+    };
+    Ok(sums.into_iter().map(item).collect())
+}
+
+impl Drop for Steering {
+    fn drop(&mut self) {
+        self.items.as_mut_slice().as_mut_bytes().zeroize();
+    }
+}
