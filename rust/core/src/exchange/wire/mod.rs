@@ -10,6 +10,7 @@ mod contributions;
 mod decisions;
 mod dictionary;
 mod drifts;
+mod listed;
 mod packed;
 mod partitions;
 mod pruned;
@@ -29,12 +30,13 @@ pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
 pub(crate) use drifts::{Drifts, take_drift};
+pub(crate) use listed::Lister;
 pub use packed::Packed;
 pub(crate) use partitions::{PartitionOrder, Partitions};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
 pub use released_set::ReleasedSet;
 pub use user_counts::UserCounts;
-pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
+pub(crate) use user_counts::{item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
     Message, Progress, States, pack_by_partition, unpack_messages, unpack_states, unpack_weights,
 };

@@ -76,7 +76,7 @@ pub(crate) fn push_frequent(hash: u32, users: u32, packed: &mut Vec<u8>) {
 ///
 /// # Errors
 /// [`Error::Internal`] if they are damaged.
-pub(crate) fn each_frequent(mut packed: &[u8], mut each: impl FnMut(u32, u32)) -> Result<()> {
+fn each_frequent(mut packed: &[u8], mut each: impl FnMut(u32, u32)) -> Result<()> {
     while !packed.is_empty() {
         let hash = take_u32(&mut packed)?;
         each(hash, take_integer(&mut packed)?.try_into().map_err(|_| CORRUPT)?);
@@ -98,11 +98,14 @@ impl UserCounts {
     /// # Errors
     /// [`Error::Internal`] if they are damaged.
     pub fn unpack(frequent_above: u32, packed: &[u8]) -> Result<Self> {
-        let mut frequent = HashedMap::default();
-        each_frequent(packed, |hash, users| {
-            frequent.insert(hash, users);
-        })?;
-        Ok(Self { frequent_above, frequent: frequent.into() })
+        let mut frequent = Vec::new();
+        each_frequent(packed, |hash, users| frequent.push((hash, users)))?;
+        Ok(Self::new(frequent_above, frequent))
+    }
+
+    /// The counts of frequent items, by item hash.
+    pub(crate) fn new(frequent_above: u32, frequent: Vec<(u32, u32)>) -> Self {
+        Self { frequent_above, frequent: frequent.into_iter().collect::<HashedMap<_, _>>().into() }
     }
 
     /// The number of frequent items, up to those that share a hash.
