@@ -10,9 +10,19 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from dpsel import _core
-from dpsel._core import Job, Members, Release, ReportText, RowMask, Source, __commit__, __version__
 from dpsel.exceptions import InternalError
+
+# The allocator of the core reads its settings when it is loaded. Freed memory goes back to the system after
+# ten milliseconds instead of a second, so that a job keeps to its memory limit. What the environment says
+# goes first.
+if _ours := "MIMALLOC_PURGE_DELAY" not in os.environ:
+    os.environ["MIMALLOC_PURGE_DELAY"] = "10"
+try:
+    from dpsel import _core
+    from dpsel._core import Job, Members, Release, ReportText, RowMask, Source, __commit__, __version__
+finally:
+    if _ours:
+        del os.environ["MIMALLOC_PURGE_DELAY"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2339,8 +2339,8 @@ MUTANTS = [
     Mutant(
         "a thread keeps the codes of a table that went to the disk",
         CORE + "contributions/refill.rs",
-        "Ok(is_new)",
-        "Ok(false & is_new)",
+        "Ok(if is_new { Codes::Void } else { Codes::Kept })",
+        "Ok(if is_new { Codes::Kept } else { Codes::Kept })",
         ("cargo:disk",),
     ),
     Mutant(
@@ -2348,6 +2348,34 @@ MUTANTS = [
         CORE + "contributions/refill.rs",
         "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner) {",
         "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner).iter().skip(1) {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "an item that a user has twice counts twice straight to the disk",
+        CORE + "contributions/straight.rs",
+        "if known[other as usize] == item {",
+        "if known[other as usize] == item && known.is_empty() {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a key keeps the code of a step that is over",
+        CORE + "ingest/encode/coder.rs",
+        "self.remembers = codes == Codes::Void;",
+        "self.remembers = codes != Codes::Kept;",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "users of frequent items are lost when the rows end",
+        CORE + "disk/census.rs",
+        "self.several.extend(self.often.iter().filter(|(_, users)| *users > 0));",
+        "self.several.extend(self.often.iter().filter(|(_, users)| *users == 0));",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "what a thread adds up for frequent items is lost",
+        CORE + "disk/users.rs",
+        "given.fetch_add(std::mem::take(often), Ordering::Relaxed);",
+        "given.fetch_add(std::mem::take(often) & 0, Ordering::Relaxed);",
         ("cargo:disk",),
     ),
     Mutant(

@@ -26,6 +26,13 @@ def test_rows_go_to_the_disk_at_half_of_the_limit() -> None:
     assert (without["place"], without["memory"]) == ("memory", large["memory_of_all_rows"])
 
 
+def test_a_small_limit_has_less_room_for_rows() -> None:
+    rows = [(8 << 20) // 17, (12 << 20) // 17, (24 << 20) // 17]
+    for limit, places in [("64MiB", "memory disk disk"), ("128MiB", "memory memory memory")]:
+        plan = dpsel.plan_size(rows, memory_limit=limit)
+        assert [row["place"] for row in plan.rows] == places.split()
+
+
 def test_texts_take_more() -> None:
     options = {"rows": 10**9, "memory_limit": "1GiB"}
     plain, texts = dpsel.plan_size(**options).rows[0], dpsel.plan_size(**options, text_bytes=20).rows[0]

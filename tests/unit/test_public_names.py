@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,14 @@ def test_an_unknown_name_is_an_attribute_error(package) -> None:
         _ = package.nonesuch
     assert info.value.name == "nonesuch"
     assert info.value.obj is package
+
+
+@pytest.mark.parametrize("given", [None, "500"])
+def test_the_allocator_gives_memory_back_soon_and_the_environment_stays(given: str | None) -> None:
+    code = "import os; before = dict(os.environ); import dpsel; assert os.environ == before"
+    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
+    environment |= {"MIMALLOC_VERBOSE": "1"} | ({"MIMALLOC_PURGE_DELAY": given} if given else {})
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+    )
+    assert f"option 'purge_delay': {given or 10} " in done.stderr

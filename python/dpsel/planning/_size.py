@@ -22,6 +22,8 @@ _ROW: Final = 17
 _SCRATCH: Final = {"sips": 18, "steered": 36}
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
+#: Bytes of a limit that are for buffers. Half of the others are for rows before they go to the disk.
+_BUFFERS: Final = 48 << 20
 #: Nanoseconds for each row in memory and from the disk.
 _TIMES: Final = {"sips": (80.0, 260.0), "steered": (240.0, 800.0)}
 
@@ -68,8 +70,7 @@ def plan_size(
 
 def _row(rows: int, limit: int | None, text_bytes: int) -> dict[str, Any]:
     memory = rows * _ROW + rows * text_bytes * 2 // 7
-    # Rows go to the disk when they take half of the limit.
-    on_disk = limit is not None and memory > limit // 2
+    on_disk = limit is not None and memory > max((limit - _BUFFERS) // 2, limit // 6)
     seconds = {f"seconds_{name}": rows * times[on_disk] * 1e-9 for name, times in _TIMES.items()}
     scratch = {f"scratch_{name}": rows * (each + text_bytes) * on_disk for name, each in _SCRATCH.items()}
     return {

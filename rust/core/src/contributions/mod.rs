@@ -15,6 +15,7 @@ mod records;
 mod refill;
 mod shard;
 mod sharding;
+mod straight;
 #[cfg(test)]
 pub(crate) mod testing;
 mod vocabulary;
@@ -26,6 +27,7 @@ pub(crate) use order::RowOrder;
 pub use read::read;
 pub(crate) use read::{read_in_order, read_with_list, row_order};
 pub(crate) use refill::Refill;
+pub(crate) use straight::{Runs, Straight, Way as StraightWay};
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;
 

@@ -4,7 +4,11 @@
 //! it too full holds it for writing: all others have ended their steps then, and wait. So the builder with all rows so
 //! far is replaced by an empty one, and nobody has codes of the old one in use. A thread that waits for work holds
 //! nothing, so nobody waits for it.
+//!
+//! Where the rows of a user stand side by side, the first builder is the last one: later rows go straight to the disk
+//! (`straight`).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::builder::ContributionsBuilder;
@@ -12,7 +16,8 @@ use super::chunk::OpenChunk;
 use super::grouped::Contributions;
 use super::interner::Scratch;
 use super::order::RowOrder;
-use crate::ingest::{Code, ItemCode, ItemSchema, Payload, Sink, UserCode};
+use super::straight::{Collector, LONG, Way};
+use crate::ingest::{Code, Codes, ItemCode, ItemSchema, Payload, Sink, UserCode};
 use crate::numeric::widths::index;
 use crate::random::Digest;
 use crate::runtime::Control;
@@ -33,6 +38,12 @@ pub(crate) struct Refill<'a> {
     /// Rows of an open chunk at which it is closed, at the latest: all open chunks together take an eighth of `most`.
     open: usize,
     spill: &'a Spill<'a>,
+    /// The way for rows without a table, if there is one.
+    straight: Option<Way<'a>>,
+    collectors: Mutex<Vec<Arc<Mutex<Collector<'a>>>>>,
+    /// The runs of users and the rows so far.
+    runs: AtomicU64,
+    rows: AtomicU64,
 }
 
 /// The builder that is filled now.
@@ -40,6 +51,8 @@ struct Filling {
     builder: ContributionsBuilder,
     /// How many were emptied before it.
     number: u64,
+    /// Whether no builder comes after this one, which stays empty.
+    is_last: bool,
     /// The open chunk of each thread.
     open: Mutex<Vec<Arc<Mutex<OpenChunk>>>>,
 }
@@ -68,15 +81,27 @@ impl<'a> Refill<'a> {
         most: u64,
         control: &'a Control,
         spill: &'a Spill<'a>,
+        straight: Option<Way<'a>>,
     ) -> Self {
         let builder = ContributionsBuilder::new(&apart(control));
-        let filling = Filling { builder, number: 0, open: Mutex::default() };
-        let open = index(most / 64) / control.threads();
-        Self { current: RwLock::new(filling), schema, order, control, most, open, spill }
+        let filling = Filling { builder, number: 0, is_last: false, open: Mutex::default() };
+        Self {
+            current: RwLock::new(filling),
+            schema,
+            order,
+            control,
+            most,
+            open: index(most / 64) / control.threads(),
+            spill,
+            straight,
+            collectors: Mutex::default(),
+            runs: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+        }
     }
 
     /// A worker for one thread.
-    pub(crate) fn worker(&self) -> RefillWorker<'_> {
+    pub(crate) fn worker(&self) -> RefillWorker<'_, 'a> {
         let open = Arc::<Mutex<OpenChunk>>::default();
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         current.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&open));
@@ -85,6 +110,7 @@ impl<'a> Refill<'a> {
         RefillWorker {
             refill: self,
             held: None,
+            straight: None,
             open,
             number,
             scratch: Scratch::default(),
@@ -103,7 +129,14 @@ impl<'a> Refill<'a> {
         if is_first && builder.held_memory() <= self.most {
             return builder.under(self.control)?.finish(self.schema, &self.order).map(Some);
         }
-        (self.spill)(builder.finish(self.schema, &self.order.of_parts())?)?;
+        if !filling.is_last {
+            (self.spill)(builder.finish(self.schema, &self.order.of_parts())?)?;
+        }
+        for collector in self.collectors.into_inner().map_err(|_| POISONED)? {
+            // Otherwise: a worker is left, and its rows would be missing.
+            let collector = Arc::into_inner(collector).ok_or(POISONED)?;
+            collector.into_inner().map_err(|_| POISONED)?.end()?;
+        }
         Ok(None)
     }
 
@@ -114,16 +147,34 @@ impl<'a> Refill<'a> {
             return Ok(());
         }
         let full = current.empty(self.control)?;
+        let [rows, runs] = [&self.rows, &self.runs].map(|number| number.load(Ordering::Relaxed));
+        if self.straight.is_some() && rows >= runs.saturating_mul(LONG) {
+            current.is_last = true;
+            // No thread puts anything into them any more.
+            for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                *open.lock().map_err(|_| POISONED)? = OpenChunk::default();
+            }
+        }
         self.control.check()?;
         (self.spill)(full.finish(self.schema.clone(), &self.order.of_parts())?)
+    }
+
+    /// What collects the rows of one thread that go straight to the disk.
+    fn collector(&self) -> Result<Arc<Mutex<Collector<'a>>>> {
+        let way = self.straight.as_ref().ok_or(NO_STEP)?;
+        let collector = Arc::new(Mutex::new(Collector::new(way)));
+        self.collectors.lock().map_err(|_| POISONED)?.push(Arc::clone(&collector));
+        Ok(collector)
     }
 }
 
 /// One thread's access to a [`Refill`].
-pub(crate) struct RefillWorker<'a> {
-    refill: &'a Refill<'a>,
+pub(crate) struct RefillWorker<'r, 'a> {
+    refill: &'r Refill<'a>,
     /// The builder, during a step.
-    held: Option<RwLockReadGuard<'a, Filling>>,
+    held: Option<RwLockReadGuard<'r, Filling>>,
+    /// What takes the rows if no builder does any more.
+    straight: Option<Arc<Mutex<Collector<'a>>>>,
     open: Arc<Mutex<OpenChunk>>,
     /// The number of the builder whose codes this thread knows.
     number: u64,
@@ -133,12 +184,21 @@ pub(crate) struct RefillWorker<'a> {
 
 const NO_STEP: Error = Error::Internal("rows came outside of a step");
 
-impl Sink for RefillWorker<'_> {
-    fn begin(&mut self) -> Result<bool> {
+impl Sink for RefillWorker<'_, '_> {
+    fn begin(&mut self) -> Result<Codes> {
+        if let Some(collector) = &self.straight {
+            collector.lock().map_err(|_| POISONED)?.begin_step();
+            return Ok(Codes::OfStep);
+        }
         let held = self.refill.current.read().map_err(|_| POISONED)?;
+        if held.is_last {
+            drop(held);
+            self.straight = Some(self.refill.collector()?);
+            return Ok(Codes::OfStep);
+        }
         let is_new = std::mem::replace(&mut self.number, held.number) != held.number;
         self.held = Some(held);
-        Ok(is_new)
+        Ok(if is_new { Codes::Void } else { Codes::Kept })
     }
 
     fn intern<C: Code>(
@@ -147,6 +207,10 @@ impl Sink for RefillWorker<'_> {
         payload: &impl Payload,
         codes: &mut Vec<C>,
     ) -> Result<()> {
+        if let Some(collector) = &self.straight {
+            collector.lock().map_err(|_| POISONED)?.intern(digests, codes);
+            return Ok(());
+        }
         let filling = self.held.as_ref().ok_or(NO_STEP)?;
         self.codes.clear();
         filling.builder.intern(digests, payload, &mut self.scratch, &mut self.codes, C::SIDE)?;
@@ -155,6 +219,11 @@ impl Sink for RefillWorker<'_> {
     }
 
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        if let Some(collector) = &self.straight {
+            return collector.lock().map_err(|_| POISONED)?.push(users, lens, items);
+        }
+        self.refill.runs.fetch_add(users.len() as u64, Ordering::Relaxed);
+        self.refill.rows.fetch_add(items.len() as u64, Ordering::Relaxed);
         let filling = self.held.as_ref().ok_or(NO_STEP)?;
         let mut open = self.open.lock().map_err(|_| POISONED)?;
         filling.builder.push(&mut open, users, lens, items)?;
@@ -163,6 +232,9 @@ impl Sink for RefillWorker<'_> {
     }
 
     fn end(&mut self) -> Result<()> {
+        if self.straight.is_some() {
+            return Ok(());
+        }
         let filling = self.held.take().ok_or(NO_STEP)?;
         let is_full = filling.builder.held_memory() > self.refill.most;
         drop(filling);

@@ -5,17 +5,15 @@
 //! round reads a few bytes of each row, adds up weights in an array and decides its items, as in memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
+use super::numbering::Hashes;
 use super::pruned::{Block, Columns};
 use super::rounds::Rounds;
-use super::shared::by_code;
 use crate::accounting::L0Bound;
 use crate::bounding::{AHEAD, ItemSet, Priorities};
 use crate::contributions::ItemCode;
-use crate::exchange::{
-    ByDigest, Candidates, Decisions, OnItems, Packed, Partition, UserCounts, Weights, checked_weight,
-};
+use crate::exchange::{ByDigest, Chances, Decisions, OnItems, Packed, Partition, Weights, checked_weight};
 use crate::numeric::widths::codes;
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
@@ -26,35 +24,92 @@ const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
 
-/// The candidates that were met so far.
+/// Finds the items that some round can release, and gives codes to them.
 struct Coding<'a> {
     bound: L0Bound,
     priorities: Priorities,
-    candidates: &'a Candidates,
-    codes: Mutex<ByDigest<u32>>,
+    chances: Chances,
+    /// The hashes of frequent items, and the users of each.
+    hashes: Hashes,
+    users: &'a [u32],
+    /// The most users of all other items.
+    above: u32,
+    met: RwLock<Met>,
     /// The most candidates that fit into memory.
     most: usize,
     are_too_many: AtomicBool,
 }
 
+/// The frequent items and candidates that were met so far.
+#[derive(Debug, Default)]
+struct Met {
+    /// The first item with each frequent hash, and its code; zero before there is one.
+    first: Vec<Digest>,
+    first_codes: Vec<u32>,
+    /// Candidates that are not first.
+    others: ByDigest<u32>,
+    candidates: Vec<Digest>,
+}
+
 /// The place of an item that no round can release.
 const NO_CODE: u32 = u32::MAX;
 
-impl Coding<'_> {
-    /// The code of each item of a partition.
-    fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
-        let candidates = self.candidates.most_users(items);
-        let mut known = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        let code = |(item, users): (&Digest, Option<u32>)| match users {
-            Some(_) => {
-                let next = codes(known.len());
-                *known.entry(*item).or_insert(next)
+impl Met {
+    /// The code of an item that was met before. Other items than first ones are met only if they are candidates.
+    #[inline]
+    fn code(&self, of_hash: Option<u32>, item: Digest) -> Option<u32> {
+        match of_hash {
+            Some(of_hash) if self.first[of_hash as usize] == item => Some(self.first_codes[of_hash as usize]),
+            Some(_) | None => self.others.get(&item).copied(),
+        }
+    }
+
+    /// Meet an item; returns its code.
+    fn meet(&mut self, of_hash: Option<u32>, item: Digest, is_candidate: bool) -> u32 {
+        // Another thread may have met it since.
+        if let Some(code) = self.code(of_hash, item) {
+            return code;
+        }
+        let code = if is_candidate { codes(self.candidates.len()) } else { NO_CODE };
+        self.candidates.extend(is_candidate.then_some(item));
+        match of_hash.map(|of_hash| of_hash as usize) {
+            Some(place) if self.first[place] == Digest::default() => {
+                (self.first[place], self.first_codes[place]) = (item, code);
             }
-            None => NO_CODE,
-        };
+            Some(_) | None if is_candidate => {
+                self.others.insert(item, code);
+            }
+            Some(_) | None => {}
+        }
+        code
+    }
+}
+
+impl Coding<'_> {
+    /// The code of each item of a partition. Only items that were not met before are looked at more closely.
+    fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
+        let of_hashes: Vec<Option<u32>> = items.iter().map(|item| self.hashes.code(*item)).collect();
+        let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
+        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
         found.clear();
-        found.extend(items.iter().zip(candidates).map(code));
-        if known.len() > self.most {
+        for (place, (item, of_hash)) in items.iter().zip(&of_hashes).enumerate() {
+            let code = met.code(*of_hash, *item);
+            if code.is_none() {
+                places.push(place);
+                new.push(*item);
+                users.push(of_hash.map_or(self.above, |of_hash| self.users[of_hash as usize]));
+            }
+            found.push(code.unwrap_or(NO_CODE)); // Otherwise: changed below, if it is a candidate.
+        }
+        drop(met);
+        let are_candidates = self.chances.can_release(&new, &users);
+        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
+        for ((place, item), is_candidate) in places.into_iter().zip(new).zip(are_candidates) {
+            if is_candidate || of_hashes[place].is_some() {
+                found[place] = met.meet(of_hashes[place], item, is_candidate);
+            }
+        }
+        if met.candidates.len() > self.most {
             self.are_too_many.store(true, Ordering::Relaxed);
         }
     }
@@ -93,15 +148,27 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn coded(&self, contributions: &Stored<i32>, users: UserCounts) -> Result<Option<Pruned>> {
+    pub(super) fn coded(
+        &self,
+        contributions: &Stored<i32>,
+        frequent: &[(u32, u32)],
+    ) -> Result<Option<Pruned>> {
         let spec = self.job.spec();
         let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let candidates = self.job.candidates(users)?;
+        let (hashes, users) = Hashes::new(frequent.to_vec());
+        let met = Met {
+            first: vec![Digest::default(); users.len()],
+            first_codes: vec![NO_CODE; users.len()],
+            ..Met::default()
+        };
         let coding = Coding {
             bound,
             priorities: Priorities::new(self.job.key()),
-            candidates: &candidates,
-            codes: Mutex::default(),
+            chances: self.job.chances()?,
+            hashes,
+            users: &users,
+            above: self.job.frequent_above(),
+            met: RwLock::new(met),
             most: self.stages.memory.candidates,
             are_too_many: AtomicBool::new(false),
         };
@@ -121,8 +188,8 @@ impl Rounds<'_> {
         if coding.are_too_many.into_inner() {
             return Ok(None);
         }
-        let codes = coding.codes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(Pruned { blocks: blocks.stored(), items: by_code(&codes), bound }))
+        let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Some(Pruned { blocks: blocks.stored(), items: met.candidates, bound }))
     }
 
     /// The decisions of all rounds on pruned users.

@@ -51,7 +51,12 @@ pub(super) fn counted_within(
     control.plan(PHASES, 0);
     let opened = OpenSource::open(source, &request.columns, control)?;
     let schema = opened.layout().item_schema()?;
-    let rows = Rows::new(key, stages, &scratch, Wanted { counts: false, names: false, held: false })?;
+    let rows = Rows::new(
+        key,
+        stages,
+        &scratch,
+        Wanted { counts: false, names: false, held: false, prepared: false },
+    )?;
     let StoredRows { contributions, .. } = match rows.read(opened, (schema, RowOrder::Any), |_| ())? {
         Read::InMemory(contributions) => return Ok(contributions.users_per_item()),
         Read::Stored(rows) => rows,

@@ -25,11 +25,16 @@ const UNPACKED: u64 = 12;
 const LISTED: u64 = 6;
 /// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
-/// Bytes that an item takes which some round can release: its count, code, digest and weight. Its weight on each thread
-/// comes on top.
-const CANDIDATE_BYTES: usize = 112;
+/// Bytes that a frequent item takes: its count, hash, code and digest, some of them twice for a while.
+const FREQUENT_BYTES: usize = 48;
+/// Bytes that an item takes which some round can release: its digest and weight. Its weight on each thread comes on top.
+const CANDIDATE_BYTES: usize = 40;
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
 const WEIGHTS: u64 = 2;
+/// Bytes of buffers that are not counted while rows are read into a table: of decoders, of threads and of the allocator.
+const BUFFERS: usize = 48 << 20;
+/// Bytes that a row takes on its way straight to the disk: its digest, number and hashes, in buffers that may double.
+const STRAIGHT_BYTES: usize = 64;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
 /// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
@@ -48,17 +53,21 @@ pub(super) struct Memory {
     pub(super) partitions: u32,
     /// The most items of several users whose states fit into memory.
     pub(super) shared: usize,
-    /// The most items that some round can release, if they are to stay in memory.
+    /// The most items with so many users that a round may well release them, if they are to stay in memory.
+    pub(super) frequent: usize,
+    /// The same for items that some round can release.
     pub(super) candidates: usize,
     /// The most items of several users that can have codes in memory.
     pub(super) numbered: usize,
+    /// Rows that a thread collects before it puts them into order of partitions, where there is no table.
+    pub(super) straight: usize,
     /// Bytes that a thread collects before it writes.
     pub(super) written: usize,
 }
 
 impl Memory {
-    /// Rows take half of the limit while they are read, and their grouping and packing most of the rest. A stage takes
-    /// half as well; the rest is for user counts, decisions and the index of scratch.
+    /// Beside the buffers, rows take half of the limit while they are read, and their grouping and packing most of the
+    /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch.
     pub(super) fn new(limit: u64, control: &Control) -> Self {
         let limit = index(limit);
         let most = NonZeroUsize::new(limit / THREAD_BYTES).map_or(1, NonZeroUsize::get);
@@ -70,9 +79,11 @@ impl Memory {
             returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
         };
         let partitions = if limit < LARGE { 256 } else { 1024 };
-        let (table, shared) = (limit as u64 / 2, limit / 4 / SHARED_BYTES);
-        let (candidates, numbered) =
-            (limit / 4 / (CANDIDATE_BYTES + threads * 8), limit * 3 / 8 / NUMBERED_BYTES);
+        let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
+        let shared = limit / 4 / SHARED_BYTES;
+        let (frequent, candidates) =
+            (limit / 4 / FREQUENT_BYTES, limit / 8 / (CANDIDATE_BYTES + threads * 8));
+        let numbered = limit / 2 / NUMBERED_BYTES;
         Self {
             limit: limit as u64,
             table,
@@ -80,8 +91,10 @@ impl Memory {
             sizes,
             partitions,
             shared,
+            frequent,
             candidates,
             numbered,
+            straight: each / STRAIGHT_BYTES,
             written: each / 16,
         }
     }

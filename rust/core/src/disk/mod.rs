@@ -16,6 +16,7 @@
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
 mod adaptive;
+mod census;
 mod coded;
 mod count;
 mod counts;
@@ -33,6 +34,7 @@ mod scored;
 mod select;
 mod shared;
 mod stages;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod top_k;

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::census::Census;
 use super::names::spool_names;
-use super::output::Output;
 use super::stages::Stages;
+use super::straight::StraightRows;
 use crate::Result;
-use crate::contributions::{Contributions, Refill, RowOrder};
-use crate::exchange::{Packing, Partitions, user_counts};
+use crate::contributions::{Contributions, Refill, RowOrder, Straight, StraightWay};
+use crate::exchange::{Dictionaries, Lister, Packing, Partitions};
 use crate::ingest::{ItemSchema, OpenSource};
 use crate::random::ReleaseKey;
 use crate::runtime::parallel;
@@ -22,6 +23,8 @@ pub(super) struct Wanted {
     pub(super) names: bool,
     /// The rows as they were before any item was taken out.
     pub(super) held: bool,
+    /// Whether `prepare` takes items out of the rows.
+    pub(super) prepared: bool,
 }
 
 /// What was read.
@@ -42,6 +45,7 @@ pub(super) struct Rows<'a> {
     held: Option<Spool<i32>>,
     counts: Option<Spool<i32>>,
     names: Option<Spool<i32>>,
+    prepared: bool,
 }
 
 /// All rows of a table, in scratch.
@@ -74,6 +78,7 @@ impl<'a> Rows<'a> {
             held: spool(wanted.held)?,
             counts: spool(wanted.counts)?,
             names: spool(wanted.names)?,
+            prepared: wanted.prepared,
         })
     }
 
@@ -94,7 +99,11 @@ impl<'a> Rows<'a> {
             prepare(&mut contributions);
             self.take(&contributions)
         };
-        let refill = Refill::new((schema, order), self.stages.memory.table, control, &spill);
+        // Names and lists need a table of the items, and other orders all rows of a user.
+        let begin = || self.straight();
+        let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
+        let straight = is_plain.then_some(StraightWay { rows: self.stages.memory.straight, begin: &begin });
+        let refill = Refill::new((schema, order), self.stages.memory.table, control, &spill, straight);
         source.deliver(key, control, || refill.worker())?;
         if let Some(contributions) = refill.finish()? {
             return Ok(Read::InMemory(contributions));
@@ -111,14 +120,29 @@ impl<'a> Rows<'a> {
         if let Some(names) = &self.names {
             spool_names(&contributions.vocabulary, self.stages.writer(names))?;
         }
-        if let Some(counts) = &self.counts {
-            let mut writer = self.stages.writer(counts);
-            for batch in user_counts(contributions, self.partitions).into_batches()? {
-                writer.take(&batch)?;
-            }
-            writer.flush()?;
+        if let Some(mut census) = self.census() {
+            census.count_table(contributions)?;
+            census.end()?;
         }
         self.pack(contributions, &self.contributions)
+    }
+
+    /// What counts the users of items on one thread.
+    fn census(&self) -> Option<Census<'_>> {
+        self.counts.as_ref().map(|counts| Census::new(self.stages.writer(counts), self.partitions))
+    }
+
+    /// What takes the rows of one thread without a table.
+    fn straight(&self) -> Box<dyn Straight + '_> {
+        Box::new(StraightRows {
+            stages: self.stages,
+            partitions: self.partitions,
+            dictionaries: Dictionaries::new(self.key),
+            writer: self.stages.writer(&self.contributions),
+            census: self.census(),
+            lister: Lister::default(),
+            packed: Vec::new(),
+        })
     }
 
     fn pack(&self, contributions: &Contributions, spool: &Spool<i32>) -> Result<()> {

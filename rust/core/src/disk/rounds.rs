@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
+use super::census::frequent;
 use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
 use super::output::{Collected, Output};
 use super::stages::Stages;
 use crate::contributions::RowOrder;
-use crate::exchange::{
-    ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, each_frequent, runs_in_pieces,
-};
+use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
 use crate::rounds::{Calibration, Round};
 use crate::scratch::{Scratch, Spool, Stored};
 use crate::weighting::{Walk, Weighting};
@@ -22,6 +21,8 @@ use crate::{Error, Result};
 /// Bytes that the engine holds for each byte of packed decisions or counts: they are there twice while they are put
 /// together, and once more as a table.
 const HELD: u64 = 4;
+/// Bytes of a user count in memory: in the list of a thread and in the table.
+const COUNTED: u64 = 24;
 
 /// What needs too much memory, and how much it needs.
 const SHARED: &str = "holding the weights of items of several users, which take 600 bytes of the limit each";
@@ -125,17 +126,18 @@ impl Rounds<'_> {
     /// The same for rounds whose users are weighed in parts, and whose items are decided one by one.
     fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let above = self.job.frequent_above();
-        let frequent =
-            counts.filter(|_| above >= 1).map(|counts| self.frequent(&counts, above)).transpose()?;
+        let counted = counts.filter(|_| above >= 1).map(|counts| self.counts_of_frequent(&counts, above));
+        let mut counted = counted.transpose()?;
         self.stages.control.end_phase();
-        let fits = |users: &&UserCounts| users.frequent() <= self.stages.memory.candidates;
-        if let Some(users) = frequent.as_ref().filter(fits)
-            && let Some(pruned) = self.coded(&contributions, users.clone())?
-        {
-            drop((contributions, frequent));
-            self.stages.control.end_phase();
-            return self.on_candidates(&pruned);
+        if let Some(users) = counted.take_if(|users| users.len() <= self.stages.memory.frequent) {
+            if let Some(pruned) = self.coded(&contributions, &users)? {
+                drop((contributions, users));
+                self.stages.control.end_phase();
+                return self.on_candidates(&pruned);
+            }
+            counted = Some(users);
         }
+        let frequent = counted.map(|users| UserCounts::new(above, users));
         match self.finer(&contributions)? {
             None => self.weighed_in_pieces(contributions, frequent.as_ref()),
             Some((finer, stages)) => {
@@ -263,23 +265,23 @@ impl Rounds<'_> {
 
     /// The hashes of items with more than one user.
     fn shared_hashes(&self, counts: &Stored<i32>) -> Result<Hashes> {
-        let frequent = Collected::default();
-        self.stages.run(counts, || Ok(self.job.frequent_items(1)), || &frequent)?;
-        let (frequent, mut hashes) = (frequent.packed(), Vec::new());
-        each_frequent(frequent.bytes(), |hash, _| hashes.push(hash))?;
-        let bytes = hashes.len() * size_of::<u32>();
-        self.stages.control.charge_memory(bytes as u64, "holding the hashes of items of several users")?;
-        Ok(Hashes::new(hashes))
+        let counts = frequent(counts, 1, self.stages)?;
+        let bytes = counts.len() as u64 * COUNTED;
+        self.stages.control.charge_memory(bytes, "holding the hashes of items of several users")?;
+        Ok(Hashes::new(counts).0)
     }
 
     /// The numbers of users of items with more than `above`.
     fn frequent(&self, counts: &Stored<i32>, above: u32) -> Result<UserCounts> {
-        let frequent = Collected::default();
-        self.stages.run(counts, || Ok(self.job.frequent_items(above)), || &frequent)?;
-        let frequent = frequent.packed();
-        let bytes = frequent.bytes().len() as u64 * HELD;
+        Ok(UserCounts::new(above, self.counts_of_frequent(counts, above)?))
+    }
+
+    /// The same by hash.
+    fn counts_of_frequent(&self, counts: &Stored<i32>, above: u32) -> Result<Vec<(u32, u32)>> {
+        let frequent = frequent(counts, above, self.stages)?;
+        let bytes = frequent.len() as u64 * COUNTED;
         self.stages.control.charge_memory(bytes, "holding the user counts of frequent items")?;
-        UserCounts::unpack(above, frequent.bytes())
+        Ok(frequent)
     }
 
     /// Decisions, which stay in memory.

@@ -1,7 +1,7 @@
 //! Scored rounds on the disk: each reads its users once. What is known of an item that one user alone holds is beside
 //! that user. Of shared items a few bytes are in memory, and the rest is read once a round, by code.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use zerocopy::IntoBytes;
 
@@ -23,7 +23,7 @@ const TOGETHER: usize = 1 << 13;
 struct Blocks<'a> {
     bounded: Bounded,
     hashes: &'a Hashes,
-    numbered: &'a Mutex<Numbered>,
+    numbered: &'a RwLock<Numbered>,
 }
 
 /// The buffers of one thread that puts users into blocks.
@@ -38,10 +38,21 @@ struct Buffers {
 impl Blocks<'_> {
     /// The code of each item; none for items that one user at most holds.
     fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) -> Result<()> {
-        let mut numbered = self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
         found.clear();
-        for item in items {
-            found.push(numbered.code(self.hashes, *item)?);
+        found.extend(items.iter().map(|item| self.hashes.code(*item)));
+        let mut new = Vec::new();
+        let numbered = self.numbered.read().unwrap_or_else(PoisonError::into_inner);
+        for (at, (code, item)) in found.iter_mut().zip(items).enumerate() {
+            let Some(of_hash) = *code else { continue };
+            match numbered.known(of_hash, *item) {
+                Some(known) => *code = Some(known),
+                None => new.push((at, of_hash)),
+            }
+        }
+        drop(numbered);
+        let mut numbered = self.numbered.write().unwrap_or_else(PoisonError::into_inner);
+        for (at, of_hash) in new {
+            found[at] = Some(numbered.code(of_hash, items[at])?);
         }
         Ok(())
     }
@@ -85,14 +96,19 @@ impl Rounds<'_> {
             let decider = Decider::new(&spec.calibration, number, spec.with_weights)?;
             let round = (decider, Words::new(self.job.key(), Purpose::Noise, number));
             let in_round = budgets.in_round(scoring.share);
-            blocks = self.rewritten(&blocks, &released, |(users, packed), _, value, released| {
-                let users: &mut Users = users;
-                users.unpack(value)?;
-                users.run(&in_round, &shared, &round, released)?;
-                users.pack(packed);
-                // A block without users has nothing to say in later rounds.
-                Ok(users.rows() > 0)
-            })?;
+            blocks = self.rewritten(
+                &blocks,
+                &released,
+                |(users, packed), _, value, released| {
+                    let users: &mut Users = users;
+                    users.unpack(value)?;
+                    users.run(&in_round, &shared, &round, released)?;
+                    users.pack(packed);
+                    // A block without users has nothing to say in later rounds.
+                    Ok(users.rows() > 0)
+                },
+                |(users, _)| users.end(&shared),
+            )?;
             items = self.rewritten(
                 &items,
                 &released,
@@ -103,6 +119,7 @@ impl Rounds<'_> {
                     write_items(items, packed);
                     Ok(true)
                 },
+                |_| {},
             )?;
             stages.control.end_phase();
         }
@@ -111,11 +128,13 @@ impl Rounds<'_> {
     }
 
     /// Work on every value, and write what it becomes. The work fills a buffer and says whether that is to be kept.
+    /// `end` takes what a thread worked with.
     fn rewritten<T: Default>(
         &self,
         stored: &Stored<i32>,
         released: &Mutex<Vec<u8>>,
         work: impl Fn(&mut (T, Vec<u8>), u32, &[u8], &mut Vec<u8>) -> Result<bool> + Sync,
+        end: impl Fn(&mut (T, Vec<u8>)) + Sync,
     ) -> Result<Stored<i32>> {
         let next = Spool::new(self.scratch)?;
         self.stages.each_value(
@@ -127,7 +146,8 @@ impl Rounds<'_> {
                 }
                 Ok(())
             },
-            |(mut writer, _, own)| {
+            |(mut writer, mut worked, own)| {
+                end(&mut worked);
                 released.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
                 writer.flush()
             },
@@ -143,7 +163,7 @@ impl Rounds<'_> {
         hashes: Hashes,
     ) -> Result<(Stored<i32>, Stored<i32>, SharedItems)> {
         let (stages, key) = (self.stages, self.job.key());
-        let numbered = Mutex::new(Numbered::new(&hashes, MOST_SHARED));
+        let numbered = RwLock::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
         let bounded = Bounded::new(bound, key, budgets);
         let blocks = Blocks { bounded, hashes: &hashes, numbered: &numbered };

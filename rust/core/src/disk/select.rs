@@ -115,6 +115,7 @@ pub(super) fn select_within(
         counts: counts_users(request, key)?,
         names: again.is_none() && schema.integer_kind().is_none(),
         held: request.counts.is_some() && lists.remove_items(),
+        prepared: lists.remove_items(),
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     let read_order = request.read_order(&order);

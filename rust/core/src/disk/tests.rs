@@ -126,8 +126,10 @@ fn little(table: u64, threads: usize) -> Memory {
         sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,
         shared: usize::MAX,
+        frequent: usize::MAX,
         candidates: usize::MAX,
         numbered: usize::MAX,
+        straight: 200,
         written: 300,
     }
 }
@@ -206,6 +208,21 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
             };
             assert!(same(&rows, from, &request, memory) > 20);
         }
+    }
+}
+
+/// Scattered rows go through tables again and again; side by side, those of a user go straight to the disk.
+#[test]
+fn scattered_rows_make_the_release_of_memory() {
+    let mut rows = some_rows(3000);
+    let mut scattered: Vec<(usize, (i64, i64))> = rows.iter().copied().enumerate().collect();
+    scattered.sort_by_key(|(at, _)| at.wrapping_mul(0x9e37_79b9) % 65_536);
+    for _ in 0..2 {
+        for (from, mechanism) in [(From::Integers, 5), (From::File, 8), (From::Texts, 3)] {
+            let request = request(MECHANISMS[mechanism], from, 9, 1.0);
+            assert!(same(&rows, from, &request, little(20_000, 2)) > 5);
+        }
+        rows = scattered.iter().map(|(_, row)| *row).collect();
     }
 }
 

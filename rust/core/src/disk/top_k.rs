@@ -60,7 +60,12 @@ pub(super) fn top_k_within(
     });
     let listed = listed.transpose()?;
     let with_names = listed.is_none() && again.is_none() && schema.integer_kind().is_none();
-    let wanted = Wanted { counts: asked.calibration.discovery.is_some(), names: with_names, held: false };
+    let wanted = Wanted {
+        counts: asked.calibration.discovery.is_some(),
+        names: with_names,
+        held: false,
+        prepared: false,
+    };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     match rows.read(opened, (schema.clone(), RowOrder::Any), |_| ())? {
         Read::InMemory(contributions) => {

@@ -47,10 +47,10 @@ pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Candidates, Lengths, Packing, Sizes, Weights, one_thread, unpacked, user_counts};
+pub(crate) use rows::{Chances, Lengths, Packing, Sizes, Weights, one_thread, unpacked};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
 pub use stage::Stage;
-pub(crate) use wire::{ByDigest, OfMessages, OfStates, Partitions, Route, each_frequent, item_hash};
+pub(crate) use wire::{ByDigest, Dictionaries, Lister, OfMessages, OfStates, Partitions, Route, item_hash};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -30,6 +30,7 @@ impl BlockRound {
     /// As [`Users::run`].
     pub(crate) fn run(&mut self, users: &mut Users, shared: &SharedItems) -> Result<bool> {
         users.run(&self.budgets, shared, &self.decider, &mut self.released)?;
+        users.end(shared);
         Ok(users.rows() > 0 && !self.decider.0.may_release())
     }
 

@@ -94,6 +94,10 @@ pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mu
     Ok(())
 }
 
+/// Shared items with smaller codes have many users. Each thread adds up what users give to them, and no thread waits for
+/// another.
+const OFTEN: usize = 1 << 15;
+
 /// What is in memory of the items that several users may hold, by their codes.
 #[derive(Debug)]
 pub(crate) struct SharedItems {
@@ -162,6 +166,8 @@ pub(crate) struct Users {
     budgets: Vec<u8>,
     /// The importances of one user, while it gives.
     importances: Vec<u16>,
+    /// What the users give to the shared items that have many, until the thread ends its part of a round.
+    often: Vec<u64>,
 }
 
 impl Users {
@@ -219,14 +225,23 @@ impl Users {
         round: &(Decider, Words),
         released: &mut Vec<u8>,
     ) -> Result<()> {
+        let own_items = self.own.len();
+        let is_there = |item: &u32| match item & OWN {
+            0 => (*item as usize) < shared.importances.len(),
+            _ => ((item ^ OWN) as usize) < own_items,
+        };
+        if !self.items.iter().all(is_there) {
+            return Err(DAMAGED);
+        }
+        self.often.resize(shared.given.len().min(OFTEN), 0);
         let (mut from, mut to, mut own, mut users) = (0, 0, 0, 0);
         for user in 0..self.lens.len() {
             let (rows, start) = (from..from + index(self.lens[user].into()), to);
             from = rows.end;
-            self.keep(rows, shared, (&mut to, &mut own))?;
+            self.keep(rows, shared, (&mut to, &mut own));
             if to > start {
                 (self.lens[users], self.budgets[users]) = (codes(to - start), self.budgets[user]);
-                let budget = budgets.get(usize::from(self.budgets[user])).ok_or(DAMAGED)?;
+                let budget = budgets.get(usize::from(self.budgets[user])).ok_or_else(|| DAMAGED)?;
                 self.give(start..to, budget, shared);
                 users += 1;
             }
@@ -246,17 +261,17 @@ impl Users {
         rows: std::ops::Range<usize>,
         shared: &SharedItems,
         (to, own): (&mut usize, &mut usize),
-    ) -> Result<()> {
+    ) {
         self.importances.clear();
         for row in rows {
-            let mut item = *self.items.get(row).ok_or(DAMAGED)?;
+            let mut item = self.items[row];
             let importance = if item & OWN == 0 {
-                shared.importances.get(item as usize).ok_or(DAMAGED)?.load(Ordering::Relaxed)
+                shared.importances[item as usize].load(Ordering::Relaxed)
             } else {
-                let known = *self.own.get((item ^ OWN) as usize).ok_or(DAMAGED)?;
+                let known = self.own[(item ^ OWN) as usize];
                 if known.importance() != ABANDONED {
                     // Own items come in the order of rows, so this place is free.
-                    *self.own.get_mut(*own).ok_or(DAMAGED)? = known;
+                    self.own[*own] = known;
                     item = OWN | codes(*own);
                     *own += 1;
                 }
@@ -268,7 +283,6 @@ impl Users {
                 *to += 1;
             }
         }
-        Ok(())
     }
 
     /// Let a user give to its items.
@@ -278,11 +292,20 @@ impl Users {
         let rows = self.items[rows.clone()].iter().zip(&mut self.drifts[rows]);
         for ((item, drift), importance) in rows.zip(&self.importances) {
             let weight = spread.weight(*importance, drift);
-            if item & OWN == 0 {
-                shared.given[*item as usize].fetch_add(weight, Ordering::Relaxed);
-            } else {
+            if item & OWN != 0 {
                 self.own[(item ^ OWN) as usize].weight += weight;
+            } else if let Some(given) = self.often.get_mut(*item as usize) {
+                *given = given.saturating_add(weight);
+            } else {
+                shared.given[*item as usize].fetch_add(weight, Ordering::Relaxed);
             }
+        }
+    }
+
+    /// Add up what was given to items that have many users.
+    pub(crate) fn end(&mut self, shared: &SharedItems) {
+        for (given, often) in shared.given.iter().zip(&mut self.often) {
+            given.fetch_add(std::mem::take(often), Ordering::Relaxed);
         }
     }
 
@@ -366,11 +389,11 @@ mod tests {
         users.add(2, [Err(Digest(7))].into_iter());
         users.own[0] = users.own[0].with(ItemState::ABANDONED);
         let (mut to, mut own) = (0, 0);
-        users.keep(0..4, &shared, (&mut to, &mut own)).unwrap();
+        users.keep(0..4, &shared, (&mut to, &mut own));
         assert_eq!((to, own, users.importances.len()), (2, 1, 2));
-        users.keep(4..5, &shared, (&mut to, &mut own)).unwrap();
+        users.keep(4..5, &shared, (&mut to, &mut own));
         assert_eq!((to, own, users.importances.len()), (2, 1, 0));
-        users.keep(5..6, &shared, (&mut to, &mut own)).unwrap();
+        users.keep(5..6, &shared, (&mut to, &mut own));
         assert_eq!(users.items[..to], [0, OWN, OWN | 1]);
         assert_eq!(users.own[..own].iter().map(|item| item.digest().0).collect::<Vec<_>>(), [6, 7]);
     }

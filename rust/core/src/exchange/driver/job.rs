@@ -10,7 +10,7 @@ use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
+    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
     ReweightedRound, Sizes, Weigh,
 };
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
@@ -131,6 +131,14 @@ impl ExchangeJob {
     /// A rule that cannot be made ready.
     pub(crate) fn candidates(&self, users: UserCounts) -> Result<Candidates> {
         Ok(Candidates::new(users, self.deciders()?))
+    }
+
+    /// What the rounds can release.
+    ///
+    /// # Errors
+    /// A rule that cannot be made ready.
+    pub(crate) fn chances(&self) -> Result<Chances> {
+        Ok(Chances::new(self.deciders()?))
     }
 
     /// The decider and the noise of every round, without noisy weights.

@@ -9,33 +9,50 @@ use crate::random::{Digest, Words};
 use crate::rounds::Decider;
 use crate::weighting::UNIT;
 
+/// What the rounds can release.
+#[derive(Debug)]
+pub(crate) struct Chances {
+    rounds: Vec<(Decider, Words)>,
+}
+
+impl Chances {
+    /// `rounds` has the decider and the noise of every round.
+    pub(crate) fn new(rounds: Vec<(Decider, Words)>) -> Self {
+        Self { rounds }
+    }
+
+    /// Whether some round would release each item if so many users gave it a unit.
+    pub(crate) fn can_release(&self, items: &[Digest], users: &[u32]) -> Vec<bool> {
+        let mut found = vec![false; items.len()];
+        let mut drawn = vec![0; items.len()];
+        for (decider, words) in &self.rounds {
+            words.fill(items, &mut drawn);
+            for ((found, users), word) in found.iter_mut().zip(users).zip(&drawn) {
+                *found = *found || can_release(decider, *users, *word);
+            }
+        }
+        found
+    }
+}
+
 /// Finds the candidates among items.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     users: UserCounts,
-    rounds: Vec<(Decider, Words)>,
+    chances: Chances,
 }
 
 impl Candidates {
     /// `rounds` has the decider and the noise of every round.
     pub(crate) fn new(users: UserCounts, rounds: Vec<(Decider, Words)>) -> Self {
-        Self { users, rounds }
+        Self { users, chances: Chances::new(rounds) }
     }
 
     /// The most users of each item; `None` for an item that no round would release even if each of them gave it a unit.
     pub(crate) fn most_users(&self, items: &[Digest]) -> Vec<Option<u32>> {
-        let mut found = vec![None; items.len()];
-        let mut drawn = vec![0; items.len()];
-        for (decider, words) in &self.rounds {
-            words.fill(items, &mut drawn);
-            for ((found, item), word) in found.iter_mut().zip(items).zip(&drawn) {
-                let users = self.users.at_most(*item);
-                if found.is_none() && can_release(decider, users, *word) {
-                    *found = Some(users);
-                }
-            }
-        }
-        found
+        let users: Vec<u32> = items.iter().map(|item| self.users.at_most(*item)).collect();
+        let found = self.chances.can_release(items, &users);
+        found.into_iter().zip(users).map(|(found, users)| found.then_some(users)).collect()
     }
 }
 

@@ -105,7 +105,7 @@ impl<'a> Packing<'a> {
 }
 
 /// Count the users of every item. A row that two tasks read counts twice, which only makes the upper bounds larger.
-pub(crate) fn user_counts(contributions: &Contributions, partitions: Partitions) -> PartitionedValues {
+fn user_counts(contributions: &Contributions, partitions: Partitions) -> PartitionedValues {
     let vocabulary = &contributions.vocabulary;
     let digests = vocabulary.digests_from(0..vocabulary.code_bound());
     let counts = digests.into_iter().zip(contributions.users_of_items());

@@ -17,11 +17,11 @@ mod unpacker;
 mod weigh;
 
 pub(crate) use batcher::one_thread;
-pub(crate) use candidates::Candidates;
+pub(crate) use candidates::{Candidates, Chances};
 pub use count::Count;
 pub use count_released::CountReleased;
 pub use encode::Encode;
-pub(crate) use encode::{Packing, user_counts};
+pub(crate) use encode::Packing;
 pub use filter_candidates::FilterCandidates;
 pub use gather::{Gather, OnUsers};
 pub(crate) use lengths::Lengths;

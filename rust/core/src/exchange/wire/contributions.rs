@@ -8,6 +8,7 @@
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
+use super::listed::Listed;
 use crate::Result;
 use crate::contributions::{
     Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
@@ -93,8 +94,16 @@ impl Payload for Nameless {
 pub(crate) struct PackedUsers<'a> {
     /// The items.
     pub(crate) dictionary: Vec<Digest>,
-    users: u32,
-    rest: &'a [u8],
+    users: Users<'a>,
+}
+
+/// The users of a packed value.
+#[derive(Debug)]
+enum Users<'a> {
+    /// So many users with places in the dictionary.
+    Placed(u32, &'a [u8]),
+    /// The dictionary has the items of one user after the other.
+    Listed(Listed<'a>),
 }
 
 impl<'a> PackedUsers<'a> {
@@ -103,9 +112,12 @@ impl<'a> PackedUsers<'a> {
     /// # Errors
     /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
     pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
+        if let Some((dictionary, users)) = Listed::unpack(packed, dictionaries)? {
+            return Ok(Self { dictionary, users: Users::Listed(users) });
+        }
         let mut rest = packed;
         let users = take_u32(&mut rest)?;
-        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users, rest })
+        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: Users::Placed(users, rest) })
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -113,8 +125,21 @@ impl<'a> PackedUsers<'a> {
     /// # Errors
     /// [`Error::Internal`](crate::Error::Internal) if the value is damaged; those of `each`.
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
-        let (mut rest, mut places) = (self.rest, Vec::new());
-        for _ in 0..self.users {
+        let mut places = Vec::new();
+        let (users, mut rest) = match &self.users {
+            Users::Placed(users, rest) => (*users, *rest),
+            Users::Listed(listed) => {
+                let mut end = 0;
+                return listed.each().try_for_each(|(user, items)| {
+                    let start = end;
+                    end += items;
+                    places.clear();
+                    places.extend(start..end);
+                    each(user, &places)
+                });
+            }
+        };
+        for _ in 0..users {
             let user = take_digest(&mut rest)?;
             let items = take_integer(&mut rest)?;
             places.clear();
@@ -157,11 +182,15 @@ pub(crate) fn unpack(
     Ok(rows.total)
 }
 
-/// Take the dictionary of packed contributions off the front.
+/// Take the dictionary of packed contributions off the front. That of listed users takes all of the value.
 ///
 /// # Errors
 /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
 pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
+    if let Some((items, _)) = Listed::unpack(rest, dictionaries)? {
+        *rest = &[];
+        return Ok(items);
+    }
     take_u32(rest)?;
     dictionaries.take(rest)
 }

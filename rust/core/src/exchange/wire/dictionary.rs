@@ -15,7 +15,7 @@ use crate::numeric::widths::codes;
 use crate::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
 
 /// The tag before digests; no kind of key has it.
-const DIGESTS: u8 = 0;
+pub(super) const DIGESTS: u8 = 0;
 const WORD: usize = size_of::<u64>();
 
 /// Packs and unpacks the dictionaries of one release.
@@ -80,14 +80,19 @@ impl Dictionaries {
         let (masked, _) = masked.as_chunks::<WORD>();
         let mut numbers: Vec<u64> = masked.iter().map(|word| u64::from_le_bytes(*word)).collect();
         self.mask(start, &mut numbers);
-        let blocks = numbers.iter().map(|number| Block::tagged(*tag, number.cast_signed().into()));
+        Ok(self.digests(*tag, numbers.into_iter()))
+    }
+
+    /// The items with these numbers.
+    pub(super) fn digests(&self, tag: u8, numbers: impl ExactSizeIterator<Item = u64>) -> Vec<Digest> {
         let mut items = Vec::with_capacity(numbers.len());
+        let blocks = numbers.map(|number| Block::tagged(tag, number.cast_signed().into()));
         self.digester.blocks(&blocks.collect::<Vec<_>>(), &mut items);
-        Ok(items)
+        items
     }
 
     /// The common tag and the numbers of the items, if all items are of one kind and all numbers fit.
-    fn numbers(&self, items: &[Digest]) -> Option<(u8, Vec<u64>)> {
+    pub(super) fn numbers(&self, items: &[Digest]) -> Option<(u8, Vec<u64>)> {
         let blocks = self.digester.blocks_of(items);
         let (tag, _) = blocks.first()?.parts();
         let numbers = blocks.iter().map(|block| match block.parts() {

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use super::frequent::{FrequentKeys, SmallIntegers};
 use super::payload::{BytePayload, NoPayload};
-use super::sink::Sink;
+use super::sink::{Codes, Sink};
 use crate::ingest::columns::{ByteColumn, Flat, Values, Words, decode_runs};
 use crate::ingest::items::{Code, KeyStore, Payload};
 use crate::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
@@ -28,6 +28,8 @@ pub(super) struct Coder<C> {
     numbers: Vec<u32>,
     frequent: Option<FrequentKeys<C>>,
     dictionary: Option<CachedDictionary<C>>,
+    /// Whether codes are good for later steps, so that they are worth a table.
+    remembers: bool,
     /// Number of keys of the batch whose codes are not known yet. The vectors below hold their rows, blocks, digests
     /// and codes. `rows` and `blocks` may be longer than this number.
     unknown: usize,
@@ -42,6 +44,8 @@ pub(super) struct Coder<C> {
 struct CachedDictionary<C> {
     values: ArrayRef,
     codes: Vec<Option<C>>,
+    /// The values that have one.
+    coded: Vec<u32>,
 }
 
 /// The payload of some rows of a batch.
@@ -66,6 +70,7 @@ impl<C: Code> Coder<C> {
             numbers: Vec::new(),
             frequent: None,
             dictionary: None,
+            remembers: true,
             unknown: 0,
             rows: Vec::new(),
             blocks: Vec::new(),
@@ -74,11 +79,17 @@ impl<C: Code> Coder<C> {
         }
     }
 
-    /// Forget all codes: the keys get new ones.
-    pub(super) fn forget(&mut self) {
+    /// The codes of the next step are good for so long. Void ones are forgotten.
+    pub(super) fn expect(&mut self, codes: Codes) {
+        if codes == Codes::Kept {
+            return;
+        }
+        self.remembers = codes == Codes::Void;
         self.small = SmallIntegers::default();
         self.frequent = None;
-        self.dictionary = None;
+        if let Some(CachedDictionary { codes, coded, .. }) = &mut self.dictionary {
+            coded.drain(..).for_each(|value| codes[value as usize] = None);
+        }
     }
 
     /// Append the codes of all rows of a column.
@@ -104,7 +115,7 @@ impl<C: Code> Coder<C> {
         codes.resize(first + values.len(), C::default());
         let codes = &mut codes[first..];
         self.start(values.len());
-        if words.scale == 1 {
+        if words.scale == 1 && self.remembers {
             self.look_up_small(kind, values, codes);
         } else {
             self.all_rows(values.len());
@@ -113,7 +124,7 @@ impl<C: Code> Coder<C> {
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
         self.intern_unknown(NoPayload, sink, codes)?;
-        if words.scale == 1 {
+        if words.scale == 1 && self.remembers {
             self.small.put(values, &self.rows, &self.codes);
         }
         Ok(())
@@ -154,7 +165,7 @@ impl<C: Code> Coder<C> {
 
     /// Prepare for a batch of `rows` rows.
     fn start(&mut self, rows: usize) {
-        if self.frequent.is_none() && rows >= SMALL {
+        if self.frequent.is_none() && rows >= SMALL && self.remembers {
             self.frequent = FrequentKeys::new();
         }
         if self.rows.len() < rows {
@@ -242,7 +253,7 @@ impl<C: Code> Coder<C> {
         const UNCODED: Error = Error::Internal("a dictionary value has no code");
         let mut cached = match self.dictionary.take() {
             Some(cached) if Arc::ptr_eq(&cached.values, &values) => cached,
-            _ => CachedDictionary { codes: vec![None; values.len()], values },
+            _ => CachedDictionary { codes: vec![None; values.len()], values, coded: Vec::new() },
         };
         let mut fresh = Vec::new();
         for &key in keys {
@@ -281,6 +292,7 @@ impl<C: Code> Coder<C> {
         for (&key, &code) in fresh.values().iter().zip(&codes) {
             cached.codes[key as usize] = Some(code);
         }
+        cached.coded.extend(fresh.values());
         Ok(())
     }
 }

@@ -38,10 +38,9 @@ impl<S: Sink> Encoder<S> {
             let length = ROWS.min(rows - start);
             let slices = |columns: &[ArrayRef]| columns.iter().map(|c| c.slice(start, length)).collect();
             let (users, items): (Vec<ArrayRef>, Vec<ArrayRef>) = (slices(&chunk.users), slices(&chunk.items));
-            if self.sink.begin()? {
-                self.users.forget();
-                self.items.forget();
-            }
+            let codes = self.sink.begin()?;
+            self.users.expect(codes);
+            self.items.expect(codes);
             let position = (&*chunk.source, chunk.first_row + start as u64);
             self.users.encode(&users, position, &mut self.sink)?;
             let (codes, counts) = self.items.encode(&items, &mut self.sink)?;

@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 
 use super::coder::Coder;
 use super::ngrams::push_ngrams;
-use super::sink::Sink;
+use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
     Flat, Packed, Values, decode_runs, dictionary_keys, drop_nulls, element_type, explode, filter,
     plain_values,
@@ -38,9 +38,9 @@ impl ItemEncoder {
         }
     }
 
-    /// Forget all codes: the keys get new ones.
-    pub(super) fn forget(&mut self) {
-        self.coder.forget();
+    /// The codes of the next step are good for so long.
+    pub(super) fn expect(&mut self, codes: Codes) {
+        self.coder.expect(codes);
     }
 
     /// The codes of some rows, and how many codes each row has: one code each without counts.

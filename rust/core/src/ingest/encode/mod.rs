@@ -14,4 +14,4 @@ mod users;
 
 pub(super) use chunk::Chunk;
 pub(super) use encoder::Encoder;
-pub(crate) use sink::Sink;
+pub(crate) use sink::{Codes, Sink};

@@ -4,6 +4,17 @@ use crate::Result;
 use crate::ingest::items::{Code, ItemCode, Payload, UserCode};
 use crate::random::Digest;
 
+/// How long the codes that a sink gave are good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Codes {
+    /// Codes of earlier steps are those of this one.
+    Kept,
+    /// Codes of earlier steps are void; those of this step will be kept.
+    Void,
+    /// Each step has codes of its own, and a key may have several.
+    OfStep,
+}
+
 /// Takes encoded rows: gives codes to keys and stores runs of codes. `contributions` implements it, and so do tests.
 pub(crate) trait Sink {
     /// Append the codes of the users or items with these digests to `codes`. Keys of new items are taken from
@@ -15,9 +26,9 @@ pub(crate) trait Sink {
         codes: &mut Vec<C>,
     ) -> Result<()>;
 
-    /// Begin a step: some keys will be interned, then their rows pushed. True if the codes of earlier steps are void.
-    fn begin(&mut self) -> Result<bool> {
-        Ok(false)
+    /// Begin a step: some keys will be interned, then their rows pushed.
+    fn begin(&mut self) -> Result<Codes> {
+        Ok(Codes::Kept)
     }
 
     /// End a step.

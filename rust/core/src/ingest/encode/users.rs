@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef};
 
 use super::coder::Coder;
-use super::sink::Sink;
+use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
     ByteColumn, Flat, Packed, Values, Words, decode_runs, dictionary_keys, plain_values,
 };
@@ -54,9 +54,9 @@ impl UserEncoder {
         }
     }
 
-    /// Forget all codes: the keys get new ones.
-    pub(super) fn forget(&mut self) {
-        self.coder.forget();
+    /// The codes of the next step are good for so long.
+    pub(super) fn expect(&mut self, codes: Codes) {
+        self.coder.expect(codes);
     }
 
     /// Find the runs of one slice of the user columns and code their users.

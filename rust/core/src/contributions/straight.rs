@@ -1,0 +1,239 @@
+//! Rows on their way to the disk, without a table of users and items.
+//!
+//! Where the rows of a user stand side by side, a table of all rows in memory saves nothing: each user is in it once, and
+//! its items are looked up for nothing. So digests are collected as they come, user by user.
+
+use crate::Result;
+use crate::ingest::{Code, ItemCode, Side, UserCode};
+use crate::numeric::widths::{codes, index};
+use crate::random::Digest;
+
+/// Rows of each user, at least, for which it pays to do without a table.
+pub(super) const LONG: u64 = 4;
+
+/// Users with their distinct items, one after the other. A user may come again.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    /// Each user with its number of items.
+    pub(crate) users: Vec<(Digest, u32)>,
+    pub(crate) items: Vec<Digest>,
+}
+
+impl Runs {
+    /// Start anew, and keep the memory.
+    pub(crate) fn clear(&mut self) {
+        self.users.clear();
+        self.items.clear();
+    }
+}
+
+/// Takes rows of one thread.
+pub(crate) trait Straight: Send {
+    /// Take what was collected.
+    ///
+    /// # Errors
+    /// Those of the disk; an interruption.
+    fn take(&mut self, runs: &Runs) -> Result<()>;
+
+    /// End after the last rows.
+    ///
+    /// # Errors
+    /// As [`Straight::take`].
+    fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// Makes what takes the rows of each thread, whenever it has this number of them.
+pub(crate) struct Way<'a> {
+    pub(crate) rows: usize,
+    pub(crate) begin: &'a (dyn Fn() -> Box<dyn Straight + 'a> + Sync),
+}
+
+/// Collects the rows of one thread.
+pub(super) struct Collector<'a> {
+    to: Box<dyn Straight + 'a>,
+    most: usize,
+    runs: Runs,
+    /// The digests of the current step, by code.
+    users: Vec<Digest>,
+    items: Vec<Digest>,
+    seen: Seen,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(way: &Way<'a>) -> Self {
+        Self {
+            to: (way.begin)(),
+            most: way.rows,
+            runs: Runs::default(),
+            users: Vec::new(),
+            items: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    pub(super) fn begin_step(&mut self) {
+        self.users.clear();
+        self.items.clear();
+    }
+
+    /// Append codes of these keys, which are good until the step ends.
+    pub(super) fn intern<C: Code>(&mut self, digests: &[Digest], made: &mut Vec<C>) {
+        let known = match C::SIDE {
+            Side::User => &mut self.users,
+            Side::Item => &mut self.items,
+        };
+        let first = codes(known.len());
+        known.extend_from_slice(digests);
+        made.extend((first..codes(known.len())).map(C::new));
+    }
+
+    /// Add rows of the step.
+    pub(super) fn push(
+        &mut self,
+        users: &[UserCode],
+        lens: Option<&[u32]>,
+        mut items: &[ItemCode],
+    ) -> Result<()> {
+        for (at, user) in users.iter().enumerate() {
+            let (own, rest) = items.split_at(lens.map_or(1, |lens| index(lens[at].into())));
+            items = rest;
+            if !own.is_empty() {
+                self.add(self.users[user.number() as usize], own);
+            }
+            if self.runs.items.len() >= self.most {
+                self.hand_over()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Add rows of a user, who may be the last one.
+    fn add(&mut self, user: Digest, items: &[ItemCode]) {
+        let Runs { users, items: all } = &mut self.runs;
+        let start = match users.last() {
+            Some((last, len)) if *last == user => {
+                let start = all.len() - *len as usize;
+                users.pop();
+                start
+            }
+            Some(_) | None => all.len(),
+        };
+        all.extend(items.iter().map(|item| self.items[item.number() as usize]));
+        let kept = self.seen.keep_first(&mut all[start..]);
+        all.truncate(start + kept);
+        users.push((user, codes(kept)));
+    }
+
+    fn hand_over(&mut self) -> Result<()> {
+        self.to.take(&self.runs)?;
+        self.runs.clear();
+        Ok(())
+    }
+
+    /// Hand over the last rows.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.hand_over()?;
+        self.to.end()
+    }
+}
+
+/// A small set of the items of one user. Raising the epoch empties it.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The epoch and the place of an item.
+    slots: Vec<(u32, u32)>,
+    epoch: u32,
+}
+
+impl Seen {
+    /// Move the first occurrence of each item to the front; returns how many there are.
+    fn keep_first(&mut self, items: &mut [Digest]) -> usize {
+        if items.len() < 2 {
+            return items.len();
+        }
+        let size = (items.len() * 2).next_power_of_two();
+        if self.slots.len() < size {
+            self.slots.resize(size, (0, 0));
+        }
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.slots.fill((0, 0));
+            self.epoch = 1;
+        }
+        let mut kept = 0;
+        for read in 0..items.len() {
+            let item = items[read];
+            if self.insert(item, codes(kept), &items[..kept], size - 1) {
+                items[kept] = item;
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    /// Digests are pseudorandom, so some of their bits are the first place to look at.
+    #[expect(clippy::cast_possible_truncation, reason = "some bits are meant")]
+    fn insert(&mut self, item: Digest, place: u32, known: &[Digest], mask: usize) -> bool {
+        let mut at = item.0 as usize & mask;
+        loop {
+            let (epoch, other) = self.slots[at];
+            if epoch != self.epoch {
+                self.slots[at] = (self.epoch, place);
+                return true;
+            }
+            if known[other as usize] == item {
+                return false;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    type Taken = Arc<Mutex<Vec<(Digest, Vec<Digest>)>>>;
+
+    struct Record(Taken);
+
+    impl Straight for Record {
+        fn take(&mut self, runs: &Runs) -> Result<()> {
+            let mut items = runs.items.iter().copied();
+            for (user, len) in &runs.users {
+                self.0.lock().unwrap().push((*user, items.by_ref().take(*len as usize).collect()));
+            }
+            assert_eq!(items.next(), None);
+            Ok(())
+        }
+
+        fn end(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_user_has_each_item_once_and_comes_again_only_when_another_came_between() {
+        let taken = Taken::default();
+        let begin = || -> Box<dyn Straight> { Box::new(Record(Arc::clone(&taken))) };
+        let mut collector = Collector::new(&Way { rows: 6, begin: &begin });
+        let digests = |all: &[u128]| all.iter().map(|digest| Digest(*digest)).collect::<Vec<_>>();
+        for (users, lens, items) in [
+            (&[1, 2, 3][..], &[2, 0, 1][..], &[5, 5, 6][..]),
+            (&[3], &[4], &[7, 6, 8, 7]),
+            (&[1, 3], &[2, 1], &[5, 9, 6]),
+        ] {
+            let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
+            collector.begin_step();
+            collector.intern::<UserCode>(&digests(users), &mut user_codes);
+            collector.intern::<ItemCode>(&digests(items), &mut item_codes);
+            collector.push(&user_codes, Some(lens), &item_codes).unwrap();
+        }
+        collector.end().unwrap();
+        let expected = [(1, &[5][..]), (3, &[6, 7, 8]), (1, &[5, 9]), (3, &[6])];
+        let expected: Vec<_> = expected.iter().map(|(user, items)| (Digest(*user), digests(items))).collect();
+        assert_eq!(*taken.lock().unwrap(), expected);
+    }
+}

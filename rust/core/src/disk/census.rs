@@ -1,0 +1,268 @@
+//! How many users an item has at most, by item hash.
+//!
+//! Each time that an item of a user is met, its hash goes to the partition of its leading bits. A small table keeps the
+//! hashes that come often, so that they are written seldom. When no row comes any more, the hashes of a partition are
+//! sorted and counted.
+//!
+//! A value has the number of hashes that count once, as `u32`; these hashes; then pairs of a hash and its users.
+
+use std::sync::{Mutex, PoisonError};
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::stages::Stages;
+use crate::contributions::Contributions;
+use crate::exchange::{Partitions, item_hash};
+use crate::numeric::widths::{codes, index};
+use crate::random::Digest;
+use crate::scratch::{Stored, Writer};
+use crate::{Error, Result};
+
+type U32 = zerocopy::native_endian::U32;
+
+const DAMAGED: Error = Error::Internal("counts of users in scratch are damaged");
+
+/// Places for hashes that come often.
+const OFTEN: usize = 1 << 12;
+
+/// Counts users on one thread.
+pub(super) struct Census<'a> {
+    writer: Writer<'a, i32>,
+    partitions: Partitions,
+    /// Each hash with its users so far; the users are zero at a free place.
+    often: Box<[(u32, u32)]>,
+    once: Vec<u32>,
+    several: Vec<(u32, u32)>,
+    /// The same in order of partitions, and where each partition ends.
+    in_order: Vec<U32>,
+    ends: Vec<usize>,
+    packed: Vec<u8>,
+}
+
+impl<'a> Census<'a> {
+    pub(super) fn new(writer: Writer<'a, i32>, partitions: Partitions) -> Self {
+        Self {
+            writer,
+            partitions,
+            often: vec![(0, 0); OFTEN].into(),
+            once: Vec::new(),
+            several: Vec::new(),
+            in_order: Vec::new(),
+            ends: Vec::new(),
+            packed: Vec::new(),
+        }
+    }
+
+    /// Count the users of all items of a table.
+    pub(super) fn count_table(&mut self, contributions: &Contributions) -> Result<()> {
+        let vocabulary = &contributions.vocabulary;
+        let digests = vocabulary.digests_from(0..vocabulary.code_bound());
+        for (item, users) in digests.into_iter().zip(contributions.users_of_items()) {
+            match users {
+                0 => {}
+                1 => self.once.push(item_hash(item)),
+                _ => self.several.push((item_hash(item), users)),
+            }
+        }
+        self.write()
+    }
+
+    /// Count a user for each of these items.
+    pub(super) fn count_rows(&mut self, items: &[Digest]) -> Result<()> {
+        for item in items {
+            let hash = item_hash(*item);
+            let place = &mut self.often[index((hash >> (u32::BITS - OFTEN.ilog2())).into())];
+            if place.0 == hash && place.1 > 0 {
+                place.1 = place.1.saturating_add(1);
+                continue;
+            }
+            match std::mem::replace(place, (hash, 1)) {
+                (_, 0) => {}
+                (before, 1) => self.once.push(before),
+                several => self.several.push(several),
+            }
+        }
+        self.write()
+    }
+
+    /// Write what was counted, but for the hashes that come often.
+    fn write(&mut self) -> Result<()> {
+        self.several.sort_unstable();
+        self.put_in_order();
+        let (mut several, mut start) = (self.several.as_slice(), 0);
+        for (partition, end) in (0..).zip(&self.ends) {
+            let of_partition = |(hash, _): &(u32, u32)| self.partitions.of_bits(*hash) <= partition;
+            let (own, others) = several.split_at(several.partition_point(of_partition));
+            let once = &self.in_order[start..*end];
+            (several, start) = (others, *end);
+            if once.is_empty() && own.is_empty() {
+                continue;
+            }
+            self.packed.clear();
+            self.packed.extend(codes(once.len()).to_ne_bytes());
+            self.packed.extend_from_slice(once.as_bytes());
+            for (hash, users) in own {
+                self.packed.extend(hash.to_ne_bytes());
+                self.packed.extend(users.to_ne_bytes());
+            }
+            self.writer.push(partition, &self.packed)?;
+        }
+        self.once.clear();
+        self.several.clear();
+        Ok(())
+    }
+
+    /// Put the hashes that count once in order of their partitions.
+    fn put_in_order(&mut self) {
+        let partition = |hash: u32| index(self.partitions.of_bits(hash).unsigned_abs().into());
+        self.ends.clear();
+        self.ends.resize(partition(u32::MAX) + 1, 0);
+        self.once.iter().for_each(|hash| self.ends[partition(*hash)] += 1);
+        let mut total = 0;
+        for end in &mut self.ends {
+            total += std::mem::replace(end, total);
+        }
+        self.in_order.resize(total, U32::ZERO);
+        for hash in &self.once {
+            let place = &mut self.ends[partition(*hash)];
+            self.in_order[*place] = (*hash).into();
+            *place += 1;
+        }
+    }
+
+    /// Write all that is left.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.several.extend(self.often.iter().filter(|(_, users)| *users > 0));
+        self.write()?;
+        self.writer.flush()
+    }
+}
+
+/// The hashes with more than `above` users, and how many they have at most.
+///
+/// # Errors
+/// Those of scratch; an interruption.
+pub(super) fn frequent(counts: &Stored<i32>, above: u32, stages: Stages<'_>) -> Result<Vec<(u32, u32)>> {
+    let found = Mutex::new(Vec::new());
+    stages.each_partition(
+        counts,
+        || (Partition::default(), Vec::new()),
+        |(partition, own), _, values| {
+            partition.once.clear();
+            partition.several.clear();
+            counts.each(values, |value| {
+                stages.control.check()?;
+                partition.push(value)
+            })?;
+            partition.count(|hash, users| {
+                if users > above {
+                    own.push((hash, users));
+                }
+            });
+            Ok(())
+        },
+        |(_, own)| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            if found.is_empty() {
+                *found = own
+            } else {
+                found.extend(own)
+            }
+            Ok(())
+        },
+    )?;
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What was counted in one partition of hashes.
+#[derive(Debug, Default)]
+struct Partition {
+    once: Vec<u32>,
+    several: Vec<(u32, u32)>,
+}
+
+impl Partition {
+    /// Add a value.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it is damaged.
+    fn push(&mut self, value: &[u8]) -> Result<()> {
+        let (once, rest) = U32::ref_from_prefix(value).map_err(|_| DAMAGED)?;
+        let (once, rest) =
+            <[U32]>::ref_from_prefix_with_elems(rest, index(once.get().into())).map_err(|_| DAMAGED)?;
+        let several = <[[U32; 2]]>::ref_from_bytes(rest).map_err(|_| DAMAGED)?;
+        self.once.extend(once.iter().map(|hash| hash.get()));
+        self.several.extend(several.iter().map(|[hash, users]| (hash.get(), users.get())));
+        Ok(())
+    }
+
+    /// Hand out each hash with its users.
+    fn count(&mut self, mut each: impl FnMut(u32, u32)) {
+        self.once.sort_unstable();
+        self.several.sort_unstable();
+        let sum =
+            |alike: &[(u32, u32)]| alike.iter().fold(0, |sum: u32, (_, users)| sum.saturating_add(*users));
+        let mut several = self.several.chunk_by(|a, b| a.0 == b.0).peekable();
+        for once in self.once.chunk_by(|a, b| a == b) {
+            while let Some(alike) = several.next_if(|alike| alike[0].0 < once[0]) {
+                each(alike[0].0, sum(alike));
+            }
+            let others = several.next_if(|alike| alike[0].0 == once[0]).map_or(0, sum);
+            each(once[0], others.saturating_add(codes(once.len())));
+        }
+        several.for_each(|alike| each(alike[0].0, sum(alike)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::memory::{LEAST, Memory};
+    use super::*;
+    use crate::runtime::Control;
+    use crate::scratch::{Scratch, ScratchSpace, Spool};
+
+    /// Several threads count; hashes come once, seldom and often.
+    #[test]
+    fn every_user_counts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(ScratchSpace { folder: folder.path().into(), limit: None }).unwrap();
+        let control = Control::new(std::num::NonZeroUsize::new(2), None);
+        let stages = Stages { memory: Memory::new(LEAST, &control), control: &control };
+        let spool = Spool::<i32>::new(&scratch).unwrap();
+        let mut expected = BTreeMap::<u32, u32>::new();
+        for thread in 0..3_u32 {
+            let mut census = Census::new(spool.writer(1000), Partitions::new(7).unwrap());
+            for part in 0..5_u32 {
+                let hashes = (0..3000_u32).map(|n| {
+                    let n = if n % 3 == 0 { n % 7 } else { n * 31 + part + thread * 1_000_000 };
+                    n.wrapping_mul(0x9e37_79b9)
+                });
+                let hashes: Vec<u32> = hashes.collect();
+                hashes.iter().for_each(|hash| *expected.entry(*hash).or_default() += 1);
+                let items: Vec<Digest> =
+                    hashes.iter().map(|hash| Digest(u128::from(*hash) << 96 | 5)).collect();
+                census.count_rows(&items).unwrap();
+            }
+            census.end().unwrap();
+        }
+        let stored = spool.stored();
+        for above in [0, 1, 4, 1000] {
+            let mut found = frequent(&stored, above, stages).unwrap();
+            found.sort_unstable();
+            assert!(found.into_iter().eq(expected.clone().into_iter().filter(|(_, users)| *users > above)));
+        }
+        assert!(expected.values().any(|users| *users == 1) && expected.values().any(|users| *users > 1000));
+    }
+
+    #[test]
+    fn half_of_a_value_is_an_error() {
+        let value: Vec<u8> = [2_u32, 7, 8, 9, 3].into_iter().flat_map(u32::to_ne_bytes).collect();
+        for len in 0..value.len() {
+            let alone = Partition::default().push(&value[..len]);
+            assert_eq!(alone.is_ok(), len == 12);
+        }
+        assert!(Partition::default().push(&value).is_ok());
+    }
+}

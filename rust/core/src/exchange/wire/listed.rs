@@ -1,0 +1,148 @@
+//! Contributions as bytes, without a dictionary: what a machine puts on its own disk, encrypted as a whole.
+//!
+//! Each item of each user is there itself, so nothing is looked up to write it or to read it. Numbers are not masked:
+//! no such value leaves the process in the clear.
+//!
+//! Layout, all little-endian: the number of users (`u32`), with the highest bit set, which no other packed
+//! contributions have; the number of rows (`u32`); then either 0 and the digest of the item of each row, or a tag and
+//! the number of each; the digest of each user; the number of items of each (`u32`).
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::bytes::{CORRUPT, take_u32};
+use super::dictionary::{DIGESTS, Dictionaries};
+use crate::numeric::widths::{codes, index};
+use crate::random::Digest;
+use crate::{Error, Result};
+
+type U32 = zerocopy::little_endian::U32;
+type U64 = zerocopy::little_endian::U64;
+type U128 = zerocopy::little_endian::U128;
+
+/// The bit of the number of users that says that a value is of this kind.
+const LISTED: u32 = 1 << 31;
+
+/// Packs users with their items.
+#[derive(Debug, Default)]
+pub(crate) struct Lister {
+    users: Vec<U128>,
+    lens: Vec<U32>,
+    items: Vec<Digest>,
+}
+
+impl Lister {
+    pub(crate) fn add_user(&mut self, user: Digest, items: &[Digest]) {
+        self.users.push(user.0.into());
+        self.lens.push(codes(items.len()).into());
+        self.items.extend_from_slice(items);
+    }
+
+    /// Write the users to a buffer, and start anew.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for too many users or rows.
+    pub(crate) fn take(&mut self, dictionaries: &Dictionaries, packed: &mut Vec<u8>) -> Result<()> {
+        let limit = LISTED.into();
+        if self.users.len().max(self.items.len()) >= index(limit) {
+            return Err(Error::Capacity { what: "rows of one packed value", limit });
+        }
+        packed.clear();
+        packed.extend((codes(self.users.len()) | LISTED).to_le_bytes());
+        packed.extend(codes(self.items.len()).to_le_bytes());
+        match dictionaries.numbers(&self.items) {
+            Some((tag, numbers)) => {
+                packed.push(tag);
+                let numbers: Vec<U64> = numbers.into_iter().map(U64::new).collect();
+                packed.extend_from_slice(numbers.as_slice().as_bytes());
+            }
+            None => {
+                packed.push(DIGESTS);
+                let items: Vec<U128> = self.items.iter().map(|item| item.0.into()).collect();
+                packed.extend_from_slice(items.as_slice().as_bytes());
+            }
+        }
+        packed.extend_from_slice(self.users.as_slice().as_bytes());
+        packed.extend_from_slice(self.lens.as_slice().as_bytes());
+        self.users.clear();
+        self.lens.clear();
+        self.items.clear();
+        Ok(())
+    }
+}
+
+/// The users of a value. Their items stand one after the other.
+#[derive(Debug)]
+pub(super) struct Listed<'a> {
+    users: &'a [U128],
+    lens: &'a [U32],
+}
+
+impl<'a> Listed<'a> {
+    /// The items and the users of a value; `None` if it is of the other kind.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it is damaged.
+    pub(super) fn unpack(
+        packed: &'a [u8],
+        dictionaries: &Dictionaries,
+    ) -> Result<Option<(Vec<Digest>, Self)>> {
+        let mut rest = packed;
+        let users = take_u32(&mut rest)?;
+        if users & LISTED == 0 {
+            return Ok(None);
+        }
+        let [users, rows] = [users & !LISTED, take_u32(&mut rest)?].map(|number| index(number.into()));
+        let (tag, rest) = rest.split_first().ok_or(CORRUPT)?;
+        let (items, rest) = if *tag == DIGESTS {
+            let (items, rest) = <[U128]>::ref_from_prefix_with_elems(rest, rows).map_err(|_| CORRUPT)?;
+            (items.iter().map(|item| Digest(item.get())).collect(), rest)
+        } else {
+            let (numbers, rest) = <[U64]>::ref_from_prefix_with_elems(rest, rows).map_err(|_| CORRUPT)?;
+            (dictionaries.digests(*tag, numbers.iter().map(|number| number.get())), rest)
+        };
+        let (users, rest) = <[U128]>::ref_from_prefix_with_elems(rest, users).map_err(|_| CORRUPT)?;
+        let lens = <[U32]>::ref_from_bytes_with_elems(rest, users.len()).map_err(|_| CORRUPT)?;
+        let total: u64 = lens.iter().map(|len| u64::from(len.get())).sum();
+        if total == rows as u64 { Ok(Some((items, Self { users, lens }))) } else { Err(CORRUPT) }
+    }
+
+    /// Each user, with its number of items.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Digest, u32)> {
+        self.users.iter().zip(self.lens).map(|(user, len)| (Digest(user.get()), len.get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PackedUsers;
+    use super::*;
+    use crate::random::{Digester, KeyKind, Purpose, ReleaseKey};
+
+    fn unpacked(packed: &[u8], dictionaries: &Dictionaries) -> Result<Vec<(Digest, Vec<Digest>)>> {
+        let (users, mut found) = (PackedUsers::unpack(packed, dictionaries)?, Vec::new());
+        users.each(|user, places| {
+            found.push((user, places.iter().map(|place| users.dictionary[*place as usize]).collect()));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn listed_users_survive_and_half_of_a_value_is_an_error() {
+        let key = ReleaseKey::insecure_test([5; 32]);
+        let (dictionaries, mut integers) = (Dictionaries::new(&key), Vec::new());
+        let digester = Digester::new(&key, Purpose::ItemDigest);
+        digester.integers(KeyKind::Integer, [3, -3, i64::MAX.into(), 3], &mut integers);
+        for (items, bytes) in [(integers, 8), ([1, 2, 3, 1].map(Digest).to_vec(), 16)] {
+            let (mut lister, mut packed) = (Lister::default(), Vec::new());
+            let expected = vec![(Digest(8), items[..3].to_vec()), (Digest(u128::MAX), items[3..].to_vec())];
+            expected.iter().for_each(|(user, items)| lister.add_user(*user, items));
+            lister.take(&dictionaries, &mut packed).unwrap();
+            assert_eq!((lister.items.len(), packed.len()), (0, 9 + 4 * bytes + 2 * 20));
+            assert_eq!(unpacked(&packed, &dictionaries).unwrap(), expected);
+            for len in 0..packed.len() {
+                assert!(unpacked(&packed[..len], &dictionaries).is_err());
+            }
+        }
+    }
+}
