@@ -5,7 +5,7 @@
     kept -> Prune -> pruned
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> BlockUsers -> driver, and blocks
-    blocks -> WeighBlocks -> driver, and blocks; each later scored round
+    blocks -> WeighBlocks -> driver, and blocks; each later scored round, now and then by way of a shuffle
     kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round, for very many items
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
@@ -164,7 +164,7 @@ class Dataflow:
     def _in_blocks(
         self, contributions: Any, shared: _core.ExchangePacked, tasks: int
     ) -> _core.ExchangePacked:
-        """Run a job for each scored round, which makes new blocks of users, and no shuffle.
+        """Run a job for each scored round, which makes new blocks of users, mostly without a shuffle.
 
         Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
         """
