@@ -137,8 +137,6 @@ def pytest(session: nox.Session) -> None:
     build(session)
     left_out = "not slow and not statistical and not spark and not dp_accounting and not libraries"
     session.run("pytest", *PARALLEL, "-m", left_out, *session.posargs)
-    if not session.posargs:
-        session.run("pytest", *PARALLEL, "--doctest-modules", "python/dpsel")
 
 
 def in_own_environment(session: nox.Session, group: str) -> dict[str, str]:

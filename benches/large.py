@@ -1,9 +1,9 @@
 """A table beyond any memory, made and released on one machine: seconds, memory and scratch at several sizes.
 
-    python -m benches.large --parts 4 8 16 --limit 2GiB --job sips --scratch /var/tmp
+    python -m benches.large --parts 4 8 16 --limit 2048 --job sips --scratch /var/tmp
 
-The table is the workload of `benches.data` in files of two million users (72 million rows) each. They are
-made in a stream, one after the other, and a size is a number of files. So the smaller sizes are parts of the
+The table is the workload of `benches.data` in files of two million users (72 million rows) each. A
+program in Rust makes them, one per thread. A size is a number of files, so the smaller sizes are parts of the
 larger ones. Each run is a process of its own, as in `benches.disk`, and is printed when it ends. At the end
 stands the line through all sizes, by least squares, and what it says for the 4.6 billion rows of the DP-SIPS
 paper.
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -21,19 +23,22 @@ from benches import data, disk
 #: Users of a file.
 PART = 2_000_000 - 2_000_000 % data.USERS_PER_STREAM
 PAPER_ROWS = 4_600_000_000
+#: Makes files: see `benches/rust/src/large_table.rs`.
+GENERATOR = ("cargo", "run", "--release", "-q", "-p", "dpsel-bench", "--bin", "large_table", "--")
 
 
 def main() -> None:
     args = arguments()
-    for part in range(max(args.parts)):
-        ensure(part, args.data)
+    files = ensure(max(args.parts), args.data, args.threads)
+    taken = sum(path.stat().st_size for path in files) / 1e9
+    print(f"{len(files)} files: {taken:.1f} GB; free for scratch: {free(args.scratch):.0f} GB", flush=True)
     if args.only_make:
         return
     print("| rows | job | limit, MiB | seconds | of processor | peak, MiB | scratch, MiB | items |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     found = []
     for parts in args.parts:
-        paths = [ensure(part, args.data) for part in range(parts)]
+        paths = files[:parts]
         rows = sum(map(rows_of, paths))
         made = disk.one(",".join(map(str, paths)), disk.Run(args.job, args.limit), args)
         found.append((rows, made))
@@ -57,24 +62,21 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def ensure(part: int, folder: Path) -> Path:
-    """The path of a file of users, made first if it is not there."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = folder / f"large_{part:03}.parquet"
-    if path.exists():
-        return path
+def ensure(parts: int, folder: Path, threads: int) -> list[Path]:
+    """The paths of so many files of users; those that are not there are made first, by a program in Rust."""
+    paths = [folder / f"large_{part:03}.parquet" for part in range(parts)]
+    missing = [(part, path) for part, path in enumerate(paths) if not path.exists()]
+    if not missing:
+        return paths
     folder.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".partial")
-    schema = pa.schema([("user", pa.int64()), ("item", pa.int64())])
-    with pq.ParquetWriter(aside, schema, compression="zstd", use_dictionary=["user"]) as writer:
-        for first in range(part * PART, (part + 1) * PART, data.USERS_PER_STREAM):
-            rows = data.drawn(first, data.USERS_PER_STREAM)
-            table = pa.table([pa.array(column) for column in rows], schema=schema)
-            writer.write_table(table, row_group_size=data.ROW_GROUP)
-    aside.rename(path)
-    return path
+    words = [str(word) for part, path in missing for word in (part, path)]
+    subprocess.run([*GENERATOR, str(threads), str(PART), *words], check=True)
+    return paths
+
+
+def free(folder: str) -> float:
+    """Gigabytes that are left of a disk."""
+    return shutil.disk_usage(folder).free / 1e9
 
 
 def rows_of(path: Path) -> int:

@@ -185,6 +185,7 @@ ROOMS = [
     "typing",
     "item_table",
     "_restored",
+    "progress",
     "_request",
     "_ingest",
     "_filter",

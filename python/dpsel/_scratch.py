@@ -53,7 +53,8 @@ def _some_disk() -> str:
         if os.path.isdir(folder) and _file_system(folder) not in _MEMORY | _NETWORK:  # noqa: PTH112
             return folder
     raise InvalidParameterError(
-        "scratch='auto' found no folder for temporary files that is on a disk; name one with scratch="
+        f"scratch must name a folder here: 'auto' found none on a disk (it tried {' and '.join(folders)}); "
+        "name one that is"
     )
 
 

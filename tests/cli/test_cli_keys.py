@@ -44,9 +44,28 @@ def test_filter_labels_other_rows_and_takes_another_column(dpsel_run, folder, it
     assert any("rest" in line for line in lines(folder / "labelled.csv"))
 
 
+def test_filter_reads_what_select_read(dpsel_run, folder):
+    rows = [f"u{user};{item}" for user in range(400) for item in (*COMMON, f"secret{user}")]
+    (folder / "rows.txt").write_text("\n".join(rows) + "\n")
+    form = ("--delimiter", ";", "--no-header")
+    columns = ("--user", "column_1", "--item", "column_2")
+    made = dpsel_run("select", "rows.txt", *form, *columns, *BUDGET, *TO_FILES, "--insecure-test-key", KEY)
+    assert made.code == 0, made.err
+    run = dpsel_run("filter", "items.csv", "rows.txt", "-o", "kept.txt", *form, "-q")
+    assert (run.code, run.err) == (0, "")
+    assert lines(folder / "kept.txt") == [row for row in rows if row.split(";")[1] in COMMON]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
+        (
+            ("items.csv", "rows.csv", "-o", "kept.csv", "--delimiter", ";;"),
+            2,
+            "delimiter must be one character",
+        ),
+        (("items.csv", "rows.csv", "-o", "kept.csv", "--delimiter", ";"), 3, "no column named"),
+        (("items.csv", "rows.csv", "-o", "kept.csv", "--format", "xml"), 2, "--format"),
         (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("rows.csv", "rows.csv", "-o", "kept.csv"), 3, "no such file; name it with --report"),

@@ -166,7 +166,7 @@ def crowd_size(case, bound: int) -> int:
     return ceil(first["threshold"] / UNIT + noise)
 
 
-@pytest.mark.parametrize("items", [1, 2, 3, 5, 7, 100, 300])
+@pytest.mark.parametrize("items", [1, 2, 3, 5, 7, 100, pytest.param(300, marks=pytest.mark.slow)])
 def test_a_users_budget_is_never_exceeded_and_nearly_spent(case, items) -> None:
     """One user more, who holds every item, under the same key: it adds its norm, less the rounding."""
     case, bound = in_one_round(case), case.bound(items)

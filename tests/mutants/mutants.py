@@ -332,6 +332,27 @@ MUTANTS = [
         (FILTER, "cargo:public::members"),
     ),
     Mutant(
+        "a filter takes a first row for names",
+        "python/dpsel/_filter/_files.py",
+        "    if form.header:\n        return first, reader",
+        "    if form.kind:\n        return first, reader",
+        (FILTER,),
+    ),
+    Mutant(
+        "a job in memory says that it works from disk",
+        CORE + "runtime/control.rs",
+        "self.on_disk.load(Ordering::Relaxed)",
+        "self.has_read.load(Ordering::Relaxed)",
+        ("cargo:control",),
+    ),
+    Mutant(
+        "a bar says how many rows went to the disk",
+        "python/dpsel/progress.py",
+        "drawn.write(disk_line(exceeded), file=sys.stderr)",
+        'drawn.write(disk_line(exceeded) + f" after {done}", file=sys.stderr)',
+        ("tests/interop/test_progress_bar.py",),
+    ),
+    Mutant(
         "a label of another kind passes a filter",
         "python/dpsel/_filter/_labels.py",
         "        raise no_label(columns) from None",

@@ -108,7 +108,7 @@ def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
     assert pa.table(there.items).equals(pa.table(here.items))
     assert there.report == here.report
     # The rows went to the disk, so a small one is an error.
-    with pytest.raises(dpsel.exceptions.FileError, match="bytes that scratch_limit allows"):
+    with pytest.raises(dpsel.exceptions.FileError, match="that scratch_limit allows"):
         dpsel.select_top_k(texts, k=9, **options, **places | {"scratch_limit": 10_000})
 
 
@@ -138,7 +138,7 @@ def test_a_comparison_leaves_out_what_needs_all_rows_in_memory(tmp_path):
 def test_a_full_disk_is_an_error_and_leaves_nothing(texts, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with pytest.raises(dpsel.exceptions.FileError, match="bytes that scratch_limit allows") as caught:
+    with pytest.raises(dpsel.exceptions.FileError, match="that scratch_limit allows") as caught:
         dpsel.select_partitions(texts, **OPTIONS, memory_limit=LIMIT, scratch=scratch, scratch_limit=10_000)
     assert "item" not in str(caught.value)
     assert list(scratch.iterdir()) == []
@@ -200,7 +200,7 @@ def test_nothing_can_be_read_and_nothing_is_left_after_a_kill(tmp_path):
 def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
     plain = OPTIONS | {"mechanism": dpsel.Sips()}
     for changed, words in [
-        ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 67108864"),
+        ({"scratch": tmp_path, "memory_limit": LIMIT - 1}, "memory_limit must be at least 64 MiB"),
         ({"scratch": tmp_path / "gone", "memory_limit": LIMIT}, "scratch must be a folder that exists"),
         ({"scratch": 5, "memory_limit": LIMIT}, "scratch must be a path, got int"),
         ({"scratch": b"x", "memory_limit": LIMIT}, "scratch must be a path"),

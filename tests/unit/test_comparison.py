@@ -69,6 +69,24 @@ def test_counts_are_those_of_single_releases():
     assert row["upper_bound"] == pytest.approx(sum(upper_bound(1.0, 1e-6, users) for users in held))
 
 
+def test_with_numbers_it_says_how_far_they_may_be_off():
+    found = compared(mechanisms=[dpsel.Sips(), dpsel.WeightedGaussian()], counts=0.3, repeats=2)
+    for row in (*found.rows, *found.summary()):
+        alone = dpsel.select_partitions(
+            ROWS,
+            privacy=BUDGET,
+            max_items_per_user=30,
+            mechanism=dpsel.Sips() if row["mechanism"].startswith("Sips") else dpsel.WeightedGaussian(),
+            counts=0.3,
+        )
+        assert row["counts_half_width"] == alone.report.counts["half_width"]
+    assert "numbers within" in str(found)
+    assert f"{found.rows[0]['counts_half_width']:.4g}" in str(found)
+    without = compared(mechanisms=dpsel.Sips())
+    assert "counts_half_width" not in without.rows[0]
+    assert "numbers within" not in str(without)
+
+
 def test_a_seed_makes_it_reproducible():
     # 400 items of 15 users each: about half of them are released.
     many = [(item * 15 + user, item) for item in range(400) for user in range(15)]

@@ -5,59 +5,19 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+from pathlib import Path
 
 import pytest
 
 import dpsel
 
-MODULES = [
-    "dpsel",
-    "dpsel.accounting",
-    "dpsel.accounting._cost",
-    "dpsel.accounting._groups",
-    "dpsel.accounting._privacy",
-    "dpsel.auditing",
-    "dpsel.budget",
-    "dpsel.budget._budget",
-    "dpsel.budget._ledger",
-    "dpsel.comparison",
-    "dpsel.comparison._bound",
-    "dpsel.comparison._result",
-    "dpsel.comparison._run",
-    "dpsel.exceptions",
-    "dpsel.item_table",
-    "dpsel.mechanisms",
-    "dpsel.mechanisms._adaptive",
-    "dpsel.mechanisms._additive",
-    "dpsel.mechanisms._base",
-    "dpsel.mechanisms._exponential",
-    "dpsel.mechanisms._greedy",
-    "dpsel.mechanisms._noisy_counts",
-    "dpsel.mechanisms._one_item",
-    "dpsel.mechanisms._permute_flip",
-    "dpsel.mechanisms._policies",
-    "dpsel.mechanisms._rounds",
-    "dpsel.mechanisms._unknown_domain",
-    "dpsel.planning",
-    "dpsel.planning._explain",
-    "dpsel.planning._selection",
-    "dpsel.planning._top_k",
-    "dpsel.release",
-    "dpsel.release._card",
-    "dpsel.release._check",
-    "dpsel.release._contents",
-    "dpsel.release._item_set",
-    "dpsel.release._report",
-    "dpsel.release._selection",
-    "dpsel.release._top_k",
-    "dpsel.selection",
-    "dpsel.testing._replay",
-    "dpsel.testing._strategies",
-    "dpsel.top_k",
-    "dpsel.top_k._counts",
-    "dpsel.top_k._rows",
-    "dpsel.typing",
-]
+PACKAGE = Path(dpsel.__file__).parent
+#: All modules with an example.
+MODULES = sorted(
+    ".".join(("dpsel", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -366,6 +366,49 @@ def test_files_to_files(drinks, tmp_path, extension) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
 
 
+#: The name of a file, the rest of a call, and the text of rows with this delimiter.
+FORMS = {
+    "semicolons": ("rows.csv", dpsel.Csv(delimiter=";"), "item;n\ntea;1\ngin;2\nmilk;4\n"),
+    "no extension": ("rows", dpsel.Csv(delimiter="|"), "item|n\ntea|1\ngin|2\nmilk|4\n"),
+    "no header": ("rows.csv", dpsel.Csv(header=False), "tea,1\ngin,2\nmilk,4\n"),
+    "tabs without a header": ("rows.tsv", dpsel.Csv(header=False), "tea\t1\ngin\t2\nmilk\t4\n"),
+    "packed": ("rows.tab.gz", dpsel.Csv(header=False), "tea\t1\ngin\t2\nmilk\t4\n"),
+    "only a format": ("rows.log", "ndjson", '{"item": "tea"}\n{"item": "gin"}\n{"item": "milk"}\n'),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_files_whose_names_do_not_say_their_form(drinks, tmp_path, name) -> None:
+    file, form, text = FORMS[name]
+    source, target = tmp_path / file, tmp_path / f"kept-{file}"
+    packed = file.endswith(".gz")
+    source.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    column = "column_1" if isinstance(form, dpsel.Csv) and not form.header else "item"
+    drinks.filter_file(source, target, item=column, file_format=form)
+    made = target.read_bytes()
+    kept = (gzip.decompress(made) if packed else made).decode()
+    assert kept == "".join(line for line in text.splitlines(keepends=True) if "gin" not in line)
+    drinks.filter_file(source, target, item=column, other="rest", file_format=form)
+    made = target.read_bytes()
+    labelled = (gzip.decompress(made) if packed else made).decode()
+    assert labelled == text.replace("gin", "rest")
+
+
+def test_an_empty_file_without_a_header_has_no_column(drinks, tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("")
+    with pytest.raises(SchemaError, match="no column named 'column_1'"):
+        drinks.filter_file(
+            tmp_path / "rows.csv", tmp_path / "kept.csv", item="column_1", file_format=dpsel.Csv(header=False)
+        )
+
+
+@pytest.mark.parametrize("given", ["xml", 5, ["csv"], ";"])
+def test_a_form_is_one_of_those_that_are_known(drinks, tmp_path, given) -> None:
+    (tmp_path / "rows.csv").write_text("item\ntea\n")
+    with pytest.raises(InvalidParameterError, match="file_format must be one of parquet, csv"):
+        drinks.filter_file(tmp_path / "rows.csv", tmp_path / "kept.csv", file_format=given)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "error"),
     [

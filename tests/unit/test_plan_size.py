@@ -33,6 +33,14 @@ def test_texts_take_more() -> None:
     assert texts["scratch_sips"] - plain["scratch_sips"] == 20 * 10**9
 
 
+def test_no_figure_that_is_more_than_nothing_is_shown_as_nothing() -> None:
+    shown = str(dpsel.plan_size([1000, 10**9], memory_limit="1GiB"))
+    assert "0.0" not in shown.split()
+    assert "< 0.1" in shown
+    small = next(line for line in shown.splitlines() if line.strip().startswith("1,000 "))
+    assert small.split().count("0") == 2, "no scratch"
+
+
 def test_a_plan_is_a_table_and_json() -> None:
     plan = dpsel.plan_size(10**9, memory_limit=1 << 30)
     assert json.loads(plan.to_json())["rows"] == plan.rows
@@ -44,7 +52,7 @@ def test_a_plan_is_a_table_and_json() -> None:
     ("options", "words"),
     [
         ({"rows": 0}, "rows must be"),
-        ({"rows": 1, "memory_limit": (64 << 20) - 1}, "memory_limit must be at least 67108864"),
+        ({"rows": 1, "memory_limit": (64 << 20) - 1}, "memory_limit must be at least 64 MiB"),
         ({"rows": 1, "memory_limit": "much"}, "memory_limit must be a number of bytes"),
         ({"rows": 1, "text_bytes": -1}, "text_bytes must be"),
         ({"rows": 1, "text_bytes": True}, "text_bytes must be"),

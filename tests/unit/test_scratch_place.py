@@ -130,5 +130,7 @@ def test_auto_takes_a_folder_on_a_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("os.path.isdir", kinds.__contains__)
     assert _scratch.place_of_rows("auto", 5) == (str(tmp_path), 5)
     monkeypatch.setattr(_scratch, "_MORE_FOLDERS", ("/far",))
-    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="name one with scratch="):
+    with pytest.raises(
+        dpsel.exceptions.InvalidParameterError, match=r"^scratch must .*tried /memory and /far"
+    ):
         _scratch.place_of_rows("auto", 5)

@@ -4,6 +4,7 @@
 //! Whole jobs from files, beside other libraries, are compared by `python -m benches.compare`.
 
 pub mod joint_by_matrix;
+pub mod large_table;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

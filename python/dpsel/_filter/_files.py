@@ -13,9 +13,9 @@ import json
 import os
 import tempfile
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
@@ -23,11 +23,13 @@ from dpsel._filter._labels import labels_of
 from dpsel._filter._rows import filtered
 from dpsel._ingest._foreign import opened
 from dpsel.exceptions import DataError, FileError, InvalidParameterError, MissingFileError, SchemaError
+from dpsel.formats import Csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dpsel._filter._keys import Keys
+    from dpsel.typing import FileFormat
 
 __all__ = ["filter_file", "lines_of"]
 
@@ -46,41 +48,53 @@ _ARROW: Final = {
 #: As much as fits into a C long everywhere.
 _LONGEST_FIELD: Final = (1 << 31) - 1
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+_FORMATS: Final = ("parquet", "csv", "tsv", "ndjson", "ipc")
+_PACKED: Final = (".gz", ".zst")
 
 T = TypeVar("T")
 
 
-def filter_file(keys: Keys, paths: tuple[str, str], columns: list[str], other: str | None) -> None:
+class _Form(NamedTuple):
+    """How a file is written."""
+
+    kind: str
+    delimiter: str = ","
+    header: bool = True
+
+
+def filter_file(
+    keys: Keys,
+    paths: tuple[str, str],
+    columns: list[str],
+    other: str | None,
+    file_format: FileFormat | None = None,
+) -> None:
     """Write the rows of a file whose item is one of ``keys`` to another file, complete or not at all."""
     source, target = (Path(path).expanduser() for path in paths)
-    kind = _format(source)
-    if _format(target) != kind:
-        raise FileError(
-            f"cannot write {target}: rows stay in the format of {source}; give both the same extension"
-        )
+    form = _form(source, target, file_format)
     if os.path.realpath(source) == os.path.realpath(target):
         raise FileError(f"cannot write {target}: it is the file that is read; name another one")
     labels = labels_of(keys, other, columns)
-    if kind in _DELIMITERS or kind == "ndjson":
-        _check_written(labels, kind)
+    if form.kind in _DELIMITERS or form.kind == "ndjson":
+        _check_written(labels, form.kind)
     else:
         _check_pyarrow(source)
     # What codecs and parsers raise holds rows.
-    opened(lambda: _write(keys, (source, target), (columns, labels), kind))
+    opened(lambda: _write(keys, (source, target), (columns, labels), form))
 
 
 def _write(
-    keys: Keys, paths: tuple[Path, Path], wanted: tuple[list[str], list[Any] | None], kind: str
+    keys: Keys, paths: tuple[Path, Path], wanted: tuple[list[str], list[Any] | None], form: _Form
 ) -> None:
     source, target = paths
     try:
         with _aside(target) as made:
-            if kind in _DELIMITERS:
-                _csv(keys, source, made, wanted, _DELIMITERS[kind])
-            elif kind == "ndjson":
+            if form.kind in _DELIMITERS:
+                _csv(keys, source, made, wanted, form)
+            elif form.kind == "ndjson":
                 _ndjson(keys, source, made, wanted)
             else:
-                _arrow(keys, source, made, wanted, kind)
+                _arrow(keys, source, made, wanted, form.kind)
     except FileError:
         raise
     except UnicodeEncodeError:
@@ -109,6 +123,27 @@ def _check_pyarrow(source: Path) -> None:
         import pyarrow as pa  # noqa: F401 - whether it is there
     except ImportError:
         raise ImportError(f"filtering {source} needs pyarrow; install it with pip") from None
+
+
+def _form(source: Path, target: Path, given: FileFormat | None) -> _Form:
+    """Return the form of both files: as given, or as their names tell."""
+    if isinstance(given, Csv):
+        by_name = Path(source.stem).suffix if source.suffix in _PACKED else source.suffix
+        kind = _TEXT.get(by_name.lower(), "csv")
+        return _Form("csv", given.delimiter or _DELIMITERS.get(kind, ","), given.header)
+    if given is None:
+        kind = _format(source)
+        if _format(target) != kind:
+            raise FileError(
+                f"cannot write {target}: rows stay in the format of {source}; give both the same extension"
+            )
+    elif given in _FORMATS:
+        kind = given
+    else:
+        raise InvalidParameterError(
+            f"file_format must be one of {', '.join(_FORMATS)}, or Csv(...); give one of these"
+        )
+    return _Form(kind, _DELIMITERS.get(kind, ","))
 
 
 def _format(path: Path) -> str:
@@ -181,20 +216,21 @@ def _items(rows: list[list[Any]]) -> Iterator[Any]:
 
 
 def _csv(
-    keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None], delimiter: str
+    keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None], form: _Form
 ) -> None:
     columns, labels = wanted
     _allow_long_fields()
-    reader = csv.reader(lines_of(source), strict=True, delimiter=delimiter)
+    reader = csv.reader(lines_of(source), strict=True, delimiter=form.delimiter)
     try:
-        head = next(reader, [])
+        head, rows = _head(reader, form)
         places = [_place(head, name, source) for name in columns]
         with _opened(target, "wt") as file:
-            writer = csv.writer(file, lineterminator="\n", delimiter=delimiter)
-            writer.writerow(head)
-            for chunk in _chunks(row for row in reader if row):
+            writer = csv.writer(file, lineterminator="\n", delimiter=form.delimiter)
+            if form.header:
+                writer.writerow(head)
+            for chunk in _chunks(row for row in rows if row):
                 if any(len(row) != len(head) for row in chunk):
-                    raise DataError(f"{source} has a row with more or fewer fields than its header")
+                    raise DataError(f"{source} has a row with more or fewer fields than its first one")
                 mask = keys.mask_of_values(_items([[row[at] or None for at in places] for row in chunk]))
                 for row, mark in zip(chunk, mask, strict=True):
                     if labels is not None and mark not in (RELEASED, NO_ITEM):
@@ -206,6 +242,14 @@ def _csv(
         raise DataError(
             f"{source} is damaged in line {reader.line_num}: a quote is never closed, or the like"
         ) from None
+
+
+def _head(reader: Iterator[list[str]], form: _Form) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the names of the columns, and the rows. Without a header line names are numbers."""
+    first = next(reader, [])
+    if form.header:
+        return first, reader
+    return [f"column_{number}" for number in range(1, len(first) + 1)], chain([first], reader)
 
 
 def _allow_long_fields() -> None:

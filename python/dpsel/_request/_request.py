@@ -10,7 +10,7 @@ from dpsel import _core_calls
 from dpsel._arguments import as_bytes, as_int_if_given, as_path_if_given
 from dpsel._request._columns import checked_test_key
 from dpsel._request._lists import NO_LISTS, PublicLists
-from dpsel._request._progress import progress_call
+from dpsel.progress import Bar, progress_call
 
 if TYPE_CHECKING:
     import os
@@ -64,6 +64,7 @@ class Request(Generic[MechanismT]):
         progress: Progress | bool | None = None,
     ) -> Job:
         """Return the request with a key and the limits of this machine."""
+        call = progress_call(progress)
         return _core_calls.Job(
             self.json,
             test_key=checked_test_key(test_key),
@@ -71,7 +72,8 @@ class Request(Generic[MechanismT]):
             memory_limit=as_bytes("memory_limit", memory_limit),
             scratch=as_path_if_given("scratch", scratch),
             scratch_limit=as_bytes("scratch_limit", scratch_limit),
-            progress=progress_call(progress),
+            progress=call,
+            with_phase=isinstance(call, Bar),
             chosen=self.chosen,
             public_table=self.public_table,
             excluded=_pairs(self.lists.exclude),

@@ -15,6 +15,8 @@ from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 if TYPE_CHECKING:
     import os
 
+    from dpsel.progress import Bar
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDOUT_FORMATS = ("csv", "ndjson")
@@ -72,7 +74,7 @@ class Results:
 
     def publish(
         self,
-        release: Callable[[_progress.Update | None], Any],
+        release: Callable[[Bar | None], Any],
         remark: Callable[[Any], str | None] = lambda _: None,
     ) -> None:
         """Make the release and write it: items and report appear together or not at all.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 import dpsel
+from dpsel.cli._options import format_from, format_option
 
 _EPILOG = """\
 \b
@@ -15,6 +17,7 @@ Examples:
       --max-items-per-user 100 -o queries.csv --report queries.json
   dpsel filter queries.csv events.csv -o kept.csv
   dpsel filter queries.csv events.csv -o labelled.csv --other other
+  dpsel filter queries.csv events.txt -o kept.txt --delimiter ';'
 
 THE OUTPUT IS PRIVATE DATA: it has rows of the input with all their columns. Only the list of items is
 protected. Do not publish it; hand it to a tool that protects what it computes.
@@ -38,6 +41,7 @@ protected. Do not publish it; hand it to a tool that protects what it computes.
     metavar="COLUMN",
     help="Column of INPUT that holds the item; repeat it for several.  [default: those of the selection]",
 )
+@format_option
 @click.option("--other", metavar="LABEL", help="Keep the other rows too, with LABEL in place of their item.")
 @click.option("-q", "--quiet", is_flag=True, help="No reminder that the output is private.")
 def command(
@@ -49,13 +53,14 @@ def command(
     other: str | None,
     *,
     quiet: bool,
+    **form: Any,
 ) -> None:
     """Write the rows of INPUT whose item is in ITEMS, the file of a release.
 
     CSV and NDJSON (also .gz) need nothing else; Parquet and Arrow files need pyarrow.
     """
     release = dpsel.Release.load(items, report)
-    release.filter_file(path, output, item=list(columns) or None, other=other)
+    release.filter_file(path, output, item=list(columns) or None, other=other, file_format=format_from(form))
     if not quiet:
         click.echo(
             f"{output} is PRIVATE DATA: it has rows of the input; do not publish it",

@@ -20,6 +20,9 @@ __all__ = ["Comparison"]
 #: The columns that are equal in all repeats of a combination.
 _GRID: Final = ("mechanism", "max_items_per_user", "epsilon", "rho", "delta")
 
+#: How far published numbers may be off, if there are any. It follows from the request alone.
+_NOISE: Final = "counts_half_width"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Tabular):
@@ -48,7 +51,8 @@ class Comparison(Tabular):
         ``mechanism``, ``max_items_per_user``, the parameters of the guarantee (``epsilon`` or ``rho``,
         ``delta``), ``repeat``, ``items`` (how many were released), ``upper_bound`` (items that a mechanism of
         this guarantee releases on average at most, whatever the limit; ``None`` under zCDP) and ``fraction``
-        (items / upper_bound).
+        (items / upper_bound). With ``counts=`` also ``counts_half_width``: with 95 % a number lies within so
+        much of what users count.
         """
         return self._copies()
 
@@ -98,7 +102,8 @@ class Comparison(Tabular):
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "epsilon", "rho", "delta", "items", "of upper bound"]
-        return head, [_cells(row) for row in self.summary()]
+        noise = ["numbers within"] if _NOISE in self._rows[0] else []
+        return head + noise, [_cells(row) for row in self.summary()]
 
 
 def _curves(rows: list[dict[str, Any]], budget: str, value: str) -> list[Curve]:
@@ -120,7 +125,7 @@ def _curves(rows: list[dict[str, Any]], budget: str, value: str) -> list[Curve]:
 def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
     items = [row["items"] for row in rows]
     mean, bound = statistics.fmean(items), rows[0]["upper_bound"]
-    return {name: rows[0][name] for name in _GRID} | {
+    return {name: rows[0][name] for name in (*_GRID, _NOISE) if name in rows[0]} | {
         "items": mean,
         "fewest": min(items),
         "most": max(items),
@@ -132,4 +137,12 @@ def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _cells(row: dict[str, Any]) -> list[str]:
     budget = ["" if row[name] is None else f"{row[name]:.6g}" for name in ("epsilon", "rho", "delta")]
     fraction = "" if row["fraction"] is None else f"{row['fraction']:.1%}"
-    return [row["mechanism"], f"{row['max_items_per_user']:,}", *budget, f"{row['items']:,.0f}", fraction]
+    noise = [f"{row[_NOISE]:.4g}"] if _NOISE in row else []
+    return [
+        row["mechanism"],
+        f"{row['max_items_per_user']:,}",
+        *budget,
+        f"{row['items']:,.0f}",
+        fraction,
+        *noise,
+    ]

@@ -165,7 +165,8 @@ def _key(seed: int | None, repeat: int) -> bytes | None:
 
 def _released(
     data: Any, run: tuple[Privacy, int, SelectionMechanism], key: bytes | None, **reading: Any
-) -> int:
+) -> dict[str, Any]:
+    """Return the number of items, and how far numbers of users may be off if there are any."""
     privacy, limit, mechanism = run
     with without_charge():
         release = select_partitions(
@@ -176,7 +177,8 @@ def _released(
             insecure_test_key=key,
             **reading,
         )
-    return len(release)
+    noise = release.report.counts
+    return {"items": len(release)} | ({"counts_half_width": noise["half_width"]} if noise else {})
 
 
 def _users_per_item(
@@ -196,7 +198,10 @@ def _users_per_item(
 
 
 def _row(
-    run: tuple[Privacy, int, SelectionMechanism], repeat: int, items: int, available: list[tuple[int, int]]
+    run: tuple[Privacy, int, SelectionMechanism],
+    repeat: int,
+    found: dict[str, Any],
+    available: list[tuple[int, int]],
 ) -> dict[str, Any]:
     privacy, limit, mechanism = run
     bound = None
@@ -209,7 +214,7 @@ def _row(
         "rho": getattr(privacy, "rho", None),
         "delta": getattr(privacy, "delta", None),
         "repeat": repeat,
-        "items": items,
+        **found,
         "upper_bound": bound,
-        "fraction": items / bound if bound else None,
+        "fraction": found["items"] / bound if bound else None,
     }

@@ -25,6 +25,9 @@ _LEAST: Final = 64 << 20
 #: Nanoseconds for each row in memory and from the disk.
 _TIMES: Final = {"sips": (80.0, 260.0), "steered": (240.0, 800.0)}
 
+#: The least figure in a table that is written as a number.
+_SHOWN: Final = 0.1
+
 
 def plan_size(
     rows: int | Sequence[int], *, memory_limit: int | str | None = None, text_bytes: int = 0
@@ -56,7 +59,7 @@ def plan_size(
     """
     limit = as_bytes("memory_limit", memory_limit)
     if limit is not None and limit < _LEAST:
-        raise InvalidParameterError(f"memory_limit must be at least 67108864 (64 MiB), got {limit}")
+        raise InvalidParameterError(f"memory_limit must be at least 64 MiB, got {memory_limit}")
     each = as_int("text_bytes", text_bytes)
     if each < 0:
         raise InvalidParameterError(f"text_bytes must be a whole number from 0 on, got {each}")
@@ -113,12 +116,17 @@ class SizePlan(Tabular):
             [
                 f"{row['rows']:,}",
                 row["place"],
-                f"{row['memory'] / 1e9:.1f}",
-                f"{row['scratch_sips'] / 1e9:.1f}",
-                f"{row['seconds_sips'] / 60:.1f}",
-                f"{row['scratch_steered'] / 1e9:.1f}",
-                f"{row['seconds_steered'] / 60:.1f}",
+                _figure(row["memory"] / 1e9),
+                _figure(row["scratch_sips"] / 1e9),
+                _figure(row["seconds_sips"] / 60),
+                _figure(row["scratch_steered"] / 1e9),
+                _figure(row["seconds_steered"] / 60),
             ]
             for row in self._rows
         ]
         return head, body
+
+
+def _figure(value: float) -> str:
+    """Return a number with one decimal; what would be 0.0 and is more says so."""
+    return "0" if value == 0 else f"{value:.1f}" if value >= _SHOWN else f"< {_SHOWN}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpsel.release._card import Card
     from dpsel.release._item_set import ItemSet
     from dpsel.release._report import Report
+    from dpsel.typing import FileFormat
 
 __all__ = ["Contents"]
 
@@ -81,7 +82,13 @@ class Contents(ABC):
         return filtered(self._keys(), table, self._item_columns(item), other, named=item is not None)
 
     def filter_file(
-        self, source: str, target: str, *, item: str | Sequence[str] | None = None, other: str | None = None
+        self,
+        source: str,
+        target: str,
+        *,
+        item: str | Sequence[str] | None = None,
+        other: str | None = None,
+        file_format: FileFormat | None = None,
     ) -> None:
         """Write the rows of a file whose item was released to another file, which holds private data.
 
@@ -91,6 +98,8 @@ class Contents(ABC):
             target: A file name with an extension of the same format.
             item: As for [`filter`][dpsel.Release.filter].
             other: As for [`filter`][dpsel.Release.filter].
+            file_format: The format of both files if their names do not say it; [`Csv`][dpsel.Csv] for
+                another delimiter, or no header line.
 
         Raises:
             FileError: If a file cannot be read or written, or the extensions differ.
@@ -99,7 +108,7 @@ class Contents(ABC):
         from dpsel._filter import filter_file
 
         self._refuse_ngrams()
-        filter_file(self._keys(), (source, target), self._item_columns(item), other)
+        filter_file(self._keys(), (source, target), self._item_columns(item), other, file_format)
 
     @abstractmethod
     def __len__(self) -> int:

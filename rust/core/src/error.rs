@@ -3,6 +3,7 @@
 //! A message states the problem, the reason and the argument to change. It may name columns, files and row positions.
 //! It never contains a value of the data (law 5).
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Result with the crate's [`Error`].
@@ -77,8 +78,9 @@ pub enum Error {
     },
     /// More memory would be needed than `memory_limit` allows.
     #[error(
-        "the job needs more than the memory limit of {limit} bytes while {stage}; \
-         raise memory_limit, set scratch= if it is not set, or run it with dpsel.spark"
+        "the job needs more than the memory limit of {} while {stage}; \
+         raise memory_limit, set scratch= if it is not set, or run it with dpsel.spark",
+        Size(*.limit)
     )]
     MemoryLimit {
         /// The limit in bytes.
@@ -132,5 +134,58 @@ impl Error {
         Self::Source(format!(
             "{what}; its message may quote a value and is left out, so read the source without dpsel to see it"
         ))
+    }
+}
+
+/// A number of bytes as people write it: `64 MiB`, `1.5 GB`. A number that is not written so comes with its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Size(pub u64);
+
+/// Units from the largest on.
+const UNITS: [(u64, &str); 6] = [
+    (1 << 40, "TiB"),
+    (1 << 30, "GiB"),
+    (1 << 20, "MiB"),
+    (1_000_000_000_000, "TB"),
+    (1_000_000_000, "GB"),
+    (1_000_000, "MB"),
+];
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(bytes) = *self;
+        let tenths = |unit: u64| u128::from(bytes) * 10 / u128::from(unit);
+        let write = |formatter: &mut fmt::Formatter<'_>, unit: u64, name: &str| match tenths(unit) {
+            whole if whole % 10 == 0 => write!(formatter, "{} {name}", whole / 10),
+            tenths => write!(formatter, "{}.{} {name}", tenths / 10, tenths % 10),
+        };
+        let is_exact = |unit: u64| bytes >= unit && tenths(unit) * u128::from(unit) == u128::from(bytes) * 10;
+        if let Some((unit, name)) = UNITS.iter().find(|(unit, _)| is_exact(*unit)) {
+            return write(formatter, *unit, name);
+        }
+        let Some((unit, name)) = UNITS.iter().find(|(unit, _)| bytes >= *unit) else {
+            return write!(formatter, "{bytes} bytes");
+        };
+        write(formatter, *unit, name)?;
+        write!(formatter, " ({bytes} bytes)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Size;
+
+    #[test]
+    fn sizes_are_written_as_people_write_them() {
+        let written = |bytes: u64| Size(bytes).to_string();
+        assert_eq!(written(64 << 20), "64 MiB");
+        assert_eq!(written(3 << 29), "1.5 GiB");
+        assert_eq!(written(500_000_000), "500 MB");
+        assert_eq!(written(4_000_000_000), "4 GB");
+        assert_eq!(written((64 << 20) - 1), "63.9 MiB (67108863 bytes)");
+        assert_eq!(written(5_583_457_281), "5.1 GiB (5583457281 bytes)");
+        assert_eq!(written(0), "0 bytes");
+        assert_eq!(written(4096), "4096 bytes");
+        assert_eq!(written(u64::MAX), "16777215.9 TiB (18446744073709551615 bytes)");
     }
 }

@@ -49,4 +49,4 @@ pub mod threshold;
 pub mod top_k;
 pub mod weighting;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, Size};

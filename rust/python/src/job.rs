@@ -3,13 +3,13 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use dpsel_core::Error;
 use dpsel_core::disk;
 use dpsel_core::ingest::Columns;
 use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::Control;
+use dpsel_core::runtime::{Control, Phase};
 use dpsel_core::scratch::ScratchSpace;
 use dpsel_core::task::Request;
+use dpsel_core::{Error, Size};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};
@@ -24,6 +24,7 @@ pub(crate) struct Job {
     memory_limit: Option<u64>,
     scratch: Option<ScratchSpace>,
     progress: Option<Py<PyAny>>,
+    with_phase: bool,
     chosen: Option<String>,
     has_lists: bool,
 }
@@ -35,7 +36,7 @@ impl Job {
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     #[pyo3(signature = (
         request_json, *, test_key=None, threads=None, memory_limit=None, scratch=None, scratch_limit=None,
-        progress=None, chosen=None, public_table=None, excluded=None, public_items=None
+        progress=None, with_phase=false, chosen=None, public_table=None, excluded=None, public_items=None
     ))]
     fn new(
         py: Python<'_>,
@@ -46,6 +47,7 @@ impl Job {
         scratch: Option<PathBuf>,
         scratch_limit: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
+        with_phase: bool,
         chosen: Option<String>,
         public_table: Option<&Bound<'_, PyAny>>,
         excluded: Option<&Bound<'_, PyAny>>,
@@ -77,6 +79,7 @@ impl Job {
             memory_limit,
             scratch,
             progress: progress.map(|call| call.clone().unbind()),
+            with_phase,
             chosen,
             has_lists,
         })
@@ -104,6 +107,16 @@ fn check_progress(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let kind = given.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
     let fix = "pass a function, such as the update method of a progress bar, or leave it out";
     Err(to_python(Error::parameter("progress", "True or a function of (done, total)", kind, fix)))
+}
+
+/// What a bar says of a phase.
+fn shown(phase: Phase) -> String {
+    match phase {
+        Phase::Reading => "reading".into(),
+        Phase::Settling => "settling".into(),
+        Phase::Round(round, rounds) => format!("round {round} of {rounds}"),
+        Phase::Names => "names".into(),
+    }
 }
 
 /// Draw a fresh key, or take the key that a test gives.
@@ -160,11 +173,18 @@ impl Job {
         Control::new(self.threads, self.memory_limit)
     }
 
-    /// Tell the caller's progress function how far the job is.
+    /// Tell the caller's progress function how far the job is, and our own bar what it is doing, too.
     pub(crate) fn report_progress(&self, py: Python<'_>, control: &Control) -> PyResult<()> {
         let Some(call) = &self.progress else { return Ok(()) };
         let progress = control.progress();
-        call.call1(py, (progress.done(), progress.total())).map(drop)
+        let (done, total) = (progress.done(), progress.total());
+        if self.with_phase {
+            let phase = shown(progress.phase());
+            let exceeded =
+                self.memory_limit.filter(|_| progress.is_on_disk()).map(|limit| Size(limit).to_string());
+            return call.call1(py, (done, total, phase, progress.phases(), exceeded)).map(drop);
+        }
+        call.call1(py, (done, total)).map(drop)
     }
 
     /// Why the mechanism was chosen, when it was chosen automatically.

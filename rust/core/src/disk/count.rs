@@ -48,7 +48,7 @@ pub(super) fn counted_within(
     space: ScratchSpace,
 ) -> Result<Vec<(u32, u64)>> {
     let (control, scratch) = (stages.control, Scratch::new(space)?);
-    control.plan(PHASES);
+    control.plan(PHASES, 0);
     let opened = OpenSource::open(source, &request.columns, control)?;
     let schema = opened.layout().item_schema()?;
     let rows = Rows::new(key, stages, &scratch, Wanted { counts: false, names: false, held: false })?;

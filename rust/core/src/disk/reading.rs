@@ -89,6 +89,7 @@ impl<'a> Rows<'a> {
     ) -> Result<Read> {
         let (control, key) = (self.stages.control, self.key);
         let spill = |mut contributions: Contributions| {
+            control.go_to_disk();
             self.held.as_ref().map_or(Ok(()), |held| self.pack(&contributions, held))?;
             prepare(&mut contributions);
             self.take(&contributions)

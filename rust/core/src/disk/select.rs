@@ -17,7 +17,7 @@ use crate::scratch::{Scratch, ScratchSpace, Stored};
 use crate::task::{
     self, Calibrated, PublicLists, Release, Request, SelectRequest, after_a_look, most_rounds, release_of,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, Size};
 
 /// Refuse settings with which the disk engine cannot run, before any row is read.
 ///
@@ -36,8 +36,8 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
         });
     };
     if limit < LEAST {
-        let rule = "at least 67108864 (64 MiB) with scratch=";
-        return Err(Error::parameter("memory_limit", rule, limit, "raise it, or leave scratch= out"));
+        let rule = "at least 64 MiB with scratch=";
+        return Err(Error::parameter("memory_limit", rule, Size(limit), "raise it, or leave scratch= out"));
     }
     if space.folder.is_dir() {
         return Ok(());
@@ -106,7 +106,7 @@ pub(super) fn select_within(
     space: ScratchSpace,
 ) -> Result<Release> {
     let (control, scratch) = (stages.control, Scratch::new(space)?);
-    control.plan(PHASES + most_rounds(request)?);
+    control.plan(PHASES, most_rounds(request)?);
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
     let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(&opened, request, key)?);

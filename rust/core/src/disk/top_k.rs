@@ -49,7 +49,7 @@ pub(super) fn top_k_within(
     let (control, scratch) = (stages.control, Scratch::new(space)?);
     let asked = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
     let columns = columns_of_rows(&asked)?;
-    control.plan(phases(&asked));
+    control.plan(phases(&asked), 0);
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, columns, control)?;
     let schema = opened.layout().item_schema()?;

@@ -19,8 +19,8 @@ pub struct Control {
 /// Counters that another thread may read while the job runs.
 ///
 /// A job reads its input and then goes through phases. Each phase counts as much as the reading: the input's bytes, or
-/// its rows if the bytes are unknown. The request alone determines the number of phases. Progress shows the size of the
-/// input, and the share of bytes, rows and users that are done.
+/// its rows if the bytes are unknown. The request alone determines the phases. Progress shows the size of the input, the
+/// share of bytes, rows and users that are done, and whether rows went to a disk. It shows no number of what was found.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -30,11 +30,28 @@ pub struct Progress {
     /// The work of the reading, and of each phase after it; 0 while unknown.
     phase_size: AtomicU64,
     phases: AtomicU64,
+    /// How many of the phases are rounds. They stand before the last phase.
+    rounds: AtomicU64,
     /// Number of completed phases, and the completed part of the current phase in multiples of 1 / [`WHOLE`].
     over: AtomicU64,
     within: AtomicU64,
     memory: AtomicU64,
     cancelled: AtomicBool,
+    has_read: AtomicBool,
+    on_disk: AtomicBool,
+}
+
+/// What a job is doing, as far as the request determines it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Rows are read.
+    Reading,
+    /// Rows are grouped, counted or bounded.
+    Settling,
+    /// Items are weighed and decided, for the n-th time of so many at most.
+    Round(u64, u64),
+    /// What is released gets its names.
+    Names,
 }
 
 /// The resolution of progress within a phase.
@@ -49,6 +66,26 @@ impl Progress {
     /// Total work; 0 while it is unknown. It is known from the start for files on a disk, and otherwise after reading.
     pub fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
+    }
+    /// Phases after the reading; 0 while the request is unknown.
+    pub fn phases(&self) -> u64 {
+        self.phases.load(Ordering::Relaxed)
+    }
+    /// What the job is doing.
+    pub fn phase(&self) -> Phase {
+        let (phases, rounds) = (self.phases(), self.rounds.load(Ordering::Relaxed));
+        let over = self.over.load(Ordering::Relaxed);
+        let first_round = phases.saturating_sub(rounds + 1);
+        match over.checked_sub(first_round) {
+            _ if !self.has_read.load(Ordering::Relaxed) => Phase::Reading,
+            None => Phase::Settling,
+            Some(round) if round < rounds => Phase::Round(round + 1, rounds),
+            Some(_) => Phase::Names,
+        }
+    }
+    /// Whether rows went to a disk because they take too much memory.
+    pub fn is_on_disk(&self) -> bool {
+        self.on_disk.load(Ordering::Relaxed)
     }
     /// Mark the job as complete.
     pub fn complete(&self) {
@@ -107,9 +144,15 @@ impl Control {
         Arc::clone(&self.progress)
     }
 
-    /// Declare how many phases follow the reading. Their number must not depend on the data.
-    pub(crate) fn plan(&self, phases: usize) {
-        self.progress.phases.store(phases as u64, Ordering::Relaxed);
+    /// Declare how many phases follow the reading, and how many of them are rounds. No number may depend on the data.
+    pub(crate) fn plan(&self, other: usize, rounds: usize) {
+        self.progress.rounds.store(rounds as u64, Ordering::Relaxed);
+        self.progress.phases.store((other + rounds) as u64, Ordering::Relaxed);
+    }
+
+    /// Note that rows go to a disk.
+    pub(crate) fn go_to_disk(&self) {
+        self.progress.on_disk.store(true, Ordering::Relaxed);
     }
 
     /// Declare the number of bytes that will be read, if it is known.
@@ -132,6 +175,7 @@ impl Control {
         if self.progress.phase_size.load(Ordering::Relaxed) == 0 {
             self.progress.set_phase_size(self.progress.read.load(Ordering::Relaxed));
         }
+        self.progress.has_read.store(true, Ordering::Relaxed);
         self.progress.show_phase();
     }
 
@@ -229,7 +273,7 @@ mod tests {
     #[test]
     fn every_phase_counts_as_much_as_the_reading_and_the_end_is_the_end() {
         let control = Control::default();
-        control.plan(3);
+        control.plan(3, 0);
         control.set_size(Some(100));
         control.advance(40).unwrap();
         assert_eq!(seen(&control), (40, 400));
@@ -253,7 +297,7 @@ mod tests {
     #[test]
     fn without_a_size_the_rows_are_the_size_of_a_phase() {
         let control = Control::default();
-        control.plan(1);
+        control.plan(1, 0);
         control.advance(7).unwrap();
         assert_eq!(seen(&control), (7, 0));
         control.end_reading();
@@ -266,10 +310,30 @@ mod tests {
     #[test]
     fn an_empty_job_ends_at_its_total_too() {
         let control = Control::default();
-        control.plan(2);
+        control.plan(2, 0);
         control.end_reading();
         assert_eq!(seen(&control), (1, 3));
         control.progress().complete();
         assert_eq!(seen(&control), (3, 3));
+    }
+
+    #[test]
+    fn phases_have_names_that_follow_from_the_plan() {
+        let control = Control::default();
+        control.plan(PHASES, 2);
+        let mut seen = vec![control.progress().phase()];
+        control.advance(5).unwrap();
+        seen.push(control.progress().phase());
+        control.end_reading();
+        for _ in 0..6 {
+            seen.push(control.progress().phase());
+            control.end_phase();
+        }
+        let settled = [Phase::Reading, Phase::Reading, Phase::Settling, Phase::Settling];
+        assert_eq!(seen[..4], settled);
+        assert_eq!(seen[4..], [Phase::Round(1, 2), Phase::Round(2, 2), Phase::Names, Phase::Names]);
+        assert!(!control.progress().is_on_disk());
+        control.go_to_disk();
+        assert!(control.progress().is_on_disk());
     }
 }

@@ -7,6 +7,6 @@ pub mod panics;
 pub(crate) mod parallel;
 mod remembered;
 
-pub use control::{Control, Progress};
+pub use control::{Control, Phase, Progress};
 pub(crate) use control::{PHASES, REMOVING, TALLIED, Tally, WEIGHING};
 pub(crate) use remembered::Remembered;

@@ -9,7 +9,7 @@ use aes_gcm::{Aes256Gcm, KeyInit};
 use zeroize::Zeroizing;
 
 use crate::random::system_bytes;
-use crate::{Error, Result};
+use crate::{Error, Result, Size};
 
 /// Bytes of the tag behind each encrypted block.
 pub(super) const TAG: usize = 16;
@@ -81,8 +81,8 @@ impl Scratch {
                 action: "write scratch to",
                 path: self.0.space.folder.clone(),
                 reason: format!(
-                    "the job needs more than the {limit} bytes that scratch_limit allows; raise it, or raise \
-                     memory_limit"
+                    "the job needs more than the {} that scratch_limit allows; raise it, or raise memory_limit",
+                    Size(limit)
                 ),
             }),
             Some(_) | None => Ok(()),

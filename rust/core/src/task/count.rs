@@ -39,6 +39,6 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
-    control.plan(PHASES - 1);
+    control.plan(PHASES - 1, 0);
     Ok(contributions::read(source, &request.columns, None, key, control)?.users_per_item())
 }

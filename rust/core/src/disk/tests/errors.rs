@@ -32,7 +32,7 @@ fn what_cannot_run_is_refused_before_rows_are_read() {
     let gone = ScratchSpace { folder: folder.path().join("gone"), limit: None };
     for (limit, space, words) in [
         (None, &here, "memory_limit=, which is not given"),
-        (Some(LEAST - 1), &here, "memory_limit must be at least 67108864"),
+        (Some(LEAST - 1), &here, "memory_limit must be at least 64 MiB"),
         (Some(LEAST), &gone, "scratch must be a folder that exists"),
     ] {
         let error = refused(MECHANISMS[5], limit, space).0.unwrap_err();

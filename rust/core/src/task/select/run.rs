@@ -28,7 +28,7 @@ pub fn select_partitions(
     control: &Control,
 ) -> Result<Release> {
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
-    control.plan(PHASES + most_rounds(request)?);
+    control.plan(PHASES, most_rounds(request)?);
     let opened = OpenSource::open(source, &request.columns, control)?;
     let lists = PublicLists::read(&opened, request, key)?;
     let order = contributions::row_order(request.item_order()?, &request.columns, &opened, key)?;

@@ -46,7 +46,7 @@ fn items_of_rows(
 ) -> Result<RecordBatch> {
     let columns = columns_of_rows(top_k)?;
     let list = top_k.request.listed.as_deref();
-    control.plan(phases(top_k));
+    control.plan(phases(top_k), 0);
     let (contributions, list) = contributions::read_with_list(source, list, columns, key, control)?;
     let listed = list
         .map(|(list, types)| Ok((contributions::read(list, &columns.of_list(), None, key, control)?, types)));
