@@ -78,10 +78,10 @@ SCORED = {"blocked", "steered", "forgotten", "messages"}
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
     name = TASKS.get(scenario, "Weigh")
-    mechanism = dpsel.Steered(rounds=5) if scenario in SCORED else dpsel.Sips()
+    mechanism = dpsel.Steered(rounds=10) if scenario in SCORED else dpsel.Sips()
     plain = getattr(_tasks, name)
-    #: The round in which it happens. By the third one, blocks were made from blocks.
-    number = {"steered": 3, "dying": 1, "messages": 1}
+    #: The round in which it happens. By the seventh one, blocks were made from blocks and shuffled.
+    number = {"steered": 7, "dying": 1, "messages": 1}
 
     def disturbed(*given):
         task = plain(*given)

@@ -42,7 +42,7 @@ def results(tmp_path_factory):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_release_is_the_local_one(results, scenario) -> None:
-    mechanism = dpsel.Steered(rounds=5) if scenario in SCORED else dpsel.Sips()
+    mechanism = dpsel.Steered(rounds=10) if scenario in SCORED else dpsel.Sips()
     counts = 0.2 if scenario == "counted" else None
     given = arguments(mechanism, with_weights=True, counts=counts)
     here = dpsel.select_partitions(table(rows()), **given)

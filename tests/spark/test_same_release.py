@@ -66,6 +66,17 @@ def test_both_ways_of_scored_rounds(frame, local, monkeypatch, mechanism, most, 
         assert same(frame, local, mechanism, **given).num_rows > 5
 
 
+def test_thirty_scored_rounds(frame, local, events) -> None:
+    """Neither do plans double with each round, nor do tasks hold those of all rounds before."""
+
+    def logged() -> int:
+        return sum(path.stat().st_size for path in events.rglob("*") if path.is_file())
+
+    before = logged()
+    same(frame, local, dpsel.Steered(rounds=30), with_weights=True)
+    assert logged() - before < 40_000_000
+
+
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_few_scored_rounds(frame, local, rounds) -> None:
     same(frame, local, dpsel.Steered(rounds=rounds), with_weights=True)

@@ -5,7 +5,7 @@
     kept -> Prune -> pruned
     pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
     kept -> BlockUsers -> driver, and blocks
-    blocks -> WeighBlocks -> driver, and blocks; each later scored round
+    blocks -> WeighBlocks -> driver, and blocks; each later scored round, now and then by way of a shuffle
     kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round, for very many items
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
@@ -54,6 +54,9 @@ _DECISION_BYTES: Final = 24
 DRIVER_SUMS: int = 8_000_000
 #: A task on blocks has about this many rows of items of several users at most, unless partitions are larger.
 TASK_ROWS: int = 4_000_000
+#: Blocks are shuffled after this number of rounds. A task has all that it may be made of up to the last
+#: shuffle, which after fifteen rounds is too deep for Java's stack.
+UNSHUFFLED_ROUNDS: Final = 4
 _EVERY_USER: Final = 2**32 - 1
 
 
@@ -91,7 +94,9 @@ class Dataflow:
 
         Without rounds, where users are only counted, nothing needs them.
         """
-        return self._job.rounds > 0 and (self._job.is_steered or self._job.frequent_above >= 1)
+        if self._job.is_steered:
+            return self._context is not None
+        return self._job.rounds > 0 and self._job.frequent_above >= 1
 
     def selected(self, contributions: Any) -> _core.ExchangePacked:
         """Run the rounds; return the packed decisions of all."""
@@ -146,25 +151,20 @@ class Dataflow:
 
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
+        if self._context is None:
+            # Blocks need plans that are not nested, see `_unplanned`.
+            return self._by_messages(contributions)
         shared = self._frequent(contributions, 1)
         rows = _core.ExchangeSteering.most_sums(shared, _EVERY_USER)
-        tasks = max(self._parallel, rows // TASK_ROWS)
-        most = DRIVER_SUMS if self._context is not None else min(DRIVER_SUMS, FUNCTION_ITEMS)
-        if _core.ExchangeSteering.most_sums(shared, tasks) > most:
+        tasks = max(int(self._context.defaultParallelism), rows // TASK_ROWS)
+        if _core.ExchangeSteering.most_sums(shared, tasks) > DRIVER_SUMS:
             return self._by_messages(contributions)
         return self._in_blocks(contributions, shared, tasks)
-
-    @property
-    def _parallel(self) -> int:
-        """The number of tasks that run at a time; with Spark Connect those of a stage."""
-        if self._context is not None:
-            return int(self._context.defaultParallelism)
-        return int(self._data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def _in_blocks(
         self, contributions: Any, shared: _core.ExchangePacked, tasks: int
     ) -> _core.ExchangePacked:
-        """Run a job for each scored round, which makes new blocks of users, and no shuffle.
+        """Run a job for each scored round, which makes new blocks of users, mostly without a shuffle.
 
         Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
         """
@@ -181,7 +181,10 @@ class Dataflow:
                     before.unpersist()
                 known = alive.enter_context(self._shared(states))
                 weigh = _tasks.WeighBlocks(self._sealed, number, known)
-                made, before = _of_users(blocks).mapInArrow(weigh, _VALUES), blocks
+                users = _unplanned(_of_users(blocks))
+                if number % UNSHUFFLED_ROUNDS == 0:
+                    users = users.repartition(tasks, "partition")
+                made, before = users.mapInArrow(weigh, _VALUES), blocks
             return steering.next(_collected(made.where("partition < 0")))
 
     def _by_messages(self, contributions: Any) -> _core.ExchangePacked:
@@ -261,6 +264,19 @@ def _kept(made: Any) -> Iterator[Any]:
 def _of_users(contributions: Any) -> Any:
     """Leave the user counts out."""
     return contributions.where("partition >= 0")
+
+
+def _unplanned(rows: Any) -> Any:
+    """Return the same rows without the plan that makes them; Spark can still make them again.
+
+    Each round has the rows of the one before. Spark writes the plan of a round out, with all plans in it, and
+    that is twice as long after each round.
+    """
+    from pyspark.sql import DataFrame
+
+    session = rows.sparkSession
+    made = session._jsparkSession.createDataFrame(rows._jdf.toJavaRDD(), rows._jdf.schema())  # noqa: SLF001
+    return DataFrame(made, session)
 
 
 def _together(rows: Any) -> Any:

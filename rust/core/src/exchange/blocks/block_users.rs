@@ -187,7 +187,7 @@ impl Stage for BlockUsers {
         let mut sums = Vec::new();
         self.block.sums.iter().for_each(|(item, sum)| push_weight(*item, *sum, &mut sums));
         let mut made = made.into_batches()?;
-        made.extend(self.block.round.to_driver(PartContents::ByDigest, &sums).into_batches()?);
+        made.extend(self.block.round.for_driver(PartContents::ByDigest, &sums).into_batches()?);
         Ok(made)
     }
 }

@@ -35,7 +35,7 @@ impl BlockRound {
     }
 
     /// What a task sends to the driver: sums of weights, and decisions.
-    pub(crate) fn to_driver(&mut self, contents: PartContents, sums: &[u8]) -> PartitionedValues {
+    pub(crate) fn for_driver(&mut self, contents: PartContents, sums: &[u8]) -> PartitionedValues {
         let mut sent = PartitionedValues::default();
         let released = std::mem::take(&mut self.released);
         for (contents, bytes) in [(contents, sums), (PartContents::Decisions, released.as_slice())] {

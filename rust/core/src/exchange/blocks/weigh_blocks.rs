@@ -65,6 +65,6 @@ impl Stage for WeighBlocks {
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let sums = pack_sums(self.shared.given());
-        self.round.to_driver(PartContents::ByCode, &sums).into_batches()
+        self.round.for_driver(PartContents::ByCode, &sums).into_batches()
     }
 }
