@@ -2136,8 +2136,8 @@ MUTANTS = [
     Mutant(
         "an item that one round could release is left out for another",
         CORE + "exchange/rows/candidates.rs",
-        "if found.is_none() && can_release(decider, users, *word) {",
-        "*found = None; if can_release(decider, users, *word) {",
+        "*found = *found || can_release(decider, *users, *word);",
+        "*found = can_release(decider, *users, *word);",
         ("cargo:exchange",),
     ),
     Mutant(
