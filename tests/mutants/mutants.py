@@ -2373,7 +2373,7 @@ MUTANTS = [
     ),
     Mutant(
         "what a thread adds up for frequent items is lost",
-        CORE + "disk/users.rs",
+        CORE + "exchange/blocks/users.rs",
         "given.fetch_add(std::mem::take(often), Ordering::Relaxed);",
         "given.fetch_add(std::mem::take(often) & 0, Ordering::Relaxed);",
         ("cargo:disk",),
