@@ -155,8 +155,11 @@ class Dataflow:
             # Blocks need plans that are not nested, see `_unplanned`.
             return self._by_messages(contributions)
         shared = self._frequent(contributions, 1)
-        rows = _core.ExchangeSteering.most_sums(shared, _EVERY_USER)
-        tasks = max(int(self._context.defaultParallelism), rows // TASK_ROWS)
+        # No variable of a traceback has an exact count.
+        tasks = max(
+            int(self._context.defaultParallelism),
+            _core.ExchangeSteering.most_sums(shared, _EVERY_USER) // TASK_ROWS,
+        )
         if _core.ExchangeSteering.most_sums(shared, tasks) > DRIVER_SUMS:
             return self._by_messages(contributions)
         return self._in_blocks(contributions, shared, tasks)

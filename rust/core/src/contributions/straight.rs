@@ -110,16 +110,17 @@ impl<'a> Collector<'a> {
     /// Add rows of a user, who may be the last one.
     fn add(&mut self, user: Digest, items: &[ItemCode]) {
         let Runs { users, items: all } = &mut self.runs;
-        let start = match users.last() {
+        let known = match users.last() {
             Some((last, len)) if *last == user => {
-                let start = all.len() - *len as usize;
+                let known = index((*len).into());
                 users.pop();
-                start
+                known
             }
-            Some(_) | None => all.len(),
+            Some(_) | None => 0,
         };
+        let start = all.len() - known;
         all.extend(items.iter().map(|item| self.items[item.number() as usize]));
-        let kept = self.seen.keep_first(&mut all[start..]);
+        let kept = self.seen.keep_first(&mut all[start..], known);
         all.truncate(start + kept);
         users.push((user, codes(kept)));
     }
@@ -143,15 +144,38 @@ struct Seen {
     /// The epoch and the place of an item.
     slots: Vec<(u32, u32)>,
     epoch: u32,
+    /// The slots in use, a power of two; none for a user of one item.
+    size: usize,
 }
 
 impl Seen {
-    /// Move the first occurrence of each item to the front; returns how many there are.
-    fn keep_first(&mut self, items: &mut [Digest]) -> usize {
+    /// Move the first occurrence of each item to the front; returns how many there are. So many `known` ones stand at the
+    /// front already, where the call before has left them. So a user's items take time in proportion to their number.
+    fn keep_first(&mut self, items: &mut [Digest], known: usize) -> usize {
+        if known == 0 {
+            self.size = 0;
+        }
         if items.len() < 2 {
             return items.len();
         }
         let size = (items.len() * 2).next_power_of_two();
+        if size > self.size {
+            self.begin(size, &items[..known]);
+        }
+        let mut kept = known;
+        for read in known..items.len() {
+            let item = items[read];
+            if self.insert(item, codes(kept), &items[..kept]) {
+                items[kept] = item;
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    /// Empty the set, and put these distinct items into so many slots.
+    fn begin(&mut self, size: usize, known: &[Digest]) {
+        self.size = size;
         if self.slots.len() < size {
             self.slots.resize(size, (0, 0));
         }
@@ -160,20 +184,14 @@ impl Seen {
             self.slots.fill((0, 0));
             self.epoch = 1;
         }
-        let mut kept = 0;
-        for read in 0..items.len() {
-            let item = items[read];
-            if self.insert(item, codes(kept), &items[..kept], size - 1) {
-                items[kept] = item;
-                kept += 1;
-            }
+        for (place, item) in known.iter().enumerate() {
+            self.insert(*item, codes(place), &known[..place]);
         }
-        kept
     }
 
     /// Digests are pseudorandom, so some of their bits are the first place to look at.
-    #[expect(clippy::cast_possible_truncation, reason = "some bits are meant")]
-    fn insert(&mut self, item: Digest, place: u32, known: &[Digest], mask: usize) -> bool {
+    fn insert(&mut self, item: Digest, place: u32, known: &[Digest]) -> bool {
+        let mask = self.size - 1;
         let mut at = item.0 as usize & mask;
         loop {
             let (epoch, other) = self.slots[at];
@@ -235,5 +253,23 @@ mod tests {
         let expected = [(1, &[5][..]), (3, &[6, 7, 8]), (1, &[5, 9]), (3, &[6])];
         let expected: Vec<_> = expected.iter().map(|(user, items)| (Digest(*user), digests(items))).collect();
         assert_eq!(*taken.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn the_items_of_a_user_who_comes_row_by_row_are_compared_with_all_before() {
+        let (mut seen, mut all, mut known) = (Seen::default(), Vec::new(), 0);
+        let mut expected: Vec<Digest> = Vec::new();
+        for n in 0..3000_u128 {
+            let item = Digest((n * n) % 1009);
+            all.push(item);
+            known = seen.keep_first(&mut all, known);
+            all.truncate(known);
+            if !expected.contains(&item) {
+                expected.push(item);
+            }
+        }
+        assert_eq!(all, expected);
+        // The slots of one user at a time: those of the next begin anew.
+        assert_eq!(seen.keep_first(&mut [Digest(1), Digest(4), Digest(1)], 0), 2);
     }
 }

@@ -164,9 +164,9 @@ pub(super) fn frequent(counts: &Stored<i32>, above: u32, stages: Stages<'_>) -> 
         |(_, own)| {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             if found.is_empty() {
-                *found = own
+                *found = own;
             } else {
-                found.extend(own)
+                found.extend(own);
             }
             Ok(())
         },
@@ -240,7 +240,9 @@ mod tests {
                     n.wrapping_mul(0x9e37_79b9)
                 });
                 let hashes: Vec<u32> = hashes.collect();
-                hashes.iter().for_each(|hash| *expected.entry(*hash).or_default() += 1);
+                for hash in &hashes {
+                    *expected.entry(*hash).or_default() += 1;
+                }
                 let items: Vec<Digest> =
                     hashes.iter().map(|hash| Digest(u128::from(*hash) << 96 | 5)).collect();
                 census.count_rows(&items).unwrap();

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use super::divide::divided;
 use super::memory::Memory;
 use super::output::Output;
-use super::reading::{Read, Rows, StoredRows, Wanted};
+use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::Rounds;
 use super::stages::Stages;
 use crate::Result;
@@ -55,7 +55,7 @@ pub(super) fn counted_within(
         key,
         stages,
         &scratch,
-        Wanted { counts: false, names: false, held: false, prepared: false },
+        Wanted { counts: false, names: false, taken_out: TakenOut::Nothing },
     )?;
     let StoredRows { contributions, .. } = match rows.read(opened, (schema, RowOrder::Any), |_| ())? {
         Read::InMemory(contributions) => return Ok(contributions.users_per_item()),

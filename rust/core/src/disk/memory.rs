@@ -35,6 +35,10 @@ const WEIGHTS: u64 = 2;
 const BUFFERS: usize = 48 << 20;
 /// Bytes that a row takes on its way straight to the disk: its digest, number and hashes, in buffers that may double.
 const STRAIGHT_BYTES: usize = 64;
+/// More rows would not be written in larger pieces.
+const MOST_STRAIGHT: usize = 1 << 20;
+/// Smaller pieces are mostly lengths and tags.
+const LEAST_WRITTEN: usize = 1 << 16;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
 /// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
@@ -84,6 +88,8 @@ impl Memory {
         let (frequent, candidates) =
             (limit / 4 / FREQUENT_BYTES, limit / 8 / (CANDIDATE_BYTES + threads * 8));
         let numbered = limit / 2 / NUMBERED_BYTES;
+        // All threads read, whatever the stages take.
+        let reading = limit / 2 / control.threads().max(threads);
         Self {
             limit: limit as u64,
             table,
@@ -94,8 +100,8 @@ impl Memory {
             frequent,
             candidates,
             numbered,
-            straight: each / STRAIGHT_BYTES,
-            written: each / 16,
+            straight: (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT),
+            written: (reading / 16).max(LEAST_WRITTEN),
         }
     }
 
@@ -159,6 +165,7 @@ mod tests {
             assert_eq!(memory.threads, threads);
             let rows = memory.threads * (memory.sizes.rows * ROW_BYTES + memory.written);
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
+            assert!((control.threads() * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
         let memory = Memory::new(1 << 30, &control);
         let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);

@@ -1,13 +1,13 @@
 //! The disk engine: a release of more rows than fit into memory, on one machine.
 //!
-//! Rows are read into memory as always. If they take more than half of the memory limit, they are packed and go to
+//! Rows are read into memory as always. If they take more than their part of the memory limit, they are packed and go to
 //! scratch, and reading goes on with empty memory. At the end the rounds run on what is in scratch (`rounds`): with the
 //! stages of [`exchange`](crate::exchange), as on Spark, or with the same weights and decisions on items in memory. So the
 //! release is the same bit for bit.
 //!
 //! ```text
 //! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
-//! user counts -> FrequentItems                                                       in memory
+//! user counts -> counts of frequent items                                            in memory
 //! contributions -> pruned or bounded users, whose items go by codes                  in scratch
 //! users -> weights of items -> decisions, in each round                              in memory
 //! names: from digests, by a second read of files, or from scratch

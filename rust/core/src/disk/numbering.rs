@@ -17,7 +17,7 @@ pub(super) const BYTES: usize = 25;
 /// The hashes of shared items, in ascending order.
 #[derive(Debug)]
 pub(super) struct Hashes {
-    hashes: Vec<u32>,
+    ascending: Vec<u32>,
     /// The code of each hash.
     codes: Vec<u32>,
     /// Where the hashes with each number as leading bits start; the last entry is the end.
@@ -44,11 +44,11 @@ impl Hashes {
             end += hashes[end..].iter().take_while(|hash| **hash >> shift == bits).count();
         }
         starts.push(codes(end));
-        (Self { hashes, codes: codes_of, starts, shift }, users)
+        (Self { ascending: hashes, codes: codes_of, starts, shift }, users)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.hashes.len()
+        self.ascending.len()
     }
 
     /// The code of the hash of an item; none if it is not among them.
@@ -57,7 +57,7 @@ impl Hashes {
         let hash = item_hash(item);
         let bucket = index((hash >> self.shift).into());
         let [start, end] = [self.starts[bucket], self.starts[bucket + 1]].map(|at| index(at.into()));
-        let at = self.hashes[start..end].iter().position(|other| *other == hash)?;
+        let at = self.ascending[start..end].iter().position(|other| *other == hash)?;
         Some(self.codes[start + at])
     }
 }

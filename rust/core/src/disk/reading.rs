@@ -21,10 +21,19 @@ pub(super) struct Wanted {
     pub(super) counts: bool,
     /// Names of items.
     pub(super) names: bool,
-    /// The rows as they were before any item was taken out.
-    pub(super) held: bool,
-    /// Whether `prepare` takes items out of the rows.
-    pub(super) prepared: bool,
+    /// Items that `prepare` takes out of the rows.
+    pub(super) taken_out: TakenOut,
+}
+
+/// Which rows are kept where items are taken out of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TakenOut {
+    /// No item is taken out.
+    Nothing,
+    /// The rows without these items.
+    Rest,
+    /// These, and the rows as they were.
+    RestAndAll,
 }
 
 /// What was read.
@@ -75,10 +84,10 @@ impl<'a> Rows<'a> {
             stages,
             partitions: Partitions::new(stages.memory.partitions)?,
             contributions: Spool::new(scratch)?,
-            held: spool(wanted.held)?,
+            held: spool(wanted.taken_out == TakenOut::RestAndAll)?,
             counts: spool(wanted.counts)?,
             names: spool(wanted.names)?,
-            prepared: wanted.prepared,
+            prepared: wanted.taken_out != TakenOut::Nothing,
         })
     }
 

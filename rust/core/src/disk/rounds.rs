@@ -175,9 +175,11 @@ impl Rounds<'_> {
 
     /// The decisions of the last one of scored rounds.
     fn scored(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        let hashes = counts.map(|counts| self.shared_hashes(&counts)).transpose()?;
+        let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
+        let hashes = self.shared_hashes(&counts)?;
+        drop(counts);
         self.stages.control.end_phase();
-        if let Some(hashes) = hashes.filter(|hashes| hashes.len() <= self.stages.memory.numbered) {
+        if let Some(hashes) = hashes {
             return self.scored_in_blocks(contributions, hashes);
         }
         self.stages.control.end_phase();
@@ -263,12 +265,15 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// The hashes of items with more than one user.
-    fn shared_hashes(&self, counts: &Stored<i32>) -> Result<Hashes> {
+    /// The hashes of items with more than one user; none if these items do not fit into memory.
+    fn shared_hashes(&self, counts: &Stored<i32>) -> Result<Option<Hashes>> {
         let counts = frequent(counts, 1, self.stages)?;
+        if counts.len() > self.stages.memory.numbered {
+            return Ok(None);
+        }
         let bytes = counts.len() as u64 * COUNTED;
         self.stages.control.charge_memory(bytes, "holding the hashes of items of several users")?;
-        Ok(Hashes::new(counts).0)
+        Ok(Some(Hashes::new(counts).0))
     }
 
     /// The numbers of users of items with more than `above`.

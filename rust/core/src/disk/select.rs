@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::divide::divided;
 use super::memory::{LEAST, Memory};
 use super::names::Lookup;
-use super::reading::{Read, Rows, StoredRows, Wanted};
+use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::{Rounds, Way};
 use super::stages::Stages;
 use crate::contributions::{RowOrder, row_order};
@@ -114,8 +114,11 @@ pub(super) fn select_within(
     let wanted = Wanted {
         counts: counts_users(request, key)?,
         names: again.is_none() && schema.integer_kind().is_none(),
-        held: request.counts.is_some() && lists.remove_items(),
-        prepared: lists.remove_items(),
+        taken_out: match (lists.remove_items(), request.counts.is_some()) {
+            (false, _) => TakenOut::Nothing,
+            (true, false) => TakenOut::Rest,
+            (true, true) => TakenOut::RestAndAll,
+        },
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     let read_order = request.read_order(&order);

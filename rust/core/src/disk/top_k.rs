@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::divide::divided;
 use super::memory::Memory;
 use super::names::Lookup;
-use super::reading::{Read, Rows, StoredRows, Wanted};
+use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::Rounds;
 use super::stages::Stages;
 use crate::Result;
@@ -63,8 +63,7 @@ pub(super) fn top_k_within(
     let wanted = Wanted {
         counts: asked.calibration.discovery.is_some(),
         names: with_names,
-        held: false,
-        prepared: false,
+        taken_out: TakenOut::Nothing,
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     match rows.read(opened, (schema.clone(), RowOrder::Any), |_| ())? {

@@ -241,7 +241,7 @@ impl Users {
             self.keep(rows, shared, (&mut to, &mut own));
             if to > start {
                 (self.lens[users], self.budgets[users]) = (codes(to - start), self.budgets[user]);
-                let budget = budgets.get(usize::from(self.budgets[user])).ok_or_else(|| DAMAGED)?;
+                let budget = budgets.get(usize::from(self.budgets[user])).ok_or(DAMAGED)?;
                 self.give(start..to, budget, shared);
                 users += 1;
             }

@@ -8,6 +8,7 @@ use crate::exchange::blocks::{Item, MOST_SHARED, decide};
 use crate::exchange::wire::{
     Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
+use crate::random::Digest;
 use crate::{Error, Result};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
@@ -58,7 +59,11 @@ impl Steering {
             }
         })?;
         if is_first {
-            self.items = items_of(sums)?;
+            self.items = items_of(&mut sums)?;
+        }
+        for (digest, sum) in &mut sums {
+            digest.0.zeroize();
+            sum.zeroize();
         }
         let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
         let is_last = decider.may_release();
@@ -74,17 +79,17 @@ impl Steering {
 }
 
 /// The items of these sums, each once.
-fn items_of(mut sums: Vec<(crate::random::Digest, u64)>) -> Result<Vec<Item>> {
-    add_up(&mut sums);
+fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Vec<Item>> {
+    add_up(sums);
     if sums.len() > MOST_SHARED {
         return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
     }
-    let item = |(digest, sum)| {
-        let mut item = Item::new(digest);
-        item.give(sum);
+    let item = |(digest, sum): &(Digest, u64)| {
+        let mut item = Item::new(*digest);
+        item.give(*sum);
         item
     };
-    Ok(sums.into_iter().map(item).collect())
+    Ok(sums.iter().map(item).collect())
 }
 
 impl Drop for Steering {

@@ -49,17 +49,14 @@ impl Lister {
         packed.clear();
         packed.extend((codes(self.users.len()) | LISTED).to_le_bytes());
         packed.extend(codes(self.items.len()).to_le_bytes());
-        match dictionaries.numbers(&self.items) {
-            Some((tag, numbers)) => {
-                packed.push(tag);
-                let numbers: Vec<U64> = numbers.into_iter().map(U64::new).collect();
-                packed.extend_from_slice(numbers.as_slice().as_bytes());
-            }
-            None => {
-                packed.push(DIGESTS);
-                let items: Vec<U128> = self.items.iter().map(|item| item.0.into()).collect();
-                packed.extend_from_slice(items.as_slice().as_bytes());
-            }
+        if let Some((tag, numbers)) = dictionaries.numbers(&self.items) {
+            packed.push(tag);
+            let numbers: Vec<U64> = numbers.into_iter().map(U64::new).collect();
+            packed.extend_from_slice(numbers.as_slice().as_bytes());
+        } else {
+            packed.push(DIGESTS);
+            let items: Vec<U128> = self.items.iter().map(|item| item.0.into()).collect();
+            packed.extend_from_slice(items.as_slice().as_bytes());
         }
         packed.extend_from_slice(self.users.as_slice().as_bytes());
         packed.extend_from_slice(self.lens.as_slice().as_bytes());
@@ -136,7 +133,9 @@ mod tests {
         for (items, bytes) in [(integers, 8), ([1, 2, 3, 1].map(Digest).to_vec(), 16)] {
             let (mut lister, mut packed) = (Lister::default(), Vec::new());
             let expected = vec![(Digest(8), items[..3].to_vec()), (Digest(u128::MAX), items[3..].to_vec())];
-            expected.iter().for_each(|(user, items)| lister.add_user(*user, items));
+            for (user, items) in &expected {
+                lister.add_user(*user, items);
+            }
             lister.take(&dictionaries, &mut packed).unwrap();
             assert_eq!((lister.items.len(), packed.len()), (0, 9 + 4 * bytes + 2 * 20));
             assert_eq!(unpacked(&packed, &dictionaries).unwrap(), expected);
