@@ -69,7 +69,8 @@ def test_the_command_says_that_it_works_from_disk_and_nothing_else(texts, tmp_pa
     assert SECRET not in done.stderr
     if name == "many":
         assert phases(drawn)[0] == "reading"
-        assert {"settling", "writing"} <= set(phases(drawn))
+        # Which of the others are drawn is a matter of time.
+        assert len(phases(drawn)) > 1
 
 
 def test_progress_true_says_so_too_and_a_quiet_job_says_nothing(texts, tmp_path, capfd):

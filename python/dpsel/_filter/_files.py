@@ -12,7 +12,7 @@ import io
 import json
 import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ from dpsel.exceptions import DataError, FileError, InvalidParameterError, Missin
 from dpsel.formats import Csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from dpsel._filter._keys import Keys
     from dpsel.typing import FileFormat
@@ -173,7 +173,7 @@ def _aside(target: Path) -> Iterator[Path]:
             raise FileError(f"cannot write {target}: {error.strerror}") from None
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def lines_of(path: Path) -> Generator[str]:
     """Yield the lines of a text file, with their ends.
 
     Raises:
@@ -218,30 +218,41 @@ def _items(rows: list[list[Any]]) -> Iterator[Any]:
 def _csv(
     keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None], form: _Form
 ) -> None:
-    columns, labels = wanted
     _allow_long_fields()
-    reader = csv.reader(lines_of(source), strict=True, delimiter=form.delimiter)
-    try:
-        head, rows = _head(reader, form)
-        places = [_place(head, name, source) for name in columns]
-        with _opened(target, "wt") as file:
-            writer = csv.writer(file, lineterminator="\n", delimiter=form.delimiter)
-            if form.header:
-                writer.writerow(head)
-            for chunk in _chunks(row for row in rows if row):
-                if any(len(row) != len(head) for row in chunk):
-                    raise DataError(f"{source} has a row with more or fewer fields than its first one")
-                mask = keys.mask_of_values(_items([[row[at] or None for at in places] for row in chunk]))
-                for row, mark in zip(chunk, mask, strict=True):
-                    if labels is not None and mark not in (RELEASED, NO_ITEM):
-                        for at, label in zip(places, labels, strict=True):
-                            row[at] = label
-                    if mark == RELEASED or labels is not None:
-                        writer.writerow(row)
-    except csv.Error:
-        raise DataError(
-            f"{source} is damaged in line {reader.line_num}: a quote is never closed, or the like"
-        ) from None
+    with closing(lines_of(source)) as lines:
+        reader = csv.reader(lines, strict=True, delimiter=form.delimiter)
+        try:
+            _csv_rows(keys, reader, (source, target), wanted, form)
+        except csv.Error:
+            raise DataError(
+                f"{source} is damaged in line {reader.line_num}: a quote is never closed, or the like"
+            ) from None
+
+
+def _csv_rows(
+    keys: Keys,
+    reader: Iterator[list[str]],
+    paths: tuple[Path, Path],
+    wanted: tuple[list[str], list[Any] | None],
+    form: _Form,
+) -> None:
+    (source, target), (columns, labels) = paths, wanted
+    head, rows = _head(reader, form)
+    places = [_place(head, name, source) for name in columns]
+    with _opened(target, "wt") as file:
+        writer = csv.writer(file, lineterminator="\n", delimiter=form.delimiter)
+        if form.header:
+            writer.writerow(head)
+        for chunk in _chunks(row for row in rows if row):
+            if any(len(row) != len(head) for row in chunk):
+                raise DataError(f"{source} has a row with more or fewer fields than its first one")
+            mask = keys.mask_of_values(_items([[row[at] or None for at in places] for row in chunk]))
+            for row, mark in zip(chunk, mask, strict=True):
+                if labels is not None and mark not in (RELEASED, NO_ITEM):
+                    for at, label in zip(places, labels, strict=True):
+                        row[at] = label
+                if mark == RELEASED or labels is not None:
+                    writer.writerow(row)
 
 
 def _head(reader: Iterator[list[str]], form: _Form) -> tuple[list[str], Iterator[list[str]]]:
@@ -268,10 +279,9 @@ def _place(head: list[str], name: str, source: Path) -> int:
 
 def _ndjson(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], list[Any] | None]) -> None:
     columns, labels = wanted
-    lines = (line for line in lines_of(source) if line.strip())
     done = 0
-    with _opened(target, "wt") as file:
-        for chunk in _chunks(lines):
+    with closing(lines_of(source)) as lines, _opened(target, "wt") as file:
+        for chunk in _chunks(line for line in lines if line.strip()):
             records = [_record(line, source, done + number) for number, line in enumerate(chunk, 1)]
             done += len(chunk)
             mask = keys.mask_of_values(_items([[record.get(name) for name in columns] for record in records]))

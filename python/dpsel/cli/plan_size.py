@@ -17,7 +17,8 @@ Examples:
   dpsel plan-size --rows 1e8,1e9,4.6e9 --memory-limit 4GiB
 
 How to read it: figures are extrapolated from one workload on two cores, so expect them within a factor of
-two. Rows that need more than their part of the memory limit go to the disk that --scratch of `dpsel select` names.
+two. Rows that need more than their part of the memory limit go to the disk that --scratch of `dpsel select`
+names.
 """
 
 
