@@ -62,7 +62,7 @@ def test_every_room_has_one(room) -> None:
 def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch) -> None:
     runner = _load("run")
     seen = set()
-    for commit in map(str, range(600)):
+    for commit in map(str, range(1200)):
         monkeypatch.setattr(runner, "seed", lambda commit=commit: commit)
         sample = runner.sampled(MUTANTS, 4)
         assert sample == runner.sampled(MUTANTS, 4)
