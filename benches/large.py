@@ -44,8 +44,10 @@ def main() -> None:
         found.append((rows, made))
         numbers = "{seconds:.0f} | {cpu:.0f} | {peak:.0f} | {scratch:.0f} | {items}".format(**made)
         print(f"| {rows:,} | {args.job} | {args.limit} | {numbers} |", flush=True)
-    for name in ("seconds", "scratch"):
-        print(model(name, [(rows, made[name]) for rows, made in found]))
+    # What fits into memory does not lie on the line.
+    on_disk = [(rows, made) for rows, made in found if made["scratch"]]
+    for name in ("seconds", "scratch") if on_disk else ():
+        print(model(name, [(rows, made[name]) for rows, made in on_disk]))
 
 
 def arguments() -> argparse.Namespace:
