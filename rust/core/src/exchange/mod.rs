@@ -28,7 +28,8 @@
 //! same decisions, so lost work may be repeated.
 //!
 //! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle,
-//! `blocks` are those of scored rounds without a shuffle, and `driver` makes the stages and publishes the release. Each uses only the folders before it.
+//! `blocks` are those of scored rounds whose users stay where they are, and `driver` makes the stages and publishes the
+//! release. Each uses only the folders before it.
 
 mod blocks;
 mod driver;

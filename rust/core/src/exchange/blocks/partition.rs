@@ -1,7 +1,7 @@
 //! The users of one partition with all their distinct items, straight from packed values.
 //!
-//! Most users are in one value only, for they come one after the other in the table. Their items are distinct already,
-//! so they are handed out as they are. Only users of several values have their items compared.
+//! Most users are in one run of one value only, for their rows stand side by side in the table. Their items are distinct
+//! already, so they are handed out as they are. Only users of several runs have their items compared.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct Partition {
     /// The item of each place.
     pub(crate) items: Vec<Digest>,
     rows: Vec<u32>,
-    /// Each user, once for each value that it is in.
+    /// Each user, once for each run of it in each value.
     users: Vec<(Digest, Range<usize>)>,
 }
 
@@ -62,7 +62,7 @@ impl Partition {
         let first = self.items.len();
         self.items.extend_from_slice(&packed.dictionary);
         if self.items.len() > u32::MAX as usize {
-            return Err(Error::Capacity { what: "items of one partition of the disk", limit });
+            return Err(Error::Capacity { what: "items of one partition of users", limit });
         }
         let first = codes(first);
         packed.each(|user, places| {

@@ -1,6 +1,6 @@
-//! Users of scored rounds on the disk: the items that they keep, what they gave to them, and all that is known of items
-//! that one user alone holds. Of shared items the importances and what users give now are in memory; the rest is on the
-//! disk as well, by code.
+//! Users of scored rounds in blocks: the items that they keep, what they gave to them, and all that is known of items that
+//! one user alone holds. Of shared items the importances and what users give now are in memory. The rest is on the disk,
+//! by code, or with the driver of Spark.
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub(crate) const MOST_SHARED: usize = OWN as usize;
 const ABANDONED: u16 = u16::MAX;
 const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 
-/// An item after some rounds, as it stands on the disk.
+/// An item after some rounds, as it stands in a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub(crate) struct Item {
@@ -94,8 +94,8 @@ pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mu
     Ok(())
 }
 
-/// Shared items with smaller codes have many users. Each thread adds up what users give to them, and no thread waits for
-/// another.
+/// On the disk, shared items with smaller codes have the most users. Each thread adds up what users give to them, and no
+/// thread waits for another. On Spark a task has one thread, and codes have no such order: nothing is lost or won.
 const OFTEN: usize = 1 << 15;
 
 /// What is in memory of the items that several users may hold, by their codes.
