@@ -8,6 +8,7 @@ import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -151,15 +152,52 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
     select = dpsel.spark.select_top_k if kind == "top_k" else dpsel.spark.select_partitions
     with pytest.raises(InternalError) as caught:
         select(frame, **given)
-    shown = []
-    trace = caught.tb
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename != __file__:
-            shown += [repr(value).encode() for value in trace.tb_frame.f_locals.values()]
-        trace = trace.tb_next
+    shown = [repr(value).encode() for value in variables_of(caught.tb)]
     text = b" ".join(shown)
     assert (b"ExchangeDraw" if kind == "top_k" else b"ExchangePacked") in text
     assert not [digest for digest in digests if repr(digest).encode()[2:-1] in text]
+
+
+def test_a_failure_within_the_rounds_shows_no_exact_count(spark, monkeypatch) -> None:
+    """How the rounds run depends on how many users the items of several users have: no variable says it."""
+    counted = []
+
+    class Steering:
+        """The real one; what it counts is noted."""
+
+        def __new__(cls, job):
+            return _core.ExchangeSteering(job)
+
+        @staticmethod
+        def most_sums(shared, tasks):
+            counted.append(_core.ExchangeSteering.most_sums(shared, tasks))
+            return counted[-1]
+
+    def failing(*_given):
+        raise InternalError
+
+    steering = SimpleNamespace(**{name: getattr(_core, name) for name in dir(_core)})
+    steering.ExchangeSteering = Steering
+    monkeypatch.setattr(_dataflow, "_core", steering)
+    monkeypatch.setattr(_tasks, "WeighBlocks", failing)
+    with pytest.raises(InternalError) as caught:
+        dpsel.spark.select_partitions(
+            spark.createDataFrame(named_rows()), **arguments(dpsel.Steered(rounds=3))
+        )
+    assert "_steered" in {entry.name for entry in caught.traceback}
+    shown = [value for value in variables_of(caught.tb) if isinstance(value, int)]
+    assert len(counted) == 2
+    assert not set(counted) & set(shown)
+
+
+def variables_of(trace) -> list[object]:
+    """The values of all local variables of a traceback, but for those of this file."""
+    found: list[object] = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename != __file__:
+            found += trace.tb_frame.f_locals.values()
+        trace = trace.tb_next
+    return found
 
 
 def test_what_stages_pass_on_holds_no_names() -> None:

@@ -4,7 +4,7 @@ use super::*;
 use crate::ingest::Prior;
 
 /// With noise and with a curve, of one pass and of several.
-const REACTIVE: [&str; 12] = [
+pub(super) const REACTIVE: [&str; 12] = [
     r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
     r#"{"name": "policy_gaussian", "alpha": 3.0, "passes": 3, "release": "curve"}"#,
     r#"{"name": "policy_laplace", "alpha": 5.0, "passes": 2, "release": "noise"}"#,

@@ -1,36 +1,23 @@
 //! Everything at once: rows, lists, a least number of users, tiny memory.
 
+use super::orders::REACTIVE;
 use super::*;
 use crate::ingest::Prior;
 
-const ALL_MECHANISMS: [&str; 24] = [
-    r#"{"name": "count_laplace"}"#,
-    r#"{"name": "count_gaussian"}"#,
-    r#"{"name": "weighted_laplace"}"#,
-    r#"{"name": "weighted_gaussian", "release": "noise"}"#,
-    r#"{"name": "weighted_gaussian", "release": "curve"}"#,
-    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "noise"}"#,
-    r#"{"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}"#,
-    r#"{"name": "one_item"}"#,
-    r#"{"name": "steered", "rounds": 5}"#,
-    r#"{"name": "steered", "rounds": 1, "reach": 2}"#,
+/// Looks whose two mechanisms take different ways, and one more that reaches further.
+const OTHERS: [&str; 3] = [
     r#"{"name": "by_length", "short": {"name": "count_gaussian"}, "long": {"name": "steered", "rounds": 3},
         "size": 2, "percent": 50, "share": 0.2}"#,
-    r#"{"name": "by_length", "short": {"name": "greedy_frequency"}, "long": {"name": "policy_gaussian", "alpha": 3.0, "passes": 2, "release": "noise"},
+    r#"{"name": "by_length", "short": {"name": "greedy_frequency"},
+        "long": {"name": "policy_gaussian", "alpha": 3.0, "passes": 2, "release": "noise"},
         "size": 3, "percent": 50, "share": 0.2}"#,
-    r#"{"name": "policy_gaussian", "alpha": 5.0, "passes": 1, "release": "noise"}"#,
-    r#"{"name": "policy_gaussian", "alpha": 3.0, "passes": 3, "release": "curve"}"#,
-    r#"{"name": "policy_laplace", "alpha": 5.0, "passes": 2, "release": "noise"}"#,
-    r#"{"name": "policy_laplace", "alpha": 3.0, "passes": 2, "release": "curve"}"#,
-    r#"{"name": "unit_greedy"}"#,
-    r#"{"name": "unit_greedy", "order": "prior"}"#,
-    r#"{"name": "greedy_frequency"}"#,
-    r#"{"name": "greedy_frequency", "order": "prior"}"#,
-    r#"{"name": "greedy_frequency", "calibration": "published"}"#,
-    r#"{"name": "mad", "alpha": 3.0}"#,
-    r#"{"name": "mad2r", "alpha": 3.0}"#,
     r#"{"name": "steered", "rounds": 4, "reach": 3}"#,
 ];
+
+/// Every mechanism of the tests of this folder.
+fn all_mechanisms() -> Vec<&'static str> {
+    [&MECHANISMS[..], &REACTIVE, &OTHERS].concat()
+}
 
 /// A request with numbers.
 fn asked(
@@ -66,7 +53,7 @@ proptest! {
     fn everything_at_once(
         rows in prop::collection::vec((0_i64..30, -1_i64..10), 1..300),
         again in prop::collection::vec((0_usize..300, 0_usize..60), 0..8),
-        mechanism in prop::sample::select(&ALL_MECHANISMS[..]),
+        mechanism in prop::sample::select(all_mechanisms()),
         from in prop::sample::select(&ALL[..]),
         (bound, most, quantile, weights) in (1_u32..6, prop::sample::select(&[None, Some(1), Some(2), Some(3), Some(1_000_000)][..]), prop::bool::weighted(0.25), any::<bool>()),
         (threads, partitions, candidates, numbered) in
