@@ -16,6 +16,8 @@ Call = Callable[..., object]
 
 #: Bytes and rows of reading are added to those of later phases, so only the share says something.
 _SHARE = "{{desc}}: {{percentage:3.0f}}%|{{bar}}| [{{elapsed}}{left}]"
+#: Phases that say nothing of the time that later ones take. Settling is two of them.
+_EARLY = ("reading", "settling")
 #: The share of a phase below which its own speed says nothing yet.
 _TELLING = 0.02
 
@@ -57,7 +59,7 @@ class Bar:
             share = done / total
             drawn.total = total / self._whole
             drawn.bar_format = _SHARE.format(
-                left=self._left.text(time.monotonic(), share * (phases + 1), phases)
+                left=self._left.text(time.monotonic(), share * (phases + 1), phases, is_early=phase in _EARLY)
             )
         drawn.update(done - drawn.n)
         if total and done >= total and self._whole == 1:
@@ -87,27 +89,26 @@ def disk_line(memory_limit: str) -> str:
 class TimeLeft:
     """An estimate from the work that was done so far.
 
-    A phase goes on as fast as it went. The next one takes as long as the last one that ended. Before two
-    phases ended, nothing is known of later ones, so only the rest of the phase is given.
+    A phase goes on as fast as it went. The next one takes as long as the last one that ended. Phases that are
+    early say nothing of later ones, so only their own rest is given.
     """
 
     def __init__(self) -> None:
         self._began: float | None = None
-        self._index, self._ended = 0, 0
+        self._index = 0
         self._last = 0.0
 
-    def text(self, now: float, done: float, phases: int) -> str:
+    def text(self, now: float, done: float, phases: int, *, is_early: bool) -> str:
         """Return what to write behind the time so far; ``done`` counts phases, the reading as the first."""
         if self._began is None:
             self._began = now
         index = min(int(done), phases)
         if index > self._index:
             self._last = (now - self._began) / (index - self._index)
-            self._ended += 1
             self._index, self._began = index, now
         part = done - index
         own = (now - self._began) * (1 - part) / part if part > _TELLING else None
-        if self._ended < 2:  # noqa: PLR2004 - the reading, and what settles the rows
+        if is_early:
             return "" if own is None else f", {_clock(own)} in this phase"
         own = max(self._last - (now - self._began), 0.0) if own is None else own
         return f"<{_clock(own + (phases - index) * self._last)}"

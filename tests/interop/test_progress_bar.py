@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -94,26 +96,50 @@ def test_the_line_about_the_disk_comes_once(capfd):
     assert capfd.readouterr().err.count("working from disk") == 1
 
 
-def test_the_time_left_is_that_of_the_phase_until_rounds_ended():
+def test_the_time_left_is_that_of_the_phase_until_the_rounds_begin():
     left = TimeLeft()
-    assert left.text(0, 0.0, 5) == ""
-    assert left.text(10, 0.25, 5) == ", 00:30 in this phase"
-    assert left.text(40, 1.0, 5) == ""
-    assert left.text(50, 1.5, 5) == ", 00:10 in this phase"
-    # Settling took 20 s, so each of the three phases after this one may.
-    assert left.text(60, 2.0, 5) == "<01:20"
+    early, late = partial(left.text, phases=6, is_early=True), partial(left.text, phases=6, is_early=False)
+    assert early(0, 0.0) == ""
+    assert early(10, 0.25) == ", 00:30 in this phase"
+    assert early(40, 1.0) == ""
+    assert early(50, 1.5) == ", 00:10 in this phase"
+    # Settling has a second phase.
+    assert early(60, 2.0) == ""
+    assert early(70, 2.5) == ", 00:10 in this phase"
+    # It took 20 s, so each of the three phases after this one may.
+    assert late(80, 3.0) == "<01:20"
     # The first round is as fast as it is; the others may take what the last phase took.
-    assert left.text(64, 2.5, 5) == "<01:04"
+    assert late(84, 3.5) == "<01:04"
     # A round took 8 s.
-    assert left.text(68, 3.0, 5) == "<00:24"
+    assert late(88, 4.0) == "<00:24"
     # Phases that were skipped share their time.
-    assert left.text(78, 5.0, 5) == "<00:05"
-    assert left.text(3678, 5.5, 5) == "<1:00:00"
+    assert late(98, 6.0) == "<00:05"
+    assert late(3698, 6.5) == "<1:00:00"
+
+
+def test_a_bar_says_of_settling_only_what_is_left_of_it(capfd):
+    """Settling is two phases, after which nothing is known of the rounds."""
+    bar = Bar(file=sys.stderr, mininterval=0)
+    for done, phase in (
+        (2, "reading"),
+        (10, "settling"),
+        (15, "settling"),
+        (25, "settling"),
+        (35, "round 1 of 2"),
+    ):
+        time.sleep(0.02)
+        bar(done, 60, phase, 5)
+    bar.close()
+    drawn = [
+        word for word in re.split(r"[\r\n]", capfd.readouterr().err) if "settling" in word or "round" in word
+    ]
+    assert not [word for word in drawn if "settling" in word and "<" in word]
+    assert [word for word in drawn if "round" in word and "<" in word]
 
 
 def test_what_has_not_begun_to_tell_is_taken_from_the_last_phase():
     left = TimeLeft()
     for now, done in ((0, 0.0), (10, 1.0), (20, 2.0)):
-        left.text(now, done, 3)
-    assert left.text(20.1, 2.01, 3) == "<00:20"
-    assert left.text(60, 2.01, 3) == "<00:10"
+        left.text(now, done, 3, is_early=done < 2)
+    assert left.text(20.1, 2.01, 3, is_early=False) == "<00:20"
+    assert left.text(60, 2.01, 3, is_early=False) == "<00:10"

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import json_option, memory_option, print_result
-from dpsel.cli._types import Counts
+from dpsel.cli._options import json_option, print_result
+from dpsel.cli._types import ByteSize, Counts
 
 _EPILOG = """\
 \b
@@ -17,8 +17,8 @@ Examples:
   dpsel plan-size --rows 1e8,1e9,4.6e9 --memory-limit 4GiB
 
 How to read it: figures are extrapolated from one workload on two cores, so expect them within a factor of
-two. Rows that need more than their part of the memory limit go to the disk that --scratch of `dpsel select`
-names.
+two. Without --memory-limit they are those of memory, for any size. Rows that need more than their part of
+the memory limit go to the disk that --scratch of `dpsel select` names.
 """
 
 
@@ -26,7 +26,12 @@ names.
 @click.option(
     "--rows", required=True, type=Counts("1e8,1e9"), help="One or several numbers of distinct rows."
 )
-@memory_option
+@click.option(
+    "--memory-limit",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="The limit that the job will have, such as 4GiB. Without it all rows are in memory.",
+)
 @click.option(
     "--text-bytes",
     type=click.IntRange(min=0),
