@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -20,6 +20,16 @@ from mechanisms import MECHANISMS  # noqa: E402
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=_QUIET)
 settings.register_profile("slow", max_examples=1000, deadline=None, suppress_health_check=_QUIET)
+# For planted bugs: the first failure is enough, and none is kept for the next bug. While hypothesis makes a
+# failure smaller, it calls a library beneath with inputs that our code refuses, and one of them can crash it.
+settings.register_profile(
+    "planted",
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=_QUIET,
+    phases=(Phase.explicit, Phase.generate),
+    database=None,
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 

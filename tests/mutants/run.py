@@ -60,6 +60,10 @@ class BrokenRunError(Exception):
     """The mutation run itself does not work."""
 
 
+class CrashedTestError(BrokenRunError):
+    """Pytest ended by a signal within a test, in every attempt."""
+
+
 def copy_repository() -> Path:
     """A copy to be patched, without build results.
 
@@ -167,7 +171,11 @@ def tests_fail(copy: Path, tests: tuple[str, ...], *, build_first: bool) -> str 
 
 def pytest_fails(copy: Path, files: list[str]) -> str | None:
     """The first pytest test that fails, or None."""
-    environment = os.environ | {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(copy / "python"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_PROFILE": "planted",
+    }
     probe = [sys.executable, "-c", "import dpsel; print(dpsel.__file__)"]
     where = subprocess.run(probe, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not where.stdout.startswith(str(copy)):
@@ -181,9 +189,9 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
         if done.returncode >= 0:
             break
     if done.returncode not in (0, 1):
-        raise BrokenRunError(
-            f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[:2000]}"
-        )
+        ended = f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[:2000]}"
+        within = done.returncode < 0 and not re.search(r"^\d+ (passed|failed)", done.stdout, re.MULTILINE)
+        raise (CrashedTestError if within else BrokenRunError)(ended)
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else None
 
@@ -195,6 +203,9 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     path.write_text(patched(copy, mutant))
     try:
         return tests_fail(copy, mutant.tests, build_first=not mutant.in_python)
+    except CrashedTestError:
+        # The same tests pass without the bug, so the crash is what the bug does.
+        return f"a crash within {' or '.join(mutant.tests)}, {ATTEMPTS} times"
     finally:
         path.write_text(original)
 

@@ -93,3 +93,39 @@ def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch)
     calls.clear()
     assert runner.run([python, core], from_repository=False) == 0
     assert calls == [(tuple(sorted(every)), True)]
+
+
+CRASH = "import os, signal\ndef test_it(): os.kill(os.getpid(), signal.SIGSEGV)\n"
+CRASH_AT_THE_END = (
+    "import atexit, os, signal\n"
+    "def test_it(): atexit.register(lambda: os.kill(os.getpid(), signal.SIGSEGV))\n"
+)
+
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    """The program, with a folder that is taken for the copied package."""
+    (tmp_path / "python" / "dpsel").mkdir(parents=True)
+    (tmp_path / "python" / "dpsel" / "__init__.py").touch()
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+    return _load("run")
+
+
+def _mutant(runner, file: str):
+    return runner.Mutant("a bug", "python/dpsel/__init__.py", "", "x = 1", (file,))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
+def test_a_bug_that_crashes_a_test_every_time_is_caught(runner, tmp_path) -> None:
+    (tmp_path / "test_crash.py").write_text(CRASH)
+    assert "a crash within test_crash.py" in runner.plant(tmp_path, _mutant(runner, "test_crash.py"))
+    with pytest.raises(runner.BrokenRunError, match="pytest ended with -11"):
+        runner.tests_fail(tmp_path, ("test_crash.py",), build_first=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
+def test_a_crash_after_the_tests_says_nothing_about_a_bug(runner, tmp_path) -> None:
+    (tmp_path / "test_end.py").write_text(CRASH_AT_THE_END)
+    with pytest.raises(runner.BrokenRunError, match="pytest ended with -11") as raised:
+        runner.plant(tmp_path, _mutant(runner, "test_end.py"))
+    assert not isinstance(raised.value, runner.CrashedTestError)
