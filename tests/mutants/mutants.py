@@ -2372,6 +2372,20 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
+        "users of an item that count once are lost beside those that count together",
+        CORE + "disk/census.rs",
+        "each(once[0], others.saturating_add(codes(once.len())));",
+        "each(once[0], others.max(codes(once.len())));",
+        ("cargo:disk::census",),
+    ),
+    Mutant(
+        "scattered rows empty their table early, too",
+        CORE + "contributions/refill.rs",
+        "if held < least.max(self.most / part) || !self.goes_straight() {",
+        "if held < least.max(self.most / part) {",
+        ("cargo:contributions::refill",),
+    ),
+    Mutant(
         "what a thread adds up for frequent items is lost",
         CORE + "exchange/blocks/users.rs",
         "given.fetch_add(std::mem::take(often), Ordering::Relaxed);",
