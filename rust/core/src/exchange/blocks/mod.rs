@@ -3,14 +3,12 @@
 
 mod block_users;
 mod bounding;
-mod partition;
 mod round;
 mod users;
 mod weigh_blocks;
 
 pub use block_users::BlockUsers;
 pub(crate) use bounding::Bounded;
-pub(crate) use partition::Partition;
 pub(crate) use round::BlockRound;
 pub(crate) use users::{Item, MOST_SHARED, OWN, SharedItems, Users, decide, read};
 pub use weigh_blocks::WeighBlocks;
