@@ -2255,8 +2255,8 @@ MUTANTS = [
     Mutant(
         "the driver adds up the first round only",
         CORE + "exchange/driver/steering.rs",
-        "?.give(sum);",
-        "?.give(sum * 0);",
+        "self.items.give(code, sum)",
+        "self.items.give(code, sum * 0)",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2325,8 +2325,29 @@ MUTANTS = [
     Mutant(
         "a block of scratch passes for one of another file",
         CORE + "scratch/space.rs",
-        "nonce[..4].copy_from_slice(&file.to_le_bytes());",
-        "nonce[..4].copy_from_slice(&(file & 0).to_le_bytes());",
+        "nonce[..4].copy_from_slice(&number.to_le_bytes());",
+        "nonce[..4].copy_from_slice(&(number & 0).to_le_bytes());",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a block that replaces another one is encrypted under its number",
+        CORE + "scratch/file.rs",
+        "number: self.scratch.next_number()?",
+        "number: { self.scratch.next_number()?; place.number }",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a block that replaces another one is in clear",
+        CORE + "scratch/file.rs",
+        "tag.copy_from_slice(&self.scratch.seal(block.number, block.offset, inner)?);",
+        "tag.copy_from_slice(&self.scratch.seal(block.number, block.offset, &mut inner.to_vec())?);",
+        ("cargo:scratch",),
+    ),
+    Mutant(
+        "a block that has grown is written over the next one",
+        CORE + "scratch/file.rs",
+        "if len > index(place.len.into()) {",
+        "if len > index(place.len.into()) + 100 {",
         ("cargo:scratch",),
     ),
     Mutant(
@@ -2373,7 +2394,7 @@ MUTANTS = [
     ),
     Mutant(
         "what a thread adds up for frequent items is lost",
-        CORE + "exchange/blocks/users.rs",
+        CORE + "exchange/blocks/shared.rs",
         "given.fetch_add(std::mem::take(often), Ordering::Relaxed);",
         "given.fetch_add(std::mem::take(often) & 0, Ordering::Relaxed);",
         ("cargo:disk",),
@@ -2422,9 +2443,44 @@ MUTANTS = [
     ),
     Mutant(
         "what users gave to a shared item counts again in the next round from the disk",
-        CORE + "exchange/blocks/users.rs",
+        CORE + "exchange/blocks/shared.rs",
         "given.swap(0, Ordering::Relaxed)",
         "given.load(Ordering::Relaxed)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "users give to abandoned items from the disk",
+        CORE + "exchange/blocks/shared.rs",
+        "importances.push(if importance == ABANDONED { 0 } else { importance });",
+        "importances.push(if importance == ABANDONED { 1 } else { importance });",
+        ("cargo:blocks", "cargo:disk"),
+    ),
+    Mutant(
+        "what users gave stays behind where rows leave",
+        CORE + "exchange/blocks/users.rs",
+        "(self.shared[left[0]], self.drifts[left[0]]) = (self.shared[at], self.drifts[at]);",
+        "self.shared[left[0]] = self.shared[at];",
+        ("cargo:blocks", "cargo:disk"),
+    ),
+    Mutant(
+        "an item of one user forgets the weight of earlier rounds",
+        CORE + "exchange/blocks/items.rs",
+        "u32::try_from(u64::from(self.weight) + weight)",
+        "u32::try_from(weight)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a round on the disk begins as the first one",
+        CORE + "disk/rewritten.rs",
+        "has_changed.then_some(&own.changing)",
+        "(has_changed && own.changing.is_empty()).then_some(&own.changing)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "a block leaves the disk when some of it is abandoned",
+        CORE + "disk/rewritten.rs",
+        "if abandoned == size {",
+        "if abandoned * 2 > size {",
         ("cargo:disk",),
     ),
     Mutant(
