@@ -2484,6 +2484,13 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
+        "large pages stay off when a job on the disk ends",
+        CORE + "runtime/small_pages.rs",
+        "if self.number == 0 && std::mem::take(&mut self.turned_off) {",
+        "if self.number == 0 && !std::mem::take(&mut self.turned_off) {",
+        ("cargo:small_pages",),
+    ),
+    Mutant(
         "a look from the disk counts the users of one thread",
         CORE + "exchange/rows/lengths.rs",
         "*total += u64::from_le_bytes(*users);",

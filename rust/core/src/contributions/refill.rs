@@ -5,8 +5,7 @@
 //! far is replaced by an empty one, and nobody has codes of the old one in use. A thread that waits for work holds
 //! nothing, so nobody waits for it.
 //!
-//! Where the rows of a user stand side by side, the first builder is the last one: later rows go straight to the disk
-//! (`straight`).
+//! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -16,7 +15,7 @@ use super::chunk::OpenChunk;
 use super::grouped::Contributions;
 use super::interner::Scratch;
 use super::order::RowOrder;
-use super::straight::{Collector, LONG, Way};
+use super::straight::{Collector, Way, needs_no_table};
 use crate::ingest::{Code, Codes, ItemCode, ItemSchema, Payload, Sink, UserCode};
 use crate::numeric::widths::index;
 use crate::random::Digest;
@@ -146,9 +145,11 @@ impl<'a> Refill<'a> {
         if current.number != number {
             return Ok(());
         }
-        let full = current.empty(self.control)?;
+        // Before memory is freed and taken again.
+        self.control.go_to_disk();
+        let mut full = current.empty(self.control)?;
         let [rows, runs] = [&self.rows, &self.runs].map(|number| number.load(Ordering::Relaxed));
-        if self.straight.is_some() && rows >= runs.saturating_mul(LONG) {
+        if self.straight.is_some() && needs_no_table(rows, runs, full.users()? as u64) {
             current.is_last = true;
             // No thread puts anything into them any more.
             for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {

@@ -110,7 +110,7 @@ impl Rounds<'_> {
             items.each(
                 stages,
                 (&shared, &released, is_last),
-                |items, released| shared.decide(items, &round, released),
+                |items, released| items.run(&shared, &round, released),
                 |_| {},
             )?;
             stages.control.end_phase();

@@ -59,7 +59,8 @@ impl Scratch {
     /// [`Error::Capacity`] after 2^32 - 1 numbers.
     pub(super) fn next_number(&self) -> Result<u32> {
         let number = self.0.numbers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
-        number.map_err(|_| Error::Capacity { what: "files and new blocks of scratch", limit: u32::MAX.into() })
+        number
+            .map_err(|_| Error::Capacity { what: "files and new blocks of scratch", limit: u32::MAX.into() })
     }
 
     /// A file without a name.
@@ -116,8 +117,12 @@ impl Scratch {
     /// # Errors
     /// [`Error::File`] if it is not the block that was written to this place.
     pub(super) fn unseal(&self, number: u32, offset: u64, block: &mut [u8], tag: [u8; TAG]) -> Result<()> {
-        let opened =
-            self.0.cipher.decrypt_inout_detached(&nonce(number, offset).into(), &[], block.into(), &tag.into());
+        let opened = self.0.cipher.decrypt_inout_detached(
+            &nonce(number, offset).into(),
+            &[],
+            block.into(),
+            &tag.into(),
+        );
         opened.map_err(|_| self.damaged())
     }
 

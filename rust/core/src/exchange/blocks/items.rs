@@ -3,18 +3,15 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::Zeroize;
 
-use super::columns::{DAMAGED, InParts, read};
-use super::shared::SharedItems;
+use super::columns::{DAMAGED, read};
+use super::parts::InParts;
+use super::shared::{ABANDONED, SharedItems};
 use crate::Result;
 use crate::exchange::items::checked_weight;
 use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
-use crate::weighting::{Drift, FULL_IMPORTANCE};
-
-/// The importance of an abandoned item in memory. No other has it.
-pub(super) const ABANDONED: u16 = u16::MAX;
-const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
+use crate::weighting::Drift;
 
 type I64 = zerocopy::native_endian::I64;
 
@@ -186,14 +183,35 @@ impl Items {
 /// Items of several users with their codes, as they stand on the disk.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct CodedItems {
-    pub(super) codes: Vec<u32>,
-    pub(super) items: Items,
+    codes: Vec<u32>,
+    items: Items,
 }
 
 impl CodedItems {
     /// Items with these codes, before the first round.
     pub(crate) fn new(codes: Vec<u32>, digests: Vec<Digest>) -> Self {
         Self { codes, items: Items::new(digests) }
+    }
+
+    /// Decide the items when all users have given. Released ones are appended to packed decisions.
+    ///
+    /// # Errors
+    /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
+    /// that is not there.
+    pub(crate) fn run(
+        &mut self,
+        shared: &SharedItems,
+        round: &(Decider, Words),
+        released: &mut Vec<u8>,
+    ) -> Result<()> {
+        for (at, code) in self.codes.iter().enumerate() {
+            self.items.give(at, shared.take_given(*code)?)?;
+        }
+        self.items.decide(round, released)?;
+        self.codes
+            .iter()
+            .zip(self.items.importances())
+            .try_for_each(|(code, importance)| shared.set(*code, importance))
     }
 }
 

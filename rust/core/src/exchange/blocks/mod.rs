@@ -6,6 +6,7 @@ mod bounding;
 mod columns;
 mod items;
 mod partition;
+mod parts;
 mod round;
 mod shared;
 mod users;
@@ -13,9 +14,9 @@ mod weigh_blocks;
 
 pub use block_users::BlockUsers;
 pub(crate) use bounding::Bounded;
-pub(crate) use columns::InParts;
 pub(crate) use items::{CodedItems, Items};
 pub(crate) use partition::Partition;
+pub(crate) use parts::InParts;
 pub(crate) use round::BlockRound;
 pub(crate) use shared::{MOST_SHARED, SharedItems};
 pub(crate) use users::Users;

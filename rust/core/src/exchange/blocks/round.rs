@@ -1,6 +1,6 @@
 //! A scored round on blocks of users.
 
-use super::columns::InParts;
+use super::parts::InParts;
 use super::shared::SharedItems;
 use super::users::Users;
 use crate::Result;

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use super::columns::DAMAGED;
-use super::items::{ABANDONED, CodedItems};
 use crate::Result;
-use crate::random::Words;
-use crate::rounds::Decider;
 use crate::weighting::FULL_IMPORTANCE;
+
+/// The importance of an abandoned item in memory. No other has it.
+pub(super) const ABANDONED: u16 = u16::MAX;
+const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 
 /// The most shared items, so that a bit of a code stays free.
 pub(crate) const MOST_SHARED: usize = 1 << 31;
@@ -81,33 +82,15 @@ impl SharedItems {
         }
     }
 
-    /// Decide these items when all users have given.
-    ///
-    /// # Errors
-    /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
-    /// that is not there.
-    pub(crate) fn decide(
-        &self,
-        coded: &mut CodedItems,
-        round: &(Decider, Words),
-        released: &mut Vec<u8>,
-    ) -> Result<()> {
-        let CodedItems { codes, items } = coded;
-        for (at, code) in codes.iter().enumerate() {
-            let given = self.given.get(*code as usize).ok_or(DAMAGED)?;
-            items.give(at, given.swap(0, Ordering::Relaxed))?;
-        }
-        items.decide(round, released)?;
-        for (code, importance) in codes.iter().zip(items.importances()) {
-            self.importances[*code as usize].store(importance, Ordering::Relaxed);
-        }
-        Ok(())
+    /// What users gave to an item in the current round, which is over.
+    pub(super) fn take_given(&self, code: u32) -> Result<u64> {
+        let given = self.given.get(code as usize).ok_or(DAMAGED)?;
+        Ok(given.swap(0, Ordering::Relaxed))
     }
-}
 
-#[cfg(test)]
-impl SharedItems {
-    pub(super) fn abandon(&self, code: usize) {
-        self.importances[code].store(ABANDONED, Ordering::Relaxed);
+    /// Set the importance of an item for the next round.
+    pub(super) fn set(&self, code: u32, importance: u16) -> Result<()> {
+        self.importances.get(code as usize).ok_or(DAMAGED)?.store(importance, Ordering::Relaxed);
+        Ok(())
     }
 }

@@ -7,8 +7,9 @@
 
 use zerocopy::IntoBytes;
 
-use super::columns::{DAMAGED, InParts, read};
+use super::columns::{DAMAGED, read};
 use super::items::{Known, Own, decide};
+use super::parts::InParts;
 use super::shared::SharedItems;
 use crate::Result;
 use crate::numeric::widths::{codes, index};
@@ -101,7 +102,8 @@ impl Users {
     /// One round: users give to their items, and the items that one alone holds are decided.
     ///
     /// # Errors
-    /// As [`SharedItems::decide`].
+    /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
+    /// that is not there.
     pub(crate) fn run(
         &mut self,
         budgets: &[RoundBudget],
@@ -272,6 +274,7 @@ fn give_own(own: &mut Own, spread: &Spread<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shared::ABANDONED;
     use super::*;
     use crate::rounds::ItemState;
 
@@ -309,7 +312,7 @@ mod tests {
     #[test]
     fn rows_of_abandoned_items_and_users_without_rows_leave() {
         let shared = SharedItems::new(2);
-        shared.abandon(1);
+        shared.set(1, ABANDONED).unwrap();
         let mut users = Users::default();
         users.add(0, [Ok(1), Err(Digest(5)), Ok(0), Err(Digest(6))].into_iter());
         users.add(1, [Ok(1)].into_iter());
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn abandoned_items_get_no_weight_and_their_bytes_are_counted() {
         let shared = SharedItems::new(3);
-        shared.abandon(1);
+        shared.set(1, ABANDONED).unwrap();
         let mut importances = Vec::new();
         assert_eq!(shared.look_up(&[0, 1, 2, 1], &mut importances).unwrap(), 2);
         assert_eq!(importances, [256, 0, 256, 0]);
