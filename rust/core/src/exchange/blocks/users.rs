@@ -144,7 +144,9 @@ impl Users {
             } else {
                 weights.extend(user_importances.iter().map(|importance| spread.uncapped(*importance)));
             }
-            user_known.iter_mut().for_each(|own| give_own(own, &spread));
+            for own in user_known {
+                give_own(own, &spread);
+            }
         }
         Ok(())
     }
@@ -199,15 +201,13 @@ impl InParts for Users {
         if !fixed.is_empty() {
             return Err(DAMAGED);
         }
-        match changing {
-            Some(changing) => self.read_changing(changing),
-            None => {
-                self.drifts.clear();
-                self.known.clear();
-                self.begin();
-                Ok(())
-            }
+        if let Some(changing) = changing {
+            return self.read_changing(changing);
         }
+        self.drifts.clear();
+        self.known.clear();
+        self.begin();
+        Ok(())
     }
 
     /// The numbers of users, shared and own rows; then the columns.
