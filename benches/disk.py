@@ -143,7 +143,7 @@ def child() -> None:
     Path("/proc/self/clear_refs").write_text("5")
     before = held("VmRSS")
     own = run(path, job, limit, threads, scratch)
-    print(json.dumps(own | {"peak": (held("VmHWM") - before) / MIB}))
+    print(json.dumps(own | {"peak": (own["peak"] - before) / MIB}))
 
 
 def held(name: str) -> int:
@@ -156,7 +156,9 @@ def timed(work) -> tuple[object, dict[str, float]]:
     """What a function returns, and the time that it took."""
     started, cpu = time.monotonic(), time.process_time()
     made = work()
-    return made, {"seconds": time.monotonic() - started, "cpu": time.process_time() - cpu}
+    own = {"seconds": time.monotonic() - started, "cpu": time.process_time() - cpu}
+    # Before anything is done with the result.
+    return made, own | {"peak": held("VmHWM")}
 
 
 def release(path: str, job: str, limit: int, threads: int, scratch: str) -> dict[str, float]:

@@ -174,6 +174,24 @@ def test_memory_stays_within_the_limit(mechanism, tmp_path):
 
 
 @LINUX
+def test_large_pages_are_off_while_a_job_works_from_a_disk(tmp_path):
+    script = f"""
+    def large_pages():
+        rows = Path("/proc/self/status").read_text().splitlines()
+        return next(row.split()[1] for row in rows if row.startswith("THP_enabled:"))
+    seen = []
+    def look(done, total):
+        seen.append(large_pages())
+    release(20, progress=look)
+    in_memory = set(seen)
+    seen.clear()
+    release(20, memory_limit={LIMIT}, scratch=".", progress=look)
+    print(*in_memory, seen[-1], large_pages())
+    """
+    assert finish(STREAM + script, tmp_path, timeout=500).split() == ["1", "0", "1"]
+
+
+@LINUX
 def test_nothing_can_be_read_and_nothing_is_left_after_a_kill(tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()

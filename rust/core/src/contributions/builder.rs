@@ -58,6 +58,11 @@ impl ContributionsBuilder {
         self.control.held_memory()
     }
 
+    /// Number of users so far.
+    pub(super) fn users(&mut self) -> Result<usize> {
+        self.users.len()
+    }
+
     /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
         Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }

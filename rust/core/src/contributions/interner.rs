@@ -34,6 +34,11 @@ impl<R> Interner<R> {
         Self { shards, sharding }
     }
 
+    /// Number of keys.
+    pub(crate) fn len(&mut self) -> Result<usize> {
+        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.len())).sum()
+    }
+
     pub(crate) fn into_shards(self) -> Result<Vec<Shard<R>>> {
         self.shards
             .into_iter()

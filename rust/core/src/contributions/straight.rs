@@ -1,15 +1,29 @@
 //! Rows on their way to the disk, without a table of users and items.
 //!
 //! Where the rows of a user stand side by side, a table of all rows in memory saves nothing: each user is in it once, and
-//! its items are looked up for nothing. So digests are collected as they come, user by user.
+//! its items are looked up for nothing. The same holds where rows are so scattered that a user seldom comes twice before
+//! the table is full. So digests are collected as they come, user by user.
 
 use crate::Result;
 use crate::ingest::{Code, ItemCode, Side, UserCode};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
 
-/// Rows of each user, at least, for which it pays to do without a table.
-pub(super) const LONG: u64 = 4;
+/// Rows of a user for which it pays to put them together.
+const SEVERAL: u64 = 4;
+/// A run takes as much memory as so many rows: a user, its number of rows, its partition and its place.
+const RUN: usize = 3;
+
+/// Whether a table saves nothing that had so many rows in so many runs, of so many users: either they come together as
+/// they are, or they do not come together in a table.
+pub(super) fn needs_no_table(rows: u64, runs: u64, users: u64) -> bool {
+    are_side_by_side(rows, runs) || rows < users.saturating_mul(SEVERAL)
+}
+
+/// Whether rows of a user come together as they are.
+pub(super) fn are_side_by_side(rows: u64, runs: u64) -> bool {
+    rows >= runs.saturating_mul(SEVERAL)
+}
 
 /// Users with their distinct items, one after the other. A user may come again.
 #[derive(Debug, Default)]
@@ -42,7 +56,7 @@ pub(crate) trait Straight: Send {
     fn end(self: Box<Self>) -> Result<()>;
 }
 
-/// Makes what takes the rows of each thread, whenever it has this number of them.
+/// Makes what takes the rows of each thread, whenever it has this number of them, or fewer in many runs.
 pub(crate) struct Way<'a> {
     pub(crate) rows: usize,
     pub(crate) begin: &'a (dyn Fn() -> Box<dyn Straight + 'a> + Sync),
@@ -100,7 +114,7 @@ impl<'a> Collector<'a> {
             if !own.is_empty() {
                 self.add(self.users[user.number() as usize], own);
             }
-            if self.runs.items.len() >= self.most {
+            if self.runs.items.len() + self.runs.users.len() * RUN >= self.most {
                 self.hand_over()?;
             }
         }
@@ -236,7 +250,7 @@ mod tests {
     fn a_user_has_each_item_once_and_comes_again_only_when_another_came_between() {
         let taken = Taken::default();
         let begin = || -> Box<dyn Straight> { Box::new(Record(Arc::clone(&taken))) };
-        let mut collector = Collector::new(&Way { rows: 6, begin: &begin });
+        let mut collector = Collector::new(&Way { rows: 15, begin: &begin });
         let digests = |all: &[u128]| all.iter().map(|digest| Digest(*digest)).collect::<Vec<_>>();
         for (users, lens, items) in [
             (&[1, 2, 3][..], &[2, 0, 1][..], &[5, 5, 6][..]),
@@ -253,6 +267,14 @@ mod tests {
         let expected = [(1, &[5][..]), (3, &[6, 7, 8]), (1, &[5, 9]), (3, &[6])];
         let expected: Vec<_> = expected.iter().map(|(user, items)| (Digest(*user), digests(items))).collect();
         assert_eq!(*taken.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn a_table_is_for_users_who_meet_in_it() {
+        // Side by side; scattered among few users; scattered among many; each user once.
+        let found = [(100, 25, 25), (100, 26, 25), (100, 100, 25), (100, 100, 26), (100, 100, 100)]
+            .map(|(rows, runs, users)| needs_no_table(rows, runs, users));
+        assert_eq!(found, [true, false, false, true, true]);
     }
 
     #[test]

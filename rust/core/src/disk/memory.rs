@@ -41,7 +41,8 @@ const MOST_STRAIGHT: usize = 1 << 20;
 const LEAST_WRITTEN: usize = 1 << 16;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
-/// Limits from which there are more partitions. A partition of users has to fit into a thread's memory.
+/// Limits from which there are more partitions, as a partition of users has to fit into a thread's memory, and from which
+/// large pages pay until rows go to scratch.
 const LARGE: usize = 512 << 20;
 
 /// The parts of a memory limit. No release depends on them.
@@ -103,6 +104,11 @@ impl Memory {
             straight: (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT),
             written: (reading / 16).max(LEAST_WRITTEN),
         }
+    }
+
+    /// Whether large pages of the system would take too much of the limit, from the first row on.
+    pub(super) fn is_small(&self) -> bool {
+        self.limit < LARGE as u64
     }
 
     /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many
@@ -167,7 +173,9 @@ mod tests {
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
             assert!((control.threads() * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
+        assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
         let memory = Memory::new(1 << 30, &control);
+        assert!(!memory.is_small());
         let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);

@@ -29,6 +29,7 @@ mod ordered;
 mod output;
 mod pruned;
 mod reading;
+mod rewritten;
 mod rounds;
 mod run;
 mod scored;

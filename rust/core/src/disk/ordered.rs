@@ -11,7 +11,7 @@ use super::stages::parts;
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
 use crate::contributions::{Contributions, RowOrder};
-use crate::exchange::{Gather, OWN, OnItems, OnUsers, Packed, Route, UserCounts, one_thread};
+use crate::exchange::{Gather, MOST_SHARED, OnItems, OnUsers, Packed, Route, UserCounts, one_thread};
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, ReleaseKey, Words};
 use crate::scratch::{Spool, Stored};
@@ -19,6 +19,9 @@ use crate::weighting::{Walk, user_order};
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("ordered users in scratch are damaged");
+/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
+const OWN: u32 = 1 << 31;
+const _: () = assert!(MOST_SHARED <= OWN as usize);
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
 

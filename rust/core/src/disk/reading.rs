@@ -78,6 +78,9 @@ impl<'a> Rows<'a> {
         scratch: &Scratch,
         wanted: Wanted,
     ) -> Result<Self> {
+        if stages.memory.is_small() {
+            stages.control.use_small_pages();
+        }
         let spool = |wanted: bool| wanted.then(|| Spool::new(scratch)).transpose();
         Ok(Self {
             key,
@@ -151,6 +154,8 @@ impl<'a> Rows<'a> {
             census: self.census(),
             lister: Lister::default(),
             packed: Vec::new(),
+            order: Vec::new(),
+            starts: Vec::new(),
         })
     }
 

@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use zerocopy::IntoBytes;
-
 use super::numbering::{Hashes, Numbered};
+use super::rewritten::Rewritten;
 use super::rounds::Rounds;
-use crate::exchange::{Bounded, Item, MOST_SHARED, Packed, Partition, SharedItems, Users, read};
+use crate::exchange::{Bounded, CodedItems, MOST_SHARED, Packed, Partition, SharedItems, Users};
+use crate::numeric::widths::codes;
 use crate::random::{Digest, Purpose, Words};
 use crate::rounds::Decider;
-use crate::scratch::{Spool, Stored};
+use crate::scratch::Stored;
 use crate::weighting::Budgets;
 use crate::{Error, Result};
 
@@ -24,6 +24,7 @@ struct Blocks<'a> {
     bounded: Bounded,
     hashes: &'a Hashes,
     numbered: &'a RwLock<Numbered>,
+    written: &'a Rewritten<Users>,
 }
 
 /// The buffers of one thread that puts users into blocks.
@@ -57,23 +58,24 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    /// Write the blocks of all users of the partition.
-    fn fill(&self, buffers: &mut Buffers, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Put all users of the partition into blocks. The last block is written when it is full, or by [`Blocks::write`].
+    fn fill(&self, buffers: &mut Buffers) -> Result<()> {
         let Buffers { partition, codes, users, packed, keyed } = buffers;
         self.codes_of(&partition.items, codes)?;
         partition.each_user(|items, user, places| {
             let item = |place: &u32| codes[*place as usize].ok_or(items[*place as usize]);
             self.bounded.add((items, user, places), item, (&mut *users, &mut *keyed));
-            if users.rows() >= BLOCK_ROWS {
-                users.pack(packed);
-                users.clear();
-                write(packed)?;
-            }
-            Ok(())
-        })?;
-        users.pack(packed);
+            if users.rows() >= BLOCK_ROWS { self.write(users, packed) } else { Ok(()) }
+        })
+    }
+
+    /// Write a block.
+    fn write(&self, users: &mut Users, packed: &mut Vec<u8>) -> Result<()> {
+        if users.rows() > 0 {
+            self.written.add(users, packed)?;
+        }
         users.clear();
-        write(packed)
+        Ok(())
     }
 }
 
@@ -88,37 +90,27 @@ impl Rounds<'_> {
             return Err(Error::Internal("the rounds do not score"));
         };
         let budgets = publish.budgets();
-        let (mut blocks, mut items, shared) = self.in_blocks(&contributions, budgets.clone(), hashes)?;
+        let (mut blocks, digests) = self.in_blocks(&contributions, budgets.clone(), hashes)?;
         drop(contributions);
+        let (mut items, shared) = (self.items_before_rounds(&digests)?, SharedItems::new(digests.len()));
+        drop(digests);
         stages.control.end_phase();
         let released = Mutex::default();
         for (number, scoring) in (0_u32..).zip(rounds) {
             let decider = Decider::new(&spec.calibration, number, spec.with_weights)?;
+            let is_last = decider.may_release();
             let round = (decider, Words::new(self.job.key(), Purpose::Noise, number));
             let in_round = budgets.in_round(scoring.share);
-            blocks = self.rewritten(
-                &blocks,
-                &released,
-                |(users, packed), _, value, released| {
-                    let users: &mut Users = users;
-                    users.unpack(value)?;
-                    users.run(&in_round, &shared, &round, released)?;
-                    users.pack(packed);
-                    // A block without users has nothing to say in later rounds.
-                    Ok(users.rows() > 0)
-                },
-                |(users, _)| users.end(&shared),
+            blocks.each(
+                stages,
+                (&shared, &released, is_last),
+                |users, released| users.run(&in_round, &shared, &round, released),
+                |users| users.end(&shared),
             )?;
-            items = self.rewritten(
-                &items,
-                &released,
-                |(items, packed): &mut (Vec<Item>, _), first, value, released| {
-                    let mut rest = value;
-                    read(&mut rest, value.len() / size_of::<Item>(), items)?;
-                    shared.decide(first as usize * TOGETHER, items, &round, released)?;
-                    write_items(items, packed);
-                    Ok(true)
-                },
+            items.each(
+                stages,
+                (&shared, &released, is_last),
+                |items, released| items.run(&shared, &round, released),
                 |_| {},
             )?;
             stages.control.end_phase();
@@ -127,47 +119,18 @@ impl Rounds<'_> {
         self.held_bytes(released)
     }
 
-    /// Work on every value, and write what it becomes. The work fills a buffer and says whether that is to be kept.
-    /// `end` takes what a thread worked with.
-    fn rewritten<T: Default>(
-        &self,
-        stored: &Stored<i32>,
-        released: &Mutex<Vec<u8>>,
-        work: impl Fn(&mut (T, Vec<u8>), u32, &[u8], &mut Vec<u8>) -> Result<bool> + Sync,
-        end: impl Fn(&mut (T, Vec<u8>)) + Sync,
-    ) -> Result<Stored<i32>> {
-        let next = Spool::new(self.scratch)?;
-        self.stages.each_value(
-            stored,
-            || (self.stages.writer(&next), <(T, Vec<u8>)>::default(), Vec::new()),
-            |(writer, own, released), route: i32, value| {
-                if work(own, route.unsigned_abs(), value, released)? {
-                    writer.push(route, &own.1)?;
-                }
-                Ok(())
-            },
-            |(mut writer, mut worked, own)| {
-                end(&mut worked);
-                released.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
-                writer.flush()
-            },
-        )?;
-        Ok(next.stored())
-    }
-
-    /// The users in blocks, the shared items by code, and what is in memory of these.
+    /// The users in blocks, and the shared items by code.
     fn in_blocks(
         &self,
         contributions: &Stored<i32>,
         budgets: Budgets,
         hashes: Hashes,
-    ) -> Result<(Stored<i32>, Stored<i32>, SharedItems)> {
+    ) -> Result<(Rewritten<Users>, Vec<Digest>)> {
         let (stages, key) = (self.stages, self.job.key());
         let numbered = RwLock::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let bounded = Bounded::new(bound, key, budgets);
-        let blocks = Blocks { bounded, hashes: &hashes, numbered: &numbered };
-        let written = Spool::<i32>::new(self.scratch)?;
+        let (bounded, written) = (Bounded::new(bound, key, budgets), Rewritten::new(self.scratch)?);
+        let blocks = Blocks { bounded, hashes: &hashes, numbered: &numbered, written: &written };
         let buffers = || Buffers {
             partition: Partition::new(key),
             codes: Vec::new(),
@@ -177,32 +140,25 @@ impl Rounds<'_> {
         };
         stages.each_partition(
             contributions,
-            || (buffers(), stages.writer(&written)),
-            |(buffers, writer), number, values| {
+            buffers,
+            |buffers, _, values| {
                 buffers.partition.read(contributions, values, stages.control)?;
-                blocks.fill(buffers, |packed| writer.push(number, packed))
+                blocks.fill(buffers)
             },
-            |(_, mut writer)| writer.flush(),
+            |mut buffers| blocks.write(&mut buffers.users, &mut buffers.packed),
         )?;
         drop(hashes);
-        let digests = numbered.into_inner().unwrap_or_else(PoisonError::into_inner).items();
-        Ok((written.stored(), self.items_before_rounds(&digests)?, SharedItems::new(digests.len())))
+        Ok((written, numbered.into_inner().unwrap_or_else(PoisonError::into_inner).items()))
     }
 
     /// These items before the first round, many together.
-    fn items_before_rounds(&self, digests: &[Digest]) -> Result<Stored<i32>> {
-        let items = Spool::<i32>::new(self.scratch)?;
-        let (mut writer, mut packed) = (self.stages.writer(&items), Vec::new());
-        for (number, digests) in (0..).zip(digests.chunks(TOGETHER)) {
-            write_items(&digests.iter().copied().map(Item::new).collect::<Vec<_>>(), &mut packed);
-            writer.push(number, &packed)?;
+    fn items_before_rounds(&self, digests: &[Digest]) -> Result<Rewritten<CodedItems>> {
+        let (items, mut packed) = (Rewritten::new(self.scratch)?, Vec::new());
+        for (number, digests) in digests.chunks(TOGETHER).enumerate() {
+            let first = codes(number * TOGETHER);
+            let coded = CodedItems::new((first..first + codes(digests.len())).collect(), digests.to_vec());
+            items.add(&coded, &mut packed)?;
         }
-        writer.flush()?;
-        Ok(items.stored())
+        Ok(items)
     }
-}
-
-fn write_items(items: &[Item], packed: &mut Vec<u8>) {
-    packed.clear();
-    packed.extend_from_slice(items.as_bytes());
 }

@@ -78,13 +78,35 @@ impl Stages<'_> {
         work: impl Fn(&mut T, L, &[u8]) -> Result<()> + Sync,
         end: impl Fn(T) -> Result<()> + Sync,
     ) -> Result<()> {
-        let queue = Queue::new((0..stored.values().len()).collect(), self.control, stored.values().len());
+        self.each(
+            (0..stored.values().len()).collect(),
+            || (start(), Vec::new()),
+            |(own, value), at| {
+                let route = stored.read(at, value)?;
+                work(own, route, value)
+            },
+            |(own, _)| end(own),
+        )
+    }
+
+    /// Do `work` with every task. Each thread starts with a value of its own, which `end` takes.
+    ///
+    /// # Errors
+    /// As [`Stages::run`].
+    pub(super) fn each<X: Send, T>(
+        &self,
+        tasks: Vec<X>,
+        start: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, X) -> Result<()> + Sync,
+        end: impl Fn(T) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let number = tasks.len();
+        let queue = Queue::new(tasks, self.control, number);
         queue.work(self.memory.threads, || {
-            let (mut own, mut value) = (start(), Vec::new());
-            while let Some(at) = queue.next() {
+            let mut own = start();
+            while let Some(task) = queue.next() {
                 self.control.check()?;
-                let route = stored.read(at, &mut value)?;
-                work(&mut own, route, &value)?;
+                work(&mut own, task)?;
                 queue.tally.add(1);
             }
             end(own)

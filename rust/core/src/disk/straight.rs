@@ -16,25 +16,32 @@ pub(super) struct StraightRows<'a> {
     pub(super) census: Option<Census<'a>>,
     pub(super) lister: Lister,
     pub(super) packed: Vec<u8>,
+    /// The runs in order of partitions.
+    pub(super) order: Vec<(i32, u32)>,
+    /// Where the items of each run begin.
+    pub(super) starts: Vec<u32>,
 }
 
 impl Straight for StraightRows<'_> {
     fn take(&mut self, runs: &Runs) -> Result<()> {
         self.stages.control.check()?;
-        let mut end = 0;
-        let ends = runs.users.iter().map(|(user, len)| {
-            let start = end;
-            end += *len as usize;
-            (self.partitions.of(*user), *user, start..end)
-        });
-        let mut users: Vec<_> = ends.collect();
-        users.sort_unstable_by_key(|(partition, _, rows)| (*partition, rows.start));
-        for users in users.chunk_by(|a, b| a.0 == b.0) {
-            for (_, user, rows) in users {
-                self.lister.add_user(*user, &runs.items[rows.clone()]);
+        self.order.clear();
+        self.order.extend(runs.users.iter().zip(0..).map(|((user, _), at)| (self.partitions.of(*user), at)));
+        self.order.sort_unstable();
+        self.starts.clear();
+        self.starts.extend(runs.users.iter().scan(0, |end, (_, len)| {
+            let start = *end;
+            *end += len;
+            Some(start)
+        }));
+        for of_partition in self.order.chunk_by(|a, b| a.0 == b.0) {
+            for (_, run) in of_partition {
+                let (user, len) = runs.users[*run as usize];
+                let items = &runs.items[self.starts[*run as usize] as usize..];
+                self.lister.add_user(user, &items[..len as usize]);
             }
             self.lister.take(&self.dictionaries, &mut self.packed)?;
-            self.writer.push(users[0].0, &self.packed)?;
+            self.writer.push(of_partition[0].0, &self.packed)?;
         }
         self.census.as_mut().map_or(Ok(()), |census| census.count_rows(&runs.items))
     }

@@ -211,18 +211,21 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
     }
 }
 
-/// Scattered rows go through tables again and again; side by side, those of a user go straight to the disk.
+/// Rows side by side go straight to the disk, and so do scattered ones of many users. Scattered rows of few users go
+/// through tables again and again.
 #[test]
 fn scattered_rows_make_the_release_of_memory() {
-    let mut rows = some_rows(3000);
-    let mut scattered: Vec<(usize, (i64, i64))> = rows.iter().copied().enumerate().collect();
-    scattered.sort_by_key(|(at, _)| at.wrapping_mul(0x9e37_79b9) % 65_536);
-    for _ in 0..2 {
-        for (from, mechanism) in [(From::Integers, 5), (From::File, 8), (From::Texts, 3)] {
-            let request = request(MECHANISMS[mechanism], from, 9, 1.0);
-            assert!(same(&rows, from, &request, little(20_000, 2)) > 5);
+    for (users, table, bound, epsilon) in [(3000, 20_000, 9, 1.0), (100, 60_000, 100, 8.0)] {
+        let mut rows: Rows = some_rows(3000).into_iter().map(|(user, item)| (user % users, item)).collect();
+        let mut scattered: Vec<(usize, (i64, i64))> = rows.iter().copied().enumerate().collect();
+        scattered.sort_by_key(|(at, _)| at.wrapping_mul(0x9e37_79b9) % 65_536);
+        for _ in 0..2 {
+            for (from, mechanism) in [(From::Integers, 5), (From::File, 8), (From::Texts, 3)] {
+                let request = request(MECHANISMS[mechanism], from, bound, epsilon);
+                assert!(same(&rows, from, &request, little(table, 2)) > 5);
+            }
+            rows = scattered.iter().map(|(_, row)| *row).collect();
         }
-        rows = scattered.iter().map(|(_, row)| *row).collect();
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use blocks::{Bounded, Item, MOST_SHARED, OWN, SharedItems, Users, read};
+pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, decided, most_sums};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;

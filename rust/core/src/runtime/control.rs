@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::small_pages::SmallPages;
 use crate::numeric::widths::clipped;
 use crate::{Error, Result};
 
@@ -14,6 +15,8 @@ pub struct Control {
     threads: NonZeroUsize,
     memory_limit: Option<u64>,
     progress: Arc<Progress>,
+    /// There from when memory is scarce until the job ends.
+    small_pages: Arc<OnceLock<SmallPages>>,
 }
 
 /// Counters that another thread may read while the job runs.
@@ -129,7 +132,8 @@ impl Control {
     /// At most `threads` workers; `None` uses every core.
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
-        Self { threads: threads.unwrap_or_else(cores), memory_limit, progress: Arc::default() }
+        let threads = threads.unwrap_or_else(cores);
+        Self { threads, memory_limit, progress: Arc::default(), small_pages: Arc::default() }
     }
 
     /// Number of worker threads to use.
@@ -150,9 +154,15 @@ impl Control {
         self.progress.phases.store((other + rounds) as u64, Ordering::Relaxed);
     }
 
-    /// Note that rows go to a disk.
+    /// Note that rows go to a disk. From now on the job takes no more memory than it uses.
     pub(crate) fn go_to_disk(&self) {
+        self.use_small_pages();
         self.progress.on_disk.store(true, Ordering::Relaxed);
+    }
+
+    /// Take no large pages of the system until the job ends.
+    pub(crate) fn use_small_pages(&self) {
+        self.small_pages.get_or_init(SmallPages::begin);
     }
 
     /// Declare the number of bytes that will be read, if it is known.

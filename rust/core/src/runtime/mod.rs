@@ -6,6 +6,7 @@ pub(crate) mod memory;
 pub mod panics;
 pub(crate) mod parallel;
 mod remembered;
+mod small_pages;
 
 pub use control::{Control, Phase, Progress};
 pub(crate) use control::{PHASES, REMOVING, TALLIED, Tally, WEIGHING};

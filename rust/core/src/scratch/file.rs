@@ -1,17 +1,18 @@
-//! One scratch file: blocks are appended by several threads, and read at their places.
+//! One scratch file: blocks are appended by several threads, read at their places, and replaced there.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::space::{Scratch, TAG};
-use crate::Result;
-use crate::numeric::widths::index;
+use crate::numeric::widths::{codes, index};
+use crate::{Error, Result};
 
-/// Where a block stands, and the length of its content.
+/// Where a block stands, the length of its content, and the number under which it is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) offset: u64,
     pub(super) len: u32,
+    number: u32,
 }
 
 /// A file without a name. It is freed when it is dropped.
@@ -25,9 +26,9 @@ pub(super) struct ScratchFile {
 
 impl ScratchFile {
     /// # Errors
-    /// [`crate::Error::File`] if the folder takes no file.
+    /// [`crate::Error::File`] if the folder takes no file; [`crate::Error::Capacity`] if there are no more numbers.
     pub(super) fn new(scratch: &Scratch) -> Result<Self> {
-        let (number, file) = (scratch.next_file()?, scratch.open()?);
+        let (number, file) = (scratch.next_number()?, scratch.open()?);
         Ok(Self { scratch: scratch.clone(), number, file, end: AtomicU64::new(0) })
     }
 
@@ -45,12 +46,42 @@ impl ScratchFile {
             let (content, others) = rest.split_at_mut(len as usize);
             let (tag, others) = others.split_at_mut(TAG);
             tag.copy_from_slice(&self.scratch.seal(self.number, offset, content)?);
-            made.push(Block { offset, len });
+            made.push(Block { offset, len, number: self.number });
             offset += u64::from(len) + TAG as u64;
             rest = others;
         }
         write_all_at(&self.file, blocks, start).map_err(|e| self.scratch.failed("write scratch to", &e))?;
         Ok(made)
+    }
+
+    /// Write a block in the place of another one of this file, of which nothing is left. `content` has room for its tag
+    /// afterwards. A longer block is appended.
+    ///
+    /// # Errors
+    /// As [`ScratchFile::append`]; [`crate::Error::Capacity`] if there are no more numbers.
+    pub(super) fn replace(&self, place: Block, content: &mut Vec<u8>) -> Result<Block> {
+        let len = content.len();
+        if len > index(place.len.into()) {
+            return self.append_one(content);
+        }
+        // No other block, here or elsewhere, is encrypted under this number.
+        let block = Block { number: self.scratch.next_number()?, len: codes(len), ..place };
+        content.resize(len + TAG, 0);
+        let (inner, tag) = content.split_at_mut(len);
+        tag.copy_from_slice(&self.scratch.seal(block.number, block.offset, inner)?);
+        write_all_at(&self.file, content, block.offset)
+            .map_err(|e| self.scratch.failed("write scratch to", &e))?;
+        Ok(block)
+    }
+
+    /// Append a block. `content` has room for its tag afterwards.
+    ///
+    /// # Errors
+    /// As [`ScratchFile::append`]; [`crate::Error::Capacity`] for a block beyond 4 GiB.
+    pub(super) fn append_one(&self, content: &mut Vec<u8>) -> Result<Block> {
+        let len = block_len(content.len())?;
+        content.resize(content.len() + TAG, 0);
+        self.append(content, &[len])?.pop().ok_or(Error::Internal("a block of scratch has no place"))
     }
 
     /// Read a block. The buffer holds its content afterwards.
@@ -59,7 +90,6 @@ impl ScratchFile {
     /// [`crate::Error::File`] if it cannot be read, or is not what was written.
     pub(super) fn read(&self, block: Block, content: &mut Vec<u8>) -> Result<()> {
         let len = index(block.len.into());
-        content.clear();
         content.resize(len + TAG, 0);
         read_exact_at(&self.file, content, block.offset).map_err(|e| {
             if e.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -71,7 +101,7 @@ impl ScratchFile {
         let mut tag = [0; TAG];
         tag.copy_from_slice(&content[len..]);
         content.truncate(len);
-        self.scratch.unseal(self.number, block.offset, content, tag)
+        self.scratch.unseal(block.number, block.offset, content, tag)
     }
 
     /// The file itself, to damage it.
@@ -79,6 +109,15 @@ impl ScratchFile {
     pub(super) fn file(&self) -> &File {
         &self.file
     }
+}
+
+/// The length of a block.
+///
+/// # Errors
+/// [`crate::Error::Capacity`] beyond 4 GiB.
+pub(super) fn block_len(bytes: usize) -> Result<u32> {
+    let limit = u32::MAX.into();
+    u32::try_from(bytes).map_err(|_| Error::Capacity { what: "bytes of one block of scratch", limit })
 }
 
 impl Drop for ScratchFile {

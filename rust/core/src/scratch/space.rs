@@ -32,7 +32,7 @@ pub(crate) struct Scratch(Arc<Shared>);
 struct Shared {
     space: ScratchSpace,
     cipher: Aes256Gcm,
-    files: AtomicU32,
+    numbers: AtomicU32,
     used: AtomicU64,
 }
 
@@ -50,16 +50,17 @@ impl Scratch {
     pub(crate) fn new(space: ScratchSpace) -> Result<Self> {
         let key: Zeroizing<[u8; 32]> = Zeroizing::new(system_bytes()?);
         let cipher = Aes256Gcm::new_from_slice(key.as_slice()).map_err(|_| SEALING)?;
-        Ok(Self(Arc::new(Shared { space, cipher, files: AtomicU32::new(0), used: AtomicU64::new(0) })))
+        Ok(Self(Arc::new(Shared { space, cipher, numbers: AtomicU32::new(0), used: AtomicU64::new(0) })))
     }
 
-    /// The number of a new file. No two files of a job have the same.
+    /// A number for a new file, or for a block that replaces another one. A job gives none twice.
     ///
     /// # Errors
-    /// [`Error::Capacity`] after 2^32 - 1 files.
-    pub(super) fn next_file(&self) -> Result<u32> {
-        let number = self.0.files.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
-        number.map_err(|_| Error::Capacity { what: "scratch files of one job", limit: u32::MAX.into() })
+    /// [`Error::Capacity`] after 2^32 - 1 numbers.
+    pub(super) fn next_number(&self) -> Result<u32> {
+        let number = self.0.numbers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
+        number
+            .map_err(|_| Error::Capacity { what: "files and new blocks of scratch", limit: u32::MAX.into() })
     }
 
     /// A file without a name.
@@ -100,13 +101,14 @@ impl Scratch {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Encrypt a block in place for its place in a file; returns its tag.
+    /// Encrypt a block in place for its place in a file; returns its tag. Blocks that are appended have the number of their
+    /// file, and each block that replaces another one has a number of its own.
     ///
     /// # Contract
-    /// No place of a file is written twice, and no two files of a job have one number. So no nonce occurs twice under
-    /// the key.
-    pub(super) fn seal(&self, file: u32, offset: u64, block: &mut [u8]) -> Result<[u8; TAG]> {
-        let tag = self.0.cipher.encrypt_inout_detached(&nonce(file, offset).into(), &[], block.into());
+    /// No number is given twice. A file appends to each place once. So numbers and places together never repeat, and no
+    /// nonce occurs twice under the key.
+    pub(super) fn seal(&self, number: u32, offset: u64, block: &mut [u8]) -> Result<[u8; TAG]> {
+        let tag = self.0.cipher.encrypt_inout_detached(&nonce(number, offset).into(), &[], block.into());
         tag.map(Into::into).map_err(|_| SEALING)
     }
 
@@ -114,9 +116,13 @@ impl Scratch {
     ///
     /// # Errors
     /// [`Error::File`] if it is not the block that was written to this place.
-    pub(super) fn unseal(&self, file: u32, offset: u64, block: &mut [u8], tag: [u8; TAG]) -> Result<()> {
-        let opened =
-            self.0.cipher.decrypt_inout_detached(&nonce(file, offset).into(), &[], block.into(), &tag.into());
+    pub(super) fn unseal(&self, number: u32, offset: u64, block: &mut [u8], tag: [u8; TAG]) -> Result<()> {
+        let opened = self.0.cipher.decrypt_inout_detached(
+            &nonce(number, offset).into(),
+            &[],
+            block.into(),
+            &tag.into(),
+        );
         opened.map_err(|_| self.damaged())
     }
 
@@ -136,10 +142,10 @@ impl Scratch {
     }
 }
 
-/// The nonce of a block: its file and its place in it.
-fn nonce(file: u32, offset: u64) -> [u8; 12] {
+/// The nonce of a block: its number and its place.
+fn nonce(number: u32, offset: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
-    nonce[..4].copy_from_slice(&file.to_le_bytes());
+    nonce[..4].copy_from_slice(&number.to_le_bytes());
     nonce[4..].copy_from_slice(&offset.to_le_bytes());
     nonce
 }

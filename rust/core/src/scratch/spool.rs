@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::file::{Block, ScratchFile};
+use super::file::{Block, ScratchFile, block_len};
 use super::space::{Scratch, TAG};
 use crate::{Error, Result};
 
@@ -59,9 +59,7 @@ impl<L: Copy + Ord> Writer<'_, L> {
     /// # Errors
     /// [`Error::File`] if the disk or the limit is full; [`Error::Capacity`] for a value beyond 4 GiB.
     pub(crate) fn push(&mut self, label: L, value: &[u8]) -> Result<()> {
-        let limit = u32::MAX.into();
-        let len = u32::try_from(value.len());
-        self.lens.push(len.map_err(|_| Error::Capacity { what: "bytes of one block of scratch", limit })?);
+        self.lens.push(block_len(value.len())?);
         self.labels.push(label);
         self.bytes.extend_from_slice(value);
         self.bytes.extend_from_slice(&[0; TAG]);

@@ -146,6 +146,85 @@ fn the_limit_counts_files_that_are_there() {
     assert!(error.contains("1000 bytes that scratch_limit allows"), "{error}");
 }
 
+fn part_of(slots: &Slots, slot: &Slot) -> crate::Result<(Vec<u8>, Option<Vec<u8>>)> {
+    let (mut fixed, mut changing) = (vec![9; 500], vec![9; 500]);
+    let has_changed = slots.read(slot, &mut fixed, &mut changing)?;
+    Ok((fixed, has_changed.then_some(changing)))
+}
+
+fn whole(file: &std::fs::File) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(file.metadata().unwrap().len()).unwrap()];
+    read_exact_at(file, &mut bytes, 0).unwrap();
+    bytes
+}
+
+proptest! {
+    /// Parts of any lengths, written again and again: the last ones are read, also where they have grown.
+    #[test]
+    fn the_last_parts_are_read(
+        rounds in prop::collection::vec((0_usize..3, any::<bool>(), prop::collection::vec(any::<u8>(), 0..60)), 0..30),
+    ) {
+        let (folder, scratch) = scratch(None);
+        let slots = Slots::new(&scratch).unwrap();
+        let mut expected: Vec<(Vec<u8>, Option<Vec<u8>>)> = vec![(vec![1; 40], None), (vec![], None), (vec![3; 9], None)];
+        let mut all: Vec<Slot> = expected.iter().map(|(fixed, _)| slots.add(&mut fixed.clone()).unwrap()).collect();
+        for (at, is_fixed, part) in rounds {
+            if is_fixed {
+                slots.write_fixed(&mut all[at], &mut part.clone()).unwrap();
+                expected[at].0 = part;
+            } else {
+                slots.write_changing(&mut all[at], &mut part.clone()).unwrap();
+                expected[at].1 = Some(part);
+            }
+            let found: Vec<_> = all.iter().map(|slot| part_of(&slots, slot).unwrap()).collect();
+            prop_assert_eq!(&found, &expected);
+        }
+        prop_assert_eq!(files_in(folder.path()), 0);
+    }
+}
+
+#[test]
+fn a_part_that_was_replaced_does_not_come_back() {
+    let (_folder, scratch) = scratch(None);
+    let slots = Slots::new(&scratch).unwrap();
+    let (mut slot, mut versions) = (slots.add(&mut vec![5; 100]).unwrap(), Vec::new());
+    for _ in 0..3 {
+        slots.write_changing(&mut slot, &mut vec![7; 100]).unwrap();
+        slots.write_fixed(&mut slot, &mut vec![5; 100]).unwrap();
+        assert_eq!(part_of(&slots, &slot).unwrap(), (vec![5; 100], Some(vec![7; 100])));
+        versions.push(slots.files().map(whole));
+    }
+    // The same content in the same place: no keystream occurs twice, and no older version passes for the last one.
+    for (which, file) in slots.files().into_iter().enumerate() {
+        assert_eq!(whole(file).len(), 116);
+        let [first, second, last] = [0, 1, 2].map(|version: usize| versions[version][which].clone());
+        assert!(first != second && second != last && first != last);
+        for old in [first, second] {
+            write_all_at(file, &old, 0).unwrap();
+            assert!(is_damaged(&part_of(&slots, &slot)));
+        }
+        write_all_at(file, &last, 0).unwrap();
+        assert!(part_of(&slots, &slot).is_ok());
+    }
+    // Two files do not pass for each other either.
+    write_all_at(slots.files()[0], &versions[2][1], 0).unwrap();
+    assert!(is_damaged(&part_of(&slots, &slot)));
+}
+
+#[test]
+fn parts_that_are_replaced_take_no_more_of_the_limit() {
+    let (_folder, scratch) = scratch(Some(250));
+    let slots = Slots::new(&scratch).unwrap();
+    let mut slot = slots.add(&mut vec![5; 100]).unwrap();
+    for round in 0..20 {
+        slots.write_changing(&mut slot, &mut vec![round; 100]).unwrap();
+        assert_eq!(scratch.used(), 232);
+    }
+    assert!(slots.write_changing(&mut slot, &mut vec![0; 101]).is_err());
+    drop(slots);
+    assert_eq!(scratch.used(), 0);
+}
+
 #[test]
 fn a_folder_that_is_gone_is_named() {
     let (folder, scratch) = scratch(None);

@@ -30,7 +30,7 @@ pub use policy_l2::PolicyL2;
 pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
 pub use round::{Guidance, weigh_round};
 pub use spread::SHARES;
-pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget};
+pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread};
 pub(crate) use walk::Walk;
 
 pub use crate::numeric::{FRACTION_BITS, UNIT};

@@ -7,7 +7,8 @@ use arrow_array::RecordBatch;
 
 use super::bounding::Bounded;
 use super::round::BlockRound;
-use super::users::{SharedItems, Users};
+use super::shared::SharedItems;
+use super::users::Users;
 use crate::Result;
 use crate::exchange::rows::Partition;
 use crate::exchange::stage::Stage;
@@ -52,7 +53,6 @@ impl BlockUsers {
             codes: ByDigest::default(),
             shared: Vec::new(),
             sums: ByDigest::default(),
-            packed: Vec::new(),
         };
         let partition = Partition::new(key);
         let runs = PartitionRuns::default();
@@ -90,7 +90,6 @@ struct Block {
     shared: Vec<Digest>,
     /// What the users of all blocks gave to shared items.
     sums: ByDigest<u64>,
-    packed: Vec<u8>,
 }
 
 /// Finds the codes of items.
@@ -135,7 +134,7 @@ impl Block {
             *sum = sum.saturating_add(given);
         }
         if is_needed {
-            made.push(partition, packed_block(&self.users, Some(&self.shared), &mut self.packed));
+            made.push(partition, packed_block(&self.users, Some(&self.shared)));
         }
         self.users.clear();
         self.codes.clear();
@@ -145,11 +144,10 @@ impl Block {
 }
 
 /// A packed block: the number of its digests plus one, or 0 if there are none; the digests; the users.
-pub(super) fn packed_block(users: &Users, shared: Option<&[Digest]>, buffer: &mut Vec<u8>) -> Vec<u8> {
+pub(super) fn packed_block(users: &Users, shared: Option<&[Digest]>) -> Vec<u8> {
     let mut block = shared.map_or(0, |shared| codes(shared.len() + 1)).to_le_bytes().to_vec();
     shared.into_iter().flatten().for_each(|item| push_digest(*item, &mut block));
-    users.pack(buffer);
-    block.extend_from_slice(buffer);
+    users.pack(&mut block);
     block
 }
 

@@ -3,12 +3,19 @@
 
 mod block_users;
 mod bounding;
+mod columns;
+mod items;
+mod parts;
 mod round;
+mod shared;
 mod users;
 mod weigh_blocks;
 
 pub use block_users::BlockUsers;
 pub(crate) use bounding::Bounded;
+pub(crate) use items::{CodedItems, Items};
+pub(crate) use parts::InParts;
 pub(crate) use round::BlockRound;
-pub(crate) use users::{Item, MOST_SHARED, OWN, SharedItems, Users, decide, read};
+pub(crate) use shared::{MOST_SHARED, SharedItems};
+pub(crate) use users::Users;
 pub use weigh_blocks::WeighBlocks;

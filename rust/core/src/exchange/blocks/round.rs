@@ -1,6 +1,8 @@
 //! A scored round on blocks of users.
 
-use super::users::{SharedItems, Users};
+use super::parts::InParts;
+use super::shared::SharedItems;
+use super::users::Users;
 use crate::Result;
 use crate::exchange::wire::{PartContents, PartitionedValues, TO_DRIVER};
 use crate::random::Words;
@@ -28,6 +30,7 @@ impl BlockRound {
     pub(crate) fn run(&mut self, users: &mut Users, shared: &SharedItems) -> Result<bool> {
         users.run(&self.budgets, shared, &self.decider, &mut self.released)?;
         users.end(shared);
+        users.leave(shared);
         Ok(users.rows() > 0 && !self.decider.0.may_release())
     }
 

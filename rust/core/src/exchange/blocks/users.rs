@@ -1,172 +1,53 @@
 //! Users of scored rounds in blocks: the items that they keep, what they gave to them, and all that is known of items that
 //! one user alone holds. Of shared items the importances and what users give now are in memory. The rest is on the disk,
 //! by code, or with the driver of Spark.
+//!
+//! A block has two parts. One says who holds what, and changes only when rows leave. The other changes in every round.
+//! So rows of abandoned items may stay for some rounds. They have no importance and get no weight.
 
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use zerocopy::IntoBytes;
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
-use crate::exchange::items::checked_weight;
-use crate::exchange::wire::Decisions;
+use super::columns::{DAMAGED, read};
+use super::items::{Known, Own, decide};
+use super::parts::InParts;
+use super::shared::SharedItems;
+use crate::Result;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
-use crate::rounds::{Decider, ItemState, Outcome};
-use crate::weighting::{Drift, FULL_IMPORTANCE, RoundBudget};
-use crate::{Error, Result};
+use crate::rounds::Decider;
+use crate::weighting::{Drift, RoundBudget, Spread};
 
-const DAMAGED: Error = Error::Internal("blocks of users are damaged");
-/// This bit of the item of a row says that its user alone holds it. What follows is its place among such items.
-pub(crate) const OWN: u32 = 1 << 31;
-/// The most shared items: their codes leave that bit free.
-pub(crate) const MOST_SHARED: usize = OWN as usize;
-/// The importance of an abandoned item in memory. No other has it.
-const ABANDONED: u16 = u16::MAX;
-const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
+/// Bytes of a row of a shared item: its code, and what the user gave.
+const SHARED_ROW: usize = size_of::<u32>() + size_of::<Drift>();
+/// Bytes of a row of an item that one user alone holds.
+const OWN_ROW: usize = size_of::<Digest>() + size_of::<Own>();
 
-/// An item after some rounds, as it stands in a block.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C)]
-pub(crate) struct Item {
-    digest: [u64; 2],
-    /// The sum of all weights so far.
-    weight: u64,
-    noise: i64,
-    exposure: u32,
-    importance: u16,
-    unused: u16,
-}
-
-impl Item {
-    /// Before the first round.
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
-    pub(crate) fn new(digest: Digest) -> Self {
-        let digest = [digest.0 as u64, (digest.0 >> 64) as u64];
-        Self { digest, ..Self::default() }.with(ItemState::default())
-    }
-
-    pub(crate) fn digest(&self) -> Digest {
-        let [low, high] = self.digest.map(u128::from);
-        Digest(high << 64 | low)
-    }
-
-    fn state(&self) -> ItemState {
-        ItemState { noise: self.noise, exposure: self.exposure, importance: self.importance }
-    }
-
-    fn with(self, ItemState { noise, exposure, importance }: ItemState) -> Self {
-        Self { noise, exposure, importance, ..self }
-    }
-
-    /// Add a weight of the current round.
-    pub(crate) fn give(&mut self, weight: u64) {
-        // Otherwise: the sum is too large, which `decide` refuses.
-        self.weight = self.weight.saturating_add(weight);
-    }
-
-    /// Its importance, or a number that says that it is abandoned.
-    pub(crate) fn importance(&self) -> u16 {
-        if self.exposure | u32::from(self.importance) == 0 { ABANDONED } else { self.importance }
-    }
-}
-
-/// Decide items, and append the released ones to packed decisions.
-///
-/// # Errors
-/// [`Error::Capacity`] for more users than noise may be added for.
-pub(crate) fn decide(items: &mut [Item], round: &(Decider, Words), released: &mut Vec<u8>) -> Result<()> {
-    /// Items whose words are drawn together.
-    const DRAWN: usize = 256;
-    let (decider, words) = round;
-    let (mut digests, mut drawn) = ([Digest::default(); DRAWN], [0; DRAWN]);
-    for items in items.chunks_mut(DRAWN) {
-        for (digest, item) in digests.iter_mut().zip(&*items) {
-            *digest = item.digest();
-        }
-        words.fill(&digests[..items.len()], &mut drawn[..items.len()]);
-        for (item, word) in items.iter_mut().zip(drawn) {
-            match decider.decide(item.state(), checked_weight(item.weight)?, word) {
-                Outcome::Released(noisy) => Decisions::push(item.digest(), noisy, released),
-                Outcome::Kept(state) => *item = item.with(state),
-                Outcome::Abandoned => *item = item.with(ItemState::ABANDONED),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// On the disk, shared items with smaller codes have the most users. Each thread adds up what users give to them, and no
-/// thread waits for another. On Spark a task has one thread, and codes have no such order: nothing is lost or won.
-const OFTEN: usize = 1 << 15;
-
-/// What is in memory of the items that several users may hold, by their codes.
-#[derive(Debug)]
-pub(crate) struct SharedItems {
-    importances: Vec<AtomicU16>,
-    /// What users give in the current round.
-    given: Vec<AtomicU64>,
-}
-
-impl SharedItems {
-    /// So many items before the first round.
-    pub(crate) fn new(items: usize) -> Self {
-        Self {
-            importances: (0..items).map(|_| AtomicU16::new(FULL_IMPORTANCE)).collect(),
-            given: (0..items).map(|_| AtomicU64::new(0)).collect(),
-        }
-    }
-
-    /// The items of these importances, one for each code, of which nobody has given yet.
-    pub(crate) fn with(importances: impl IntoIterator<Item = u16>) -> Self {
-        let importances: Vec<AtomicU16> = importances.into_iter().map(AtomicU16::new).collect();
-        Self { given: importances.iter().map(|_| AtomicU64::new(0)).collect(), importances }
-    }
-
-    /// What users gave to each item in the current round.
-    pub(crate) fn given(&self) -> impl Iterator<Item = u64> {
-        self.given.iter().map(|given| given.load(Ordering::Relaxed))
-    }
-
-    /// Decide the items from this code on, when all users have given.
-    ///
-    /// # Errors
-    /// [`Error::Capacity`] for more users than noise may be added for; [`Error::Internal`] for an item that is not
-    /// there.
-    pub(crate) fn decide(
-        &self,
-        first: usize,
-        items: &mut [Item],
-        round: &(Decider, Words),
-        released: &mut Vec<u8>,
-    ) -> Result<()> {
-        let codes = first..first + items.len();
-        let given = self.given.get(codes.clone()).ok_or(DAMAGED)?;
-        let importances = self.importances.get(codes).ok_or(DAMAGED)?;
-        for (item, given) in items.iter_mut().zip(given) {
-            item.give(given.swap(0, Ordering::Relaxed));
-        }
-        decide(items, round, released)?;
-        for (item, importance) in items.iter().zip(importances) {
-            importance.store(item.importance(), Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
-/// Some users with their kept items, as columns.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Some users with their kept items, as columns. Of each user the shared items come first.
+#[derive(Debug, Default)]
 pub(crate) struct Users {
-    /// The number of rows of each user.
-    lens: Vec<u32>,
-    /// The item of each row. Those that its user alone holds come in their order.
-    items: Vec<u32>,
-    own: Vec<Item>,
-    /// What the user gave to the item of each row so far.
-    drifts: Vec<Drift>,
+    /// The numbers of shared and of own items of each user.
+    lens: Vec<[u32; 2]>,
     /// The place of each user's budget.
     budgets: Vec<u8>,
-    /// The importances of one user, while it gives.
+    /// The codes of shared items.
+    shared: Vec<u32>,
+    own: Vec<Digest>,
+    /// What users gave to shared items so far.
+    drifts: Vec<Drift>,
+    known: Vec<Own>,
+    /// Bytes of rows of abandoned items.
+    abandoned: usize,
+    round: Round,
+}
+
+/// Buffers of a round.
+#[derive(Debug, Default)]
+struct Round {
+    /// The importance of each shared item.
     importances: Vec<u16>,
-    /// What the users give to the shared items that have many, until the thread ends its part of a round.
+    /// What it is given.
+    weights: Vec<u64>,
+    /// What users give to the shared items that have many, until the thread ends its part of a round.
     often: Vec<u64>,
 }
 
@@ -174,26 +55,30 @@ impl Users {
     /// Add a user, whose budget is at this place. Each item is a code of shared ones, or the digest of one that nobody
     /// else holds.
     pub(crate) fn add(&mut self, budget: u8, items: impl Iterator<Item = Result<u32, Digest>>) {
-        let before = self.items.len();
+        let before = [self.shared.len(), self.own.len()];
         for item in items {
-            let item = item.unwrap_or_else(|digest| {
-                // Otherwise: an item of this user alone.
-                self.own.push(Item::new(digest));
-                OWN | codes(self.own.len() - 1)
-            });
-            self.items.push(item);
+            match item {
+                Ok(code) => self.shared.push(code),
+                Err(digest) => self.own.push(digest),
+            }
         }
-        self.drifts.resize(self.items.len(), 0);
-        self.lens.push(codes(self.items.len() - before));
+        self.lens.push([codes(self.shared.len() - before[0]), codes(self.own.len() - before[1])]);
         self.budgets.push(budget);
+        self.begin();
+    }
+
+    /// Nothing was given so far, to rows that were added.
+    fn begin(&mut self) {
+        self.drifts.resize(self.shared.len(), 0);
+        self.known.resize(self.own.len(), Own::new());
     }
 
     /// Give shared items other codes: `codes` has one for each code so far.
     ///
     /// # Errors
-    /// [`Error::Internal`] for an item without a code.
+    /// [`crate::Error::Internal`] for an item without a code.
     pub(crate) fn renumber(&mut self, codes: &[u32]) -> Result<()> {
-        for item in self.items.iter_mut().filter(|item| **item & OWN == 0) {
+        for item in &mut self.shared {
             *item = *codes.get(*item as usize).ok_or(DAMAGED)?;
         }
         Ok(())
@@ -201,23 +86,24 @@ impl Users {
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.items.len()
+        self.shared.len() + self.own.len()
     }
 
     /// Start anew, and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.lens.clear();
-        self.items.clear();
+        self.budgets.clear();
+        self.shared.clear();
         self.own.clear();
         self.drifts.clear();
-        self.budgets.clear();
+        self.known.clear();
     }
 
-    /// One round: users give to their items, and the items that one alone holds are decided. Rows of items that the
-    /// rounds before abandoned leave, and so do users without rows.
+    /// One round: users give to their items, and the items that one alone holds are decided.
     ///
     /// # Errors
-    /// As [`SharedItems::decide`].
+    /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
+    /// that is not there.
     pub(crate) fn run(
         &mut self,
         budgets: &[RoundBudget],
@@ -225,142 +111,172 @@ impl Users {
         round: &(Decider, Words),
         released: &mut Vec<u8>,
     ) -> Result<()> {
-        let own_items = self.own.len();
-        let is_there = |item: &u32| match item & OWN {
-            0 => (*item as usize) < shared.importances.len(),
-            _ => ((item ^ OWN) as usize) < own_items,
+        // What is read and written at random stands in loops of its own, so that the processor need not wait.
+        self.abandoned = shared.look_up(&self.shared, &mut self.round.importances)? * SHARED_ROW;
+        self.give(budgets)?;
+        let Round { weights, often, .. } = &mut self.round;
+        shared.add(self.shared.iter().copied().zip(weights.iter().copied()), often);
+        decide(&self.own, &mut self.known, round, released)?;
+        self.abandoned += self.known.iter().filter(|own| own.is_abandoned()).count() * OWN_ROW;
+        Ok(())
+    }
+
+    /// Let all users give to their items, of which shared ones get it later.
+    fn give(&mut self, budgets: &[RoundBudget]) -> Result<()> {
+        let Round { importances, weights, .. } = &mut self.round;
+        weights.clear();
+        let (mut importances, mut drifts) = (importances.as_slice(), self.drifts.as_mut_slice());
+        let mut known = self.known.as_mut_slice();
+        for ([shared, own], budget) in self.lens.iter().zip(&self.budgets) {
+            let (of_shared, of_own): (usize, usize) = (index((*shared).into()), index((*own).into()));
+            let (user_importances, user_drifts, user_known);
+            (user_importances, importances) = importances.split_at_checked(of_shared).ok_or(DAMAGED)?;
+            (user_drifts, drifts) = drifts.split_at_mut_checked(of_shared).ok_or(DAMAGED)?;
+            (user_known, known) = known.split_at_mut_checked(of_own).ok_or(DAMAGED)?;
+            let budget = budgets.get(usize::from(*budget)).ok_or(DAMAGED)?;
+            let square = |importance: u16| u64::from(importance) * u64::from(importance);
+            let of_shared: u64 = user_importances.iter().map(|importance| square(*importance)).sum();
+            let of_own: u64 = user_known.iter().map(|own| square(own.importance)).sum();
+            let spread = budget.spread(of_shared + of_own);
+            if budget.binds() {
+                let rows = user_importances.iter().zip(user_drifts);
+                weights.extend(rows.map(|(importance, drift)| spread.weight(*importance, drift)));
+            } else {
+                weights.extend(user_importances.iter().map(|importance| spread.uncapped(*importance)));
+            }
+            for own in user_known {
+                give_own(own, &spread);
+            }
+        }
+        Ok(())
+    }
+
+    /// Add up what was given to items that have many users.
+    pub(crate) fn end(&mut self, shared: &SharedItems) {
+        shared.add_often(&mut self.round.often);
+    }
+
+    /// Append both parts to a buffer.
+    pub(crate) fn pack(&self, packed: &mut Vec<u8>) {
+        self.pack_fixed(packed);
+        self.pack_changing(packed);
+    }
+
+    /// Read both parts into this one's memory.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] if the bytes are damaged.
+    pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
+        let mut rest = packed;
+        self.read_fixed(&mut rest)?;
+        self.read_changing(rest)
+    }
+
+    fn read_fixed(&mut self, rest: &mut &[u8]) -> Result<()> {
+        let mut number = || {
+            let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
+            *rest = tail;
+            Ok(index(u32::from_ne_bytes(*bytes).into()))
         };
-        if !self.items.iter().all(is_there) {
+        let (users, shared, own): (usize, usize, usize) = (number()?, number()?, number()?);
+        read(rest, own, &mut self.own)?;
+        read(rest, users, &mut self.lens)?;
+        read(rest, shared, &mut self.shared)?;
+        read(rest, users, &mut self.budgets)?;
+        let total = |side: usize| self.lens.iter().map(|lens| u64::from(lens[side])).sum::<u64>();
+        if [total(0), total(1)] == [shared as u64, own as u64] { Ok(()) } else { Err(DAMAGED) }
+    }
+
+    fn read_changing(&mut self, mut rest: &[u8]) -> Result<()> {
+        read(&mut rest, self.own.len(), &mut self.known)?;
+        read(&mut rest, self.shared.len(), &mut self.drifts)?;
+        if rest.is_empty() { Ok(()) } else { Err(DAMAGED) }
+    }
+}
+
+/// Who holds what does not change. What users gave does, and what is known of items that one user alone holds.
+impl InParts for Users {
+    fn read_parts(&mut self, mut fixed: &[u8], changing: Option<&[u8]>) -> Result<()> {
+        self.read_fixed(&mut fixed)?;
+        if !fixed.is_empty() {
             return Err(DAMAGED);
         }
-        self.often.resize(shared.given.len().min(OFTEN), 0);
-        let (mut from, mut to, mut own, mut users) = (0, 0, 0, 0);
+        if let Some(changing) = changing {
+            return self.read_changing(changing);
+        }
+        self.drifts.clear();
+        self.known.clear();
+        self.begin();
+        Ok(())
+    }
+
+    /// The numbers of users, shared and own rows; then the columns.
+    fn pack_fixed(&self, packed: &mut Vec<u8>) {
+        for len in [self.lens.len(), self.shared.len(), self.own.len()] {
+            packed.extend(codes(len).to_ne_bytes());
+        }
+        packed.extend_from_slice(self.own.as_slice().as_bytes());
+        packed.extend_from_slice(self.lens.as_slice().as_bytes());
+        packed.extend_from_slice(self.shared.as_slice().as_bytes());
+        packed.extend_from_slice(&self.budgets);
+    }
+    fn pack_changing(&self, packed: &mut Vec<u8>) {
+        packed.extend_from_slice(self.known.as_slice().as_bytes());
+        packed.extend_from_slice(self.drifts.as_slice().as_bytes());
+    }
+
+    /// In bytes. Abandoned are rows of items that were so before the last round ended.
+    fn size(&self) -> (usize, usize) {
+        (self.shared.len() * SHARED_ROW + self.own.len() * OWN_ROW, self.abandoned)
+    }
+
+    /// Users without rows leave, too.
+    fn leave(&mut self, shared: &SharedItems) {
+        let (mut users, mut read, mut left) = (0, [0, 0], [0, 0]);
         for user in 0..self.lens.len() {
-            let (rows, start) = (from..from + index(self.lens[user].into()), to);
-            from = rows.end;
-            self.keep(rows, shared, (&mut to, &mut own));
-            if to > start {
-                (self.lens[users], self.budgets[users]) = (codes(to - start), self.budgets[user]);
-                let budget = budgets.get(usize::from(self.budgets[user])).ok_or(DAMAGED)?;
-                self.give(start..to, budget, shared);
+            let ([of_shared, of_own], before) = (self.lens[user], left);
+            let ends = [read[0] + index(of_shared.into()), read[1] + index(of_own.into())];
+            for at in read[0]..ends[0] {
+                if !shared.is_abandoned(self.shared[at]) {
+                    (self.shared[left[0]], self.drifts[left[0]]) = (self.shared[at], self.drifts[at]);
+                    left[0] += 1;
+                }
+            }
+            for at in read[1]..ends[1] {
+                if !self.known[at].is_abandoned() {
+                    (self.own[left[1]], self.known[left[1]]) = (self.own[at], self.known[at]);
+                    left[1] += 1;
+                }
+            }
+            read = ends;
+            if left != before {
+                self.lens[users] = [codes(left[0] - before[0]), codes(left[1] - before[1])];
+                self.budgets[users] = self.budgets[user];
                 users += 1;
             }
         }
         self.lens.truncate(users);
         self.budgets.truncate(users);
-        self.items.truncate(to);
-        self.drifts.truncate(to);
-        self.own.truncate(own);
-        decide(&mut self.own, round, released)
-    }
-
-    /// Move the rows of a user whose items are not abandoned to `to`, and its own items among them to `own`, and note
-    /// their importances.
-    fn keep(
-        &mut self,
-        rows: std::ops::Range<usize>,
-        shared: &SharedItems,
-        (to, own): (&mut usize, &mut usize),
-    ) {
-        self.importances.clear();
-        for row in rows {
-            let mut item = self.items[row];
-            let importance = if item & OWN == 0 {
-                shared.importances[item as usize].load(Ordering::Relaxed)
-            } else {
-                let known = self.own[(item ^ OWN) as usize];
-                if known.importance() != ABANDONED {
-                    // Own items come in the order of rows, so this place is free.
-                    self.own[*own] = known;
-                    item = OWN | codes(*own);
-                    *own += 1;
-                }
-                known.importance()
-            };
-            if importance != ABANDONED {
-                (self.items[*to], self.drifts[*to]) = (item, self.drifts[row]);
-                self.importances.push(importance);
-                *to += 1;
-            }
-        }
-    }
-
-    /// Let a user give to its items.
-    fn give(&mut self, rows: std::ops::Range<usize>, budget: &RoundBudget, shared: &SharedItems) {
-        let squares = self.importances.iter().map(|importance| u64::from(*importance).pow(2)).sum();
-        let spread = budget.spread(squares);
-        let rows = self.items[rows.clone()].iter().zip(&mut self.drifts[rows]);
-        for ((item, drift), importance) in rows.zip(&self.importances) {
-            let weight = spread.weight(*importance, drift);
-            if item & OWN != 0 {
-                self.own[(item ^ OWN) as usize].weight += weight;
-            } else if let Some(given) = self.often.get_mut(*item as usize) {
-                *given = given.saturating_add(weight);
-            } else {
-                shared.given[*item as usize].fetch_add(weight, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Add up what was given to items that have many users.
-    pub(crate) fn end(&mut self, shared: &SharedItems) {
-        for (given, often) in shared.given.iter().zip(&mut self.often) {
-            given.fetch_add(std::mem::take(often), Ordering::Relaxed);
-        }
-    }
-
-    /// Write the users to a buffer: the numbers of users, rows and own items; then the columns.
-    pub(crate) fn pack(&self, packed: &mut Vec<u8>) {
-        packed.clear();
-        for len in [self.lens.len(), self.items.len(), self.own.len()] {
-            packed.extend(codes(len).to_ne_bytes());
-        }
-        packed.extend_from_slice(self.lens.as_slice().as_bytes());
-        packed.extend_from_slice(self.items.as_slice().as_bytes());
-        packed.extend_from_slice(self.own.as_slice().as_bytes());
-        packed.extend_from_slice(self.drifts.as_slice().as_bytes());
-        packed.extend_from_slice(&self.budgets);
-    }
-
-    /// Read users into this one's memory.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if the bytes are damaged.
-    pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<()> {
-        let mut rest = packed;
-        let mut number = || {
-            let (bytes, tail) = rest.split_first_chunk().ok_or(DAMAGED)?;
-            rest = tail;
-            Ok(index(u32::from_ne_bytes(*bytes).into()))
-        };
-        let (users, rows, own): (usize, usize, usize) = (number()?, number()?, number()?);
-        read(&mut rest, users, &mut self.lens)?;
-        read(&mut rest, rows, &mut self.items)?;
-        read(&mut rest, own, &mut self.own)?;
-        read(&mut rest, rows, &mut self.drifts)?;
-        read(&mut rest, users, &mut self.budgets)?;
-        let total: u64 = self.lens.iter().map(|len| u64::from(*len)).sum();
-        if rest.is_empty() && total == rows as u64 { Ok(()) } else { Err(DAMAGED) }
+        self.shared.truncate(left[0]);
+        self.drifts.truncate(left[0]);
+        self.own.truncate(left[1]);
+        self.known.truncate(left[1]);
+        self.abandoned = 0;
     }
 }
 
-/// Take so many values off the front, into memory that is there.
-pub(crate) fn read<T: FromBytes + IntoBytes + Immutable + Clone + Default>(
-    rest: &mut &[u8],
-    len: usize,
-    values: &mut Vec<T>,
-) -> Result<()> {
-    let bytes = len.checked_mul(size_of::<T>()).ok_or(DAMAGED)?;
-    let (taken, tail) = rest.split_at_checked(bytes).ok_or(DAMAGED)?;
-    *rest = tail;
-    values.resize(len, T::default());
-    values.as_mut_slice().as_mut_bytes().copy_from_slice(taken);
-    Ok(())
+/// Let a user give to an item that it alone holds.
+#[inline]
+fn give_own(own: &mut Own, spread: &Spread<'_>) {
+    let weight = spread.weight(own.importance, &mut own.drift);
+    own.give(weight);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::shared::ABANDONED;
     use super::*;
+    use crate::rounds::ItemState;
 
     #[test]
     fn users_come_back_from_their_bytes_and_half_of_them_is_an_error() {
@@ -368,33 +284,54 @@ mod tests {
         users.add(3, [Ok(7), Err(Digest(5)), Ok(9)].into_iter());
         users.add(0, [Err(Digest(u128::MAX))].into_iter());
         users.drifts[1] = 500;
-        users.own[0] = users.own[0].with(ItemState { noise: -4, exposure: 8, importance: 9 });
+        users.known[0].set(ItemState { noise: -4, exposure: 8, importance: 9 });
+        users.known[1].give(77);
         let (mut packed, mut back) = (Vec::new(), Users::default());
         users.pack(&mut packed);
         back.unpack(&packed).unwrap();
-        assert_eq!(back, users);
-        assert_eq!(back.own[1].digest(), Digest(u128::MAX));
+        let columns = |users: &Users| {
+            let Users { lens, budgets, shared, own, drifts, known, .. } = users;
+            (lens.clone(), budgets.clone(), shared.clone(), own.clone(), drifts.clone(), known.clone())
+        };
+        assert_eq!(columns(&back), columns(&users));
+        assert_eq!((back.own[1], back.known[1].weight()), (Digest(u128::MAX), 77));
         for len in 0..packed.len() {
             assert!(back.unpack(&packed[..len]).is_err());
         }
+        let (mut fixed, mut changing) = (Vec::new(), Vec::new());
+        users.pack_fixed(&mut fixed);
+        users.pack_changing(&mut changing);
+        back.read_parts(&fixed, Some(&changing)).unwrap();
+        assert_eq!(columns(&back), columns(&users));
+        assert!(back.read_parts(&packed, Some(&changing)).is_err());
+        assert!(back.read_parts(&fixed, Some(&changing[1..])).is_err());
+        back.read_parts(&fixed, None).unwrap();
+        assert_eq!((&back.drifts[..], &back.known[..]), (&[0; 2][..], &[Own::new(); 2][..]));
     }
 
     #[test]
     fn rows_of_abandoned_items_and_users_without_rows_leave() {
         let shared = SharedItems::new(2);
-        shared.importances[1].store(ABANDONED, Ordering::Relaxed);
+        shared.set(1, ABANDONED).unwrap();
         let mut users = Users::default();
         users.add(0, [Ok(1), Err(Digest(5)), Ok(0), Err(Digest(6))].into_iter());
         users.add(1, [Ok(1)].into_iter());
         users.add(2, [Err(Digest(7))].into_iter());
-        users.own[0] = users.own[0].with(ItemState::ABANDONED);
-        let (mut to, mut own) = (0, 0);
-        users.keep(0..4, &shared, (&mut to, &mut own));
-        assert_eq!((to, own, users.importances.len()), (2, 1, 2));
-        users.keep(4..5, &shared, (&mut to, &mut own));
-        assert_eq!((to, own, users.importances.len()), (2, 1, 0));
-        users.keep(5..6, &shared, (&mut to, &mut own));
-        assert_eq!(users.items[..to], [0, OWN, OWN | 1]);
-        assert_eq!(users.own[..own].iter().map(|item| item.digest().0).collect::<Vec<_>>(), [6, 7]);
+        users.known[0].set(ItemState::ABANDONED);
+        users.drifts.copy_from_slice(&[3, 4, 5]);
+        users.leave(&shared);
+        assert_eq!((users.rows(), &users.lens[..]), (3, &[[1, 1], [0, 1]][..]));
+        assert_eq!((&users.budgets[..], &users.shared[..]), (&[0, 2][..], &[0][..]));
+        assert_eq!((&users.own[..], &users.drifts[..]), (&[Digest(6), Digest(7)][..], &[4][..]));
+    }
+
+    #[test]
+    fn abandoned_items_get_no_weight_and_their_bytes_are_counted() {
+        let shared = SharedItems::new(3);
+        shared.set(1, ABANDONED).unwrap();
+        let mut importances = Vec::new();
+        assert_eq!(shared.look_up(&[0, 1, 2, 1], &mut importances).unwrap(), 2);
+        assert_eq!(importances, [256, 0, 256, 0]);
+        assert!(shared.look_up(&[3], &mut importances).is_err());
     }
 }

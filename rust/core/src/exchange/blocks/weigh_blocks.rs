@@ -4,7 +4,8 @@ use arrow_array::RecordBatch;
 
 use super::block_users::packed_block;
 use super::round::BlockRound;
-use super::users::{SharedItems, Users};
+use super::shared::SharedItems;
+use super::users::Users;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     ByDigest, PartContents, PartitionedValues, SharedStates, pack_sums, partitioned_values, take_digest,
@@ -23,7 +24,6 @@ pub struct WeighBlocks {
     /// The codes of shared items, if blocks have their digests.
     codes: Option<ByDigest<u32>>,
     users: Users,
-    packed: Vec<u8>,
 }
 
 impl WeighBlocks {
@@ -31,7 +31,7 @@ impl WeighBlocks {
         let numbered = |digests: Vec<Digest>| digests.into_iter().zip(0..).collect();
         let codes = states.digests.map(numbered);
         let (shared, users) = (SharedItems::with(states.importances), Users::default());
-        Self { round, shared, codes, users, packed: Vec::new() }
+        Self { round, shared, codes, users }
     }
 
     /// Read a block. Its shared items have the codes of all tasks then.
@@ -57,7 +57,7 @@ impl Stage for WeighBlocks {
         for (partition, block) in partitioned_values(&batch)? {
             self.read(block)?;
             if self.round.run(&mut self.users, &self.shared)? {
-                made.push(partition, packed_block(&self.users, None, &mut self.packed));
+                made.push(partition, packed_block(&self.users, None));
             }
         }
         made.into_batches()

@@ -1,10 +1,9 @@
 //! The items that several users hold, on the driver, while tasks have the users in blocks.
 
-use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
-use crate::exchange::blocks::{Item, MOST_SHARED, decide};
+use crate::exchange::blocks::{Items, MOST_SHARED};
 use crate::exchange::wire::{
     Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
@@ -29,14 +28,14 @@ pub struct Steering {
     job: ExchangeJob,
     round: u32,
     /// All items that several users may hold, in order of their digests. The code of an item is its place.
-    items: Vec<Item>,
+    items: Items,
 }
 
 impl Steering {
     /// Before the first round.
     #[must_use]
     pub fn new(job: ExchangeJob) -> Self {
-        Self { job, round: 0, items: Vec::new() }
+        Self { job, round: 0, items: Items::default() }
     }
 
     /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
@@ -48,10 +47,7 @@ impl Steering {
         let (is_first, mut sums, mut released) = (self.round == 0, Vec::new(), Vec::new());
         each_part(sent.bytes(), |contents, part| match contents {
             PartContents::ByDigest if is_first => unpack_weights(part, &mut sums),
-            PartContents::ByCode if !is_first => each_sum(part, |code, sum| {
-                self.items.get_mut(code).ok_or(OTHER_ITEMS)?.give(sum);
-                Ok(())
-            }),
+            PartContents::ByCode if !is_first => each_sum(part, |code, sum| self.items.give(code, sum)),
             PartContents::ByDigest | PartContents::ByCode => Err(OTHER_ITEMS),
             PartContents::Decisions => {
                 released.extend_from_slice(part);
@@ -67,33 +63,32 @@ impl Steering {
         }
         let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
         let is_last = decider.may_release();
-        decide(&mut self.items, &(decider, words), &mut released)?;
+        self.items.decide(&(decider, words), &mut released)?;
         self.round += 1;
         if is_last {
             return Ok(released.into());
         }
-        let digests = is_first.then(|| self.items.iter().map(Item::digest).collect());
-        let importances = self.items.iter().map(Item::importance).collect();
+        let digests = is_first.then(|| self.items.digests().to_vec());
+        let importances = self.items.importances().collect();
         Ok(SharedStates { digests, importances }.pack().into())
     }
 }
 
 /// The items of these sums, each once.
-fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Vec<Item>> {
+fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Items> {
     add_up(sums);
     if sums.len() > MOST_SHARED {
         return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
     }
-    let item = |(digest, sum): &(Digest, u64)| {
-        let mut item = Item::new(*digest);
-        item.give(*sum);
-        item
-    };
-    Ok(sums.iter().map(item).collect())
+    let mut items = Items::new(sums.iter().map(|(digest, _)| *digest).collect());
+    for (at, (_, sum)) in sums.iter().enumerate() {
+        items.give(at, *sum)?;
+    }
+    Ok(items)
 }
 
 impl Drop for Steering {
     fn drop(&mut self) {
-        self.items.as_mut_slice().as_mut_bytes().zeroize();
+        self.items.wipe();
     }
 }
