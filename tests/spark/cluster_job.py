@@ -93,7 +93,10 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
             return Failing(task, str(mark))
         if scenario in ("uncached", "forgotten"):
             # On the driver, before the round is planned.
-            spark.catalog.clearCache()
+            kept = list(spark.sparkContext._jsc.getPersistentRDDs().values())
+            assert kept
+            for rows_kept in kept:
+                rows_kept.unpersist()
         return task
 
     setattr(_tasks, name, disturbed)
@@ -123,6 +126,8 @@ def main() -> None:
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.local.dir": str(folder / "local"),
+        # So many executors die that the master would give up.
+        "spark.deploy.maxExecutorRetries": "-1",
     }
     spark = session("local-cluster[2,1,1024]", **settings)
     results = {}

@@ -59,7 +59,7 @@ TASK_ROWS: int = 16_000_000
 BLOCK_TASK_ROWS: int = 4_000_000
 #: Blocks are shuffled after this number of rounds. A task has all that it may be made of up to the last
 #: shuffle, which after fifteen rounds is too deep for Java's stack.
-UNSHUFFLED_ROUNDS: Final = 4
+UNSHUFFLED_ROUNDS: Final = 6
 _EVERY_USER: Final = 2**32 - 1
 
 
@@ -108,17 +108,20 @@ class Dataflow:
         if not self._with_user_counts:
             return self._by_item(contributions, None)
         frequent = self._frequent(contributions, self._job.frequent_above)
-        tasks = None if self._context is None else self._tasks(frequent, TASK_ROWS)
+        tasks = self._tasks(frequent, TASK_ROWS)
         if tasks is None:
             return self._by_item(contributions, frequent)
         return self._on_driver(contributions, frequent, tasks)
 
     def _tasks(self, counts: _core.ExchangePacked, rows: int) -> int | None:
-        """Number of tasks on users, given the user counts of frequent items; none for too many sums.
+        """Number of tasks on users, given the user counts of frequent items.
 
+        None if the driver cannot take their sums of weights, or is a client far from the cluster.
         A Python task costs more than the work on some megabytes, so there are as many as cores, or twice as
         many, and so on. No variable of a traceback has an exact count.
         """
+        if self._context is None:
+            return None
         cores = int(self._context.defaultParallelism)
         tasks = cores * (1 + _core.ExchangeSteering.most_sums(counts, _EVERY_USER) // (cores * rows))
         return tasks if _core.ExchangeSteering.most_sums(counts, tasks) <= DRIVER_SUMS else None
@@ -197,7 +200,7 @@ class Dataflow:
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
         if self._context is None:
-            # Blocks need plans that are not nested, see `_unplanned`.
+            # Plans of blocks would be nested, see `kept`.
             return self._by_messages(contributions)
         shared = self._frequent(contributions, 1)
         tasks = self._tasks(shared, BLOCK_TASK_ROWS)
@@ -215,19 +218,19 @@ class Dataflow:
         steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
         with ExitStack() as alive:
             block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
-            users, before = _packed.of_users(contributions).coalesce(tasks), None
-            made = users.mapInArrow(block, _VALUES)
+            made, before = _packed.of_users(contributions).coalesce(tasks).mapInArrow(block, _VALUES), None
             for number in range(1, last + 1):
-                blocks = alive.enter_context(_packed.kept(made))
+                now = alive.enter_context(ExitStack())
+                blocks = now.enter_context(_packed.kept(made))
                 states = steering.next(_packed.collected(_packed.not_of_users(blocks)))
                 if before is not None:
-                    before.unpersist()
+                    before.close()
                 known = alive.enter_context(self._shared(states))
                 weigh = _tasks.WeighBlocks(self._sealed, number, known)
-                users = _packed.unplanned(_packed.of_users(blocks))
+                users = _packed.of_users(blocks)
                 if number % UNSHUFFLED_ROUNDS == 0:
                     users = users.repartition(tasks, "partition")
-                made, before = users.mapInArrow(weigh, _VALUES), blocks
+                made, before = users.mapInArrow(weigh, _VALUES), now
             return steering.next(_packed.collected(_packed.not_of_users(made)))
 
     def _by_messages(self, contributions: Any) -> _core.ExchangePacked:

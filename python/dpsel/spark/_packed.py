@@ -10,17 +10,41 @@ from dpsel import _core
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["collected", "kept", "not_of_users", "of_users", "together", "unplanned"]
+__all__ = ["collected", "kept", "not_of_users", "of_users", "together"]
 
 
 @contextmanager
 def kept(made: Any) -> Iterator[Any]:
-    """Keep a DataFrame until it is no longer needed."""
-    kept = made.persist()
+    """Keep rows until they are no longer needed, and hand them on without the plan that makes them.
+
+    Spark can still make them again. It writes the plan of a job out: each round has the rows of the one
+    before, so with all plans in it the text would double in each round. Rows are kept as they are, since a
+    table in memory would copy each value several times.
+    """
+    session = made.sparkSession
+    context = getattr(session, "_sc", None)
+    # Sessions of Spark Connect have no other way to keep rows.
+    rows = made if context is None else _without_plan(made).persist(_level(context))
     try:
-        yield kept
+        yield rows if context is None else _frame(session, rows, made)
     finally:
-        kept.unpersist()
+        rows.unpersist()
+
+
+def _without_plan(made: Any) -> Any:
+    return made._jdf.toJavaRDD()  # noqa: SLF001 - PySpark has no rows of Java
+
+
+def _level(context: Any) -> Any:
+    from pyspark import StorageLevel
+
+    return context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK_DESER)  # noqa: SLF001
+
+
+def _frame(session: Any, rows: Any, made: Any) -> Any:
+    from pyspark.sql import DataFrame
+
+    return DataFrame(session._jsparkSession.createDataFrame(rows, made._jdf.schema()), session)  # noqa: SLF001
 
 
 def of_users(rows: Any) -> Any:
@@ -31,19 +55,6 @@ def of_users(rows: Any) -> Any:
 def not_of_users(rows: Any) -> Any:
     """Leave only the user counts, or what goes to the driver."""
     return rows.where("partition < 0")
-
-
-def unplanned(rows: Any) -> Any:
-    """Return the same rows without the plan that makes them; Spark can still make them again.
-
-    Each round has the rows of the one before. Spark writes the plan of a round out, with all plans in it, and
-    that is twice as long after each round.
-    """
-    from pyspark.sql import DataFrame
-
-    session = rows.sparkSession
-    made = session._jsparkSession.createDataFrame(rows._jdf.toJavaRDD(), rows._jdf.schema())  # noqa: SLF001
-    return DataFrame(made, session)
 
 
 def together(rows: Any) -> Any:

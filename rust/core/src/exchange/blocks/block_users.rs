@@ -20,7 +20,7 @@ use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
-const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 20 };
+const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 const NEARLY: usize = 4;
 
 /// An item that was not looked up yet.
