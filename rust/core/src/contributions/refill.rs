@@ -313,7 +313,7 @@ mod tests {
         let way = Some(Way { rows: 1000, begin: &begin });
         let refill = Refill::new((schema, RowOrder::Any), 64 << 20, &control, &spill, way);
         let mut worker = refill.worker();
-        for first in (0..ROWS).step_by(STEP as usize) {
+        for first in (0..ROWS).step_by(index(STEP)) {
             let users: Vec<u64> = (first / each..(first + STEP) / each).collect();
             let items: Vec<u64> = (first..first + STEP).collect();
             let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
