@@ -26,7 +26,14 @@ from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
 #: Partitions of shuffles for each thread, and what else helps. Plain PySpark takes longer with 2, with
 #: adaptive plans, joins by broadcast and aggregates that fall back to sorting.
 SETTINGS = {
-    "dpsel.spark": (2, {"spark.sql.execution.arrow.maxRecordsPerBatch": 100_000}),
+    "dpsel.spark": (
+        2,
+        {
+            "spark.sql.execution.arrow.maxRecordsPerBatch": 100_000,
+            # With this limit, and no other, Spark does not measure a batch after each of its rows.
+            "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
+        },
+    ),
     "plain PySpark": (
         8,
         {

@@ -1781,8 +1781,8 @@ MUTANTS = [
     Mutant(
         "executors decide the parts of a weight one by one",
         CORE + "exchange/items/sum.rs",
-        "self.weights.chunk_by(|a, b| a.0 == b.0)",
-        "self.weights.chunk_by(|_, _| false)",
+        "weights.chunk_by(|a, b| a.0 == b.0)",
+        "weights.chunk_by(|_, _| false)",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2094,8 +2094,8 @@ MUTANTS = [
     Mutant(
         "the exchange decides the parts of an item one by one",
         CORE + "exchange/items/sum.rs",
-        "self.weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>);",
-        "self.weights.chunk_by(|a, b| a.0 == b.0 && false).map(whole::<T>);",
+        "weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>)",
+        "weights.chunk_by(|a, b| a.0 == b.0 && false).map(whole::<T>)",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2122,15 +2122,15 @@ MUTANTS = [
     Mutant(
         "pruned users lose the end of their reserve",
         CORE + "exchange/rows/prune.rs",
-        "rank - n < self.bound",
-        "*rank < self.bound",
+        "rank - n < *bound",
+        "*rank < *bound",
         ("cargo:exchange",),
     ),
     Mutant(
         "users are pruned in the order of bounding, not that of the reserve",
         CORE + "exchange/rows/prune.rs",
-        "        bounded.order_all(&control)?;",
-        "",
+        "            self.priorities.order(user, places, digest, usize::MAX, &mut self.keyed);",
+        "            self.priorities.order(user, places, digest, *bound, &mut self.keyed);",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2225,10 +2225,45 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
-        "a block of users takes a partition that comes in pieces",
-        CORE + "exchange/blocks/block_users.rs",
+        "tasks take a partition that comes in pieces",
+        CORE + "exchange/wire/partitions.rs",
         "if self.ended.contains(&partition) {",
         "if self.ended.len() > usize::MAX - 1 {",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "users of a pruned value have the places of the value before",
+        CORE + "exchange/rows/prune.rs",
+        "        self.places.clear();\n",
+        "",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "the driver decides the weights of the last task only",
+        CORE + "exchange/items/sum.rs",
+        "Ok((*item, sum))",
+        "Ok((*item, parts.last().map_or(sum, |part| part.1)))",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "the driver decides all rounds as the first one",
+        CORE + "exchange/driver/deciding.rs",
+        "job.decide_items(round)?",
+        "job.decide_items(round.min(0))?",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "weights that come to the driver lose the end of a value",
+        CORE + "exchange/wire/weights.rs",
+        "    if !packed.is_empty() {\n        made.push(TO_DRIVER, packed);\n    }\n    made",
+        "    made",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "the first round weighs nothing of what a task prunes at its end",
+        CORE + "exchange/stage.rs",
+        "        let mut made = self.handed_on(made)?;\n",
+        "        let mut made = made;\n",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2393,6 +2428,20 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
+        "users of an item that count once are lost beside those that count together",
+        CORE + "disk/census.rs",
+        "each(once[0], others.saturating_add(codes(once.len())));",
+        "each(once[0], others.max(codes(once.len())));",
+        ("cargo:disk::census",),
+    ),
+    Mutant(
+        "scattered rows empty their table early, too",
+        CORE + "contributions/refill.rs",
+        "if held < least.max(self.most / part) || !self.goes_straight() {",
+        "if held < least.max(self.most / part) {",
+        ("cargo:contributions::refill",),
+    ),
+    Mutant(
         "what a thread adds up for frequent items is lost",
         CORE + "exchange/blocks/shared.rs",
         "given.fetch_add(std::mem::take(often), Ordering::Relaxed);",
@@ -2429,7 +2478,7 @@ MUTANTS = [
     ),
     Mutant(
         "an item that a user has in two fillings counts twice",
-        CORE + "exchange/blocks/partition.rs",
+        CORE + "exchange/rows/partition.rs",
         "together.dedup_by_key(|place| self.items[*place as usize]);",
         "together.dedup();",
         ("cargo:disk",),

@@ -66,6 +66,8 @@ class Failing:
 
 #: The tasks that are disturbed.
 TASKS = {
+    "pruned": "PruneAndWeigh",
+    "by_item": "Decide",
     "blocked": "BlockUsers",
     "steered": "WeighBlocks",
     "forgotten": "WeighBlocks",
@@ -81,11 +83,11 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     mechanism = dpsel.Steered(rounds=10) if scenario in SCORED else dpsel.Sips()
     plain = getattr(_tasks, name)
     #: The round in which it happens. By the seventh one, blocks were made from blocks and shuffled.
-    number = {"steered": 7, "dying": 1, "messages": 1}
+    number = {"steered": 7, "dying": 1, "messages": 1, "by_item": 1}
 
     def disturbed(*given):
         task = plain(*given)
-        if scenario in ("joined", "counted", "blocked") or task.round == number.get(scenario):
+        if scenario in ("joined", "counted", "blocked", "pruned") or task.round == number.get(scenario):
             return Dying(task, str(mark))
         if scenario == "failing" and task.round == 1:
             return Failing(task, str(mark))
@@ -99,7 +101,7 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     if scenario == "joined":
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
     sums = _dataflow.DRIVER_SUMS
-    if scenario == "messages":
+    if scenario in ("messages", "by_item"):
         _dataflow.DRIVER_SUMS = 0
     try:
         counts = 0.2 if scenario == "counted" else None

@@ -16,7 +16,8 @@ import dpsel
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SCORED = ["blocked", "steered", "forgotten", "messages"]
-SCENARIOS = ["plain", "dying", "failing", "uncached", "joined", "counted", *SCORED]
+PLAIN = ["plain", "dying", "failing", "uncached", "joined", "counted", "pruned", "by_item"]
+SCENARIOS = [*PLAIN, *SCORED]
 JOB = Path(__file__).with_name("cluster_job.py")
 
 
@@ -51,7 +52,7 @@ def test_the_release_is_the_local_one(results, scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", ["dying", "failing", "joined", "counted", "blocked", "steered", "messages"]
+    "scenario", [name for name in SCENARIOS if name not in ("plain", "uncached", "forgotten")]
 )
 def test_it_did_happen(results, scenario) -> None:
     assert results[scenario]["happened"]

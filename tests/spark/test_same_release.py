@@ -66,6 +66,20 @@ def test_both_ways_of_scored_rounds(frame, local, monkeypatch, mechanism, most, 
         assert same(frame, local, mechanism, **given).num_rows > 5
 
 
+PLAIN = [m for m in PARALLEL if not isinstance(m, dpsel.Steered)]
+
+
+@pytest.mark.parametrize("mechanism", PLAIN, ids=repr)
+@pytest.mark.parametrize(("most", "other"), [(0, "_on_driver"), (10**9, "_by_item")])
+def test_both_ways_of_plain_rounds(frame, local, monkeypatch, mechanism, most, other) -> None:
+    """Items are decided by tasks or by the driver. The other way is closed."""
+    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
+    monkeypatch.delattr(_dataflow.Dataflow, other)
+    noisy = {"with_weights": True} if mechanism in NOISY else {}
+    given = {"privacy": dpsel.ApproxDP(epsilon=0.7, delta=1e-4), "counts": 0.2, **noisy}
+    same(frame, local, mechanism, **given)
+
+
 def test_thirty_scored_rounds(frame, local, events) -> None:
     """Neither do plans double with each round, nor do tasks hold those of all rounds before."""
 

@@ -158,7 +158,12 @@ def test_tracebacks_show_no_packed_value(spark, monkeypatch, kind) -> None:
     assert not [digest for digest in digests if repr(digest).encode()[2:-1] in text]
 
 
-def test_a_failure_within_the_rounds_shows_no_exact_count(spark, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "task", "way"),
+    [(dpsel.Steered(rounds=3), "WeighBlocks", "_steered"), (dpsel.Sips(), "Weigh", "_on_driver")],
+    ids=["steered", "sips"],
+)
+def test_a_failure_within_the_rounds_shows_no_exact_count(spark, monkeypatch, mechanism, task, way) -> None:
     """How the rounds run depends on how many users the items of several users have: no variable says it."""
     counted = []
 
@@ -179,12 +184,14 @@ def test_a_failure_within_the_rounds_shows_no_exact_count(spark, monkeypatch) ->
     steering = SimpleNamespace(**{name: getattr(_core, name) for name in dir(_core)})
     steering.ExchangeSteering = Steering
     monkeypatch.setattr(_dataflow, "_core", steering)
-    monkeypatch.setattr(_tasks, "WeighBlocks", failing)
+    monkeypatch.setattr(_tasks, task, failing)
+    local = named_rows()
     with pytest.raises(InternalError) as caught:
-        dpsel.spark.select_partitions(
-            spark.createDataFrame(named_rows()), **arguments(dpsel.Steered(rounds=3))
-        )
-    assert "_steered" in {entry.name for entry in caught.traceback}
+        dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
+    assert way in {entry.name for entry in caught.traceback}
+    text = repr(variables_of(caught.tb)).encode()
+    assert b"ExchangePacked" in text
+    assert not [digest for digest in all_digests(local) if repr(digest).encode()[2:-1] in text]
     shown = [value for value in variables_of(caught.tb) if isinstance(value, int)]
     assert len(counted) == 2
     assert not set(counted) & set(shown)
@@ -213,10 +220,14 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     )
     few = job.frequent_above
     frequent = work(_tasks.FrequentItems(None, few), user_counts)
-    pruned = work(_tasks.Prune(None, few, job.sealed(_core.ExchangePacked(frequent))), encoded)
+    frequent_set = job.sealed(_core.ExchangePacked(frequent))
+    pruned = work(_tasks.Prune(None, few, frequent_set), encoded)
+    with_weights = work(_tasks.PruneAndWeigh(None, few, frequent_set), encoded)
+    to_driver = with_weights[len(pruned) :]
     weighed = work(_tasks.Weigh(None, 4, 0, job.sealed(_core.ExchangePacked())), pruned)
     decided = work(_tasks.Decide(None, 0), together(weighed))
     released = _core.ExchangePacked(decided)
+    assert len(job.decided(0, _core.ExchangePacked(to_driver))) == len(released)
     bloom = job.sealed(job.released_set(released, 1))
     passed = work(_tasks.FilterCandidates(None, 4, bloom), encoded)
     partitioned = list(map(pa.record_batch, job.partition_decisions(4, released)))
@@ -226,7 +237,7 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     numbers = work(_tasks.NoisyCounts(None), together(counted))
     assert len(_core.ExchangePacked(numbers)) == len(released)
     stages = [everything, frequent, pruned, weighed, decided, passed, partitioned, false_positives]
-    stages += [counted, numbers]
+    stages += [counted, numbers, with_weights]
     assert all(stages)
     packed = [value for batch in itertools.chain(*stages) for value in batch["packed"].to_pylist()]
     for value in [*packed, bloom]:

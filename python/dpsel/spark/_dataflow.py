@@ -2,8 +2,9 @@
 
     rows -> Encode -> shuffle by user, and by item hash -> kept
     kept -> FrequentItems -> driver
-    kept -> Prune -> pruned
-    pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round
+    kept -> Prune, Weigh -> driver, and pruned
+    pruned -> Weigh -> driver; each later round
+    kept -> Prune -> pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round, for very many items
     kept -> BlockUsers -> driver, and blocks
     blocks -> WeighBlocks -> driver, and blocks; each later scored round, now and then by way of a shuffle
     kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round, for very many items
@@ -13,19 +14,19 @@
     rows -> Name -> shuffle of released items -> driver
 
 Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
-partitions of users from 0 on, and partitions of user counts below 0. Blocks have the former, and what comes
-from them to the driver the latter. Only decisions, counts (beside a selection the noisy ones), weights of
-scored rounds and the names of released items come to the driver. There they are packed values that nothing
+partitions of users from 0 on, and partitions of user counts below 0. Pruned rows and blocks have the former,
+and what comes from them to the driver the latter. Only decisions, counts (beside a selection the noisy ones),
+sums of weights and the names of released items come to the driver. There they are packed values that nothing
 shows. To tasks they go sealed.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
-from dpsel.spark import _tasks
+from dpsel.spark import _packed, _tasks
 from dpsel.spark._schema import item_types, quoted
 
 if TYPE_CHECKING:
@@ -49,11 +50,13 @@ FUNCTION_ITEMS: Final = 40_000
 #: Bits that the filter of a large release has for each item. Of 15 000 other items about one passes.
 FILTER_BITS: int = 20
 _DECISION_BYTES: Final = 24
-#: Sums of weights that the tasks of a scored round send to the driver: in the first round up to 26 bytes
-#: each, later up to 10 and mostly 5. With more, items and their states travel between tasks.
+#: Sums of weights that the tasks of a round send to the driver: up to 26 bytes each, in later scored rounds
+#: up to 10 and mostly 5. With more, weights travel between tasks, and in scored rounds items and states.
 DRIVER_SUMS: int = 8_000_000
-#: A task on blocks has about this many rows of items of several users at most, unless partitions are larger.
-TASK_ROWS: int = 4_000_000
+#: A task has about this many rows of frequent items at most, unless partitions are larger: where users are
+#: weighed once in a round, and where a task holds the sums of all of its shared items.
+TASK_ROWS: int = 16_000_000
+BLOCK_TASK_ROWS: int = 4_000_000
 #: Blocks are shuffled after this number of rounds. A task has all that it may be made of up to the last
 #: shuffle, which after fifteen rounds is too deep for Java's stack.
 UNSHUFFLED_ROUNDS: Final = 4
@@ -85,7 +88,7 @@ class Dataflow:
         """The packed contributions, grouped by user, and the user counts; kept while needed."""
         columns = tuple(self._columns)
         encode = _tasks.Encode(self._sealed, columns, self._num_partitions, self._with_user_counts)
-        with _kept(_together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
+        with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
             yield contributions
 
     @property
@@ -100,28 +103,66 @@ class Dataflow:
 
     def selected(self, contributions: Any) -> _core.ExchangePacked:
         """Run the rounds; return the packed decisions of all."""
-        return self._steered(contributions) if self._job.is_steered else self._decided(contributions)
+        if self._job.is_steered:
+            return self._steered(contributions)
+        if not self._with_user_counts:
+            return self._by_item(contributions, None)
+        frequent = self._frequent(contributions, self._job.frequent_above)
+        tasks = None if self._context is None else self._tasks(frequent, TASK_ROWS)
+        if tasks is None:
+            return self._by_item(contributions, frequent)
+        return self._on_driver(contributions, frequent, tasks)
 
-    def _decided(self, contributions: Any) -> _core.ExchangePacked:
+    def _tasks(self, counts: _core.ExchangePacked, rows: int) -> int | None:
+        """Number of tasks on users, given the user counts of frequent items; none for too many sums.
+
+        A Python task costs more than the work on some megabytes, so there are as many as cores, or twice as
+        many, and so on. No variable of a traceback has an exact count.
+        """
+        cores = int(self._context.defaultParallelism)
+        tasks = cores * (1 + _core.ExchangeSteering.most_sums(counts, _EVERY_USER) // (cores * rows))
+        return tasks if _core.ExchangeSteering.most_sums(counts, tasks) <= DRIVER_SUMS else None
+
+    def _on_driver(
+        self, contributions: Any, frequent: _core.ExchangePacked, tasks: int
+    ) -> _core.ExchangePacked:
+        """Run a job for each round, without a shuffle: the driver decides the items.
+
+        Items that are not frequent hardly add to what it gets: fewer than one in a thousand has a chance.
+        """
+        released, last = _core.ExchangePacked(), self._job.rounds - 1
+        with self._shared(frequent) as shared:
+            prune = _tasks.PruneAndWeigh(self._sealed, self._job.frequent_above, shared)
+            made = _packed.of_users(contributions).coalesce(tasks).mapInArrow(prune, _VALUES)
+            with _packed.kept(made) if last else nullcontext(made) as pruned:
+                sent = _packed.collected(_packed.not_of_users(pruned))
+                for number in range(last):
+                    released = released.followed_by(self._job.decided(number, sent))
+                    with self._shared(self.released_set(contributions, released)) as known:
+                        weigh = _tasks.Weigh(self._sealed, None, number + 1, known)
+                        sent = _packed.collected(_packed.of_users(pruned).mapInArrow(weigh, _VALUES))
+        return released.followed_by(self._job.decided(last, sent))
+
+    def _by_item(self, contributions: Any, frequent: _core.ExchangePacked | None) -> _core.ExchangePacked:
+        """Run two jobs for each round: tasks decide the items, whose weights come together."""
         released = _core.ExchangePacked()
-        with self._pruned(contributions) as pruned:
+        with self._pruned(contributions, frequent) as pruned:
             for number in range(self._job.rounds):
                 with self._shared(self.released_set(contributions, released)) as shared:
                     weigh = _tasks.Weigh(self._sealed, self._num_partitions, number, shared)
-                    weights = _together(pruned.mapInArrow(weigh, _VALUES))
-                    decided = _collected(weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED))
+                    weights = _packed.together(pruned.mapInArrow(weigh, _VALUES))
+                    decided = _packed.collected(
+                        weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED)
+                    )
                     released = released.followed_by(decided)
         return released
 
     @contextmanager
-    def _pruned(self, contributions: Any) -> Iterator[Any]:
+    def _pruned(self, contributions: Any, frequent: _core.ExchangePacked | None) -> Iterator[Any]:
         """The part of the contributions that the rounds need, kept."""
-        frequent_above, frequent = self._job.frequent_above, None
-        if self._with_user_counts:
-            frequent = self._frequent(contributions, frequent_above)
         with self._shared(frequent) as shared:
-            prune = _tasks.Prune(self._sealed, frequent_above, shared)
-            with _kept(_of_users(contributions).mapInArrow(prune, _VALUES)) as pruned:
+            prune = _tasks.Prune(self._sealed, self._job.frequent_above, shared)
+            with _packed.kept(_packed.of_users(contributions).mapInArrow(prune, _VALUES)) as pruned:
                 yield pruned
 
     def released_set(self, contributions: Any, decided: _core.ExchangePacked) -> _core.ExchangePacked:
@@ -132,9 +173,9 @@ class Dataflow:
         released = self._job.released_set(decided, FILTER_BITS)
         with self._shared(released) as shared:
             candidates = _tasks.FilterCandidates(self._sealed, self._num_partitions, shared)
-            passed = _of_users(contributions).mapInArrow(candidates, _VALUES)
-            met = _together(passed.union(self._partitioned(decided)))
-            found = _collected(met.mapInArrow(_tasks.FalsePositives(self._sealed), _PACKED))
+            passed = _packed.of_users(contributions).mapInArrow(candidates, _VALUES)
+            met = _packed.together(passed.union(self._partitioned(decided)))
+            found = _packed.collected(met.mapInArrow(_tasks.FalsePositives(self._sealed), _PACKED))
             return released.followed_by(found)
 
     def _partitioned(self, decided: _core.ExchangePacked) -> Any:
@@ -147,7 +188,11 @@ class Dataflow:
     def _frequent(self, contributions: Any, above: int) -> _core.ExchangePacked:
         """Find the items with more users than a number, by item hash; return their user counts."""
         find = _tasks.FrequentItems(self._sealed, above)
-        return _collected(contributions.where("partition < 0").mapInArrow(find, _PACKED))
+        counts = _packed.not_of_users(contributions)
+        if self._context is not None:
+            # They are a small part of the contributions, which were worked on before.
+            counts = counts.coalesce(int(self._context.defaultParallelism))
+        return _packed.collected(counts.mapInArrow(find, _PACKED))
 
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
@@ -155,12 +200,8 @@ class Dataflow:
             # Blocks need plans that are not nested, see `_unplanned`.
             return self._by_messages(contributions)
         shared = self._frequent(contributions, 1)
-        # No variable of a traceback has an exact count.
-        tasks = max(
-            int(self._context.defaultParallelism),
-            _core.ExchangeSteering.most_sums(shared, _EVERY_USER) // TASK_ROWS,
-        )
-        if _core.ExchangeSteering.most_sums(shared, tasks) > DRIVER_SUMS:
+        tasks = self._tasks(shared, BLOCK_TASK_ROWS)
+        if tasks is None:
             return self._by_messages(contributions)
         return self._in_blocks(contributions, shared, tasks)
 
@@ -174,33 +215,34 @@ class Dataflow:
         steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
         with ExitStack() as alive:
             block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
-            # A Python task costs more than a small block.
-            users, before = _of_users(contributions).coalesce(tasks), None
+            users, before = _packed.of_users(contributions).coalesce(tasks), None
             made = users.mapInArrow(block, _VALUES)
             for number in range(1, last + 1):
-                blocks = alive.enter_context(_kept(made))
-                states = steering.next(_collected(blocks.where("partition < 0")))
+                blocks = alive.enter_context(_packed.kept(made))
+                states = steering.next(_packed.collected(_packed.not_of_users(blocks)))
                 if before is not None:
                     before.unpersist()
                 known = alive.enter_context(self._shared(states))
                 weigh = _tasks.WeighBlocks(self._sealed, number, known)
-                users = _unplanned(_of_users(blocks))
+                users = _packed.unplanned(_packed.of_users(blocks))
                 if number % UNSHUFFLED_ROUNDS == 0:
                     users = users.repartition(tasks, "partition")
                 made, before = users.mapInArrow(weigh, _VALUES), blocks
-            return steering.next(_collected(made.where("partition < 0")))
+            return steering.next(_packed.collected(_packed.not_of_users(made)))
 
     def _by_messages(self, contributions: Any) -> _core.ExchangePacked:
         """Run all scored rounds in one Spark job: nothing comes to the driver before the end."""
-        last, users = self._job.rounds - 1, _of_users(contributions)
+        last, users = self._job.rounds - 1, _packed.of_users(contributions)
         reweight = _tasks.Reweight(self._sealed, self._num_partitions)
         messages = users.mapInArrow(reweight, _MESSAGES)
         for number in range(last):
-            states = _together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
+            states = _packed.together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
             both = users.groupBy("partition").cogroup(states.groupBy("partition"))
             again = _tasks.reweight_again(self._sealed, self._num_partitions, number + 1)
             messages = both.applyInArrow(again, _MESSAGES)
-        return _collected(_together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED))
+        return _packed.collected(
+            _packed.together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED)
+        )
 
     def counted(
         self,
@@ -214,8 +256,8 @@ class Dataflow:
         wanted_set = None if wanted is None else self.released_set(contributions, wanted)
         with self._shared(wanted_set) as shared:
             count = _tasks.Count(self._sealed, self._num_partitions, bounded, shared)
-            counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
-            return _collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
+            counts = _packed.together(_packed.of_users(contributions).mapInArrow(count, _VALUES))
+            return _packed.collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
     def noisy_counts(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
         """Count the users or rows of released items, with all that users hold; the numbers have noise."""
@@ -223,8 +265,8 @@ class Dataflow:
             return released_set
         with self._shared(released_set) as shared:
             count = _tasks.CountReleased(self._sealed, self._num_partitions, shared)
-            counts = _together(_of_users(contributions).mapInArrow(count, _VALUES))
-            return _collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
+            counts = _packed.together(_packed.of_users(contributions).mapInArrow(count, _VALUES))
+            return _packed.collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
         """Look the items of a released set up in the table; return batches of digest and item columns."""
@@ -252,41 +294,3 @@ class Dataflow:
             yield broadcast
         finally:
             broadcast.destroy()
-
-
-@contextmanager
-def _kept(made: Any) -> Iterator[Any]:
-    """Keep a DataFrame until it is no longer needed."""
-    kept = made.persist()
-    try:
-        yield kept
-    finally:
-        kept.unpersist()
-
-
-def _of_users(contributions: Any) -> Any:
-    """Leave the user counts out."""
-    return contributions.where("partition >= 0")
-
-
-def _unplanned(rows: Any) -> Any:
-    """Return the same rows without the plan that makes them; Spark can still make them again.
-
-    Each round has the rows of the one before. Spark writes the plan of a round out, with all plans in it, and
-    that is twice as long after each round.
-    """
-    from pyspark.sql import DataFrame
-
-    session = rows.sparkSession
-    made = session._jsparkSession.createDataFrame(rows._jdf.toJavaRDD(), rows._jdf.schema())  # noqa: SLF001
-    return DataFrame(made, session)
-
-
-def _together(rows: Any) -> Any:
-    """Bring the rows of a partition together, one partition after the other."""
-    return rows.repartition("partition").sortWithinPartitions("partition")
-
-
-def _collected(made: Any) -> _core.ExchangePacked:
-    """Run a job; its packed values never are a variable that a traceback shows."""
-    return _core.ExchangePacked(made.toArrow().to_batches())

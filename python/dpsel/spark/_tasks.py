@@ -27,6 +27,7 @@ __all__ = [
     "Name",
     "NoisyCounts",
     "Prune",
+    "PruneAndWeigh",
     "Reweight",
     "Steer",
     "Total",
@@ -106,10 +107,22 @@ class Prune(_Task):
 
 
 @dataclass(frozen=True)
-class Weigh(_Task):
-    """Add up the weights of a round, without items released before or that the round cannot release."""
+class PruneAndWeigh(Prune):
+    """Reduce each user, given user counts, and add up the weights of the first round for the driver."""
 
-    num_partitions: int
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.prune_and_weigh(self.frequent_above, _value(self.frequent))
+
+
+@dataclass(frozen=True)
+class Weigh(_Task):
+    """Add up the weights of a round, without items released before or that the round cannot release.
+
+    Without partitions they go to the driver.
+    """
+
+    num_partitions: int | None
     round: int
     released: Any = field(repr=False)
 

@@ -61,26 +61,6 @@ impl BoundedContributions {
         control.check()
     }
 
-    /// Put all items of users with more than D0 in order of priority, the reserve too.
-    ///
-    /// # Errors
-    /// Interruption.
-    pub(crate) fn order_all(&mut self, control: &Control) -> Result<()> {
-        let tally = control.tally(0, self.users());
-        self.for_each_user(control, tally, |user, order| {
-            if user.items.len() > order.bound && (*user.ordered as usize) < user.items.len() {
-                order.sort(user, usize::MAX);
-            }
-        });
-        control.check()
-    }
-
-    /// All items of a user, the kept ones first.
-    pub(crate) fn all_items(&self, user: usize) -> &[u32] {
-        let (start, len) = (self.contributions.starts[user], self.contributions.lens[user]);
-        &self.contributions.items.as_slice()[start..start + len as usize]
-    }
-
     /// The kept items of all users, without their reserves: no other item will ever move up.
     pub(crate) fn into_kept_rows(self, control: &Control) -> (KeptRows, Vocabulary) {
         let Contributions { starts, lens, items, vocabulary, .. } = self.contributions;

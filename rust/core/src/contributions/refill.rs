@@ -5,7 +5,8 @@
 //! far is replaced by an empty one, and nobody has codes of the old one in use. A thread that waits for work holds
 //! nothing, so nobody waits for it.
 //!
-//! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`).
+//! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`). If
+//! the rows of a user stand side by side, it is emptied early if the input is known to be far too large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -23,6 +24,12 @@ use crate::runtime::Control;
 use crate::{Error, Result};
 
 const POISONED: Error = Error::Internal("a thread failed while it emptied the rows");
+
+/// A builder is emptied early when it holds this part of what it may, and at least so many bytes: what it holds of the
+/// input so far then tells what it will hold.
+const EARLY: (u64, u64) = (16, 4 << 20);
+/// How many times too much that has to be. Items that repeat take less than the first rows say.
+const FAR: u64 = 4;
 
 /// Takes the rows that were collected until the builder was too full. Users may come again later.
 pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
@@ -148,8 +155,7 @@ impl<'a> Refill<'a> {
         // Before memory is freed and taken again.
         self.control.go_to_disk();
         let mut full = current.empty(self.control)?;
-        let [rows, runs] = [&self.rows, &self.runs].map(|number| number.load(Ordering::Relaxed));
-        if self.straight.is_some() && needs_no_table(rows, runs, full.users()? as u64) {
+        if self.needs_no_table(full.users()? as u64) {
             current.is_last = true;
             // No thread puts anything into them any more.
             for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -158,6 +164,32 @@ impl<'a> Refill<'a> {
         }
         self.control.check()?;
         (self.spill)(full.finish(self.schema.clone(), &self.order.of_parts())?)
+    }
+
+    /// Whether rows of a user stand side by side, so that they go straight to the disk.
+    fn goes_straight(&self) -> bool {
+        self.needs_no_table(0)
+    }
+
+    /// Whether rows beyond the first builder, which has so many users, go straight to the disk.
+    fn needs_no_table(&self, users: u64) -> bool {
+        let [rows, runs] = [&self.rows, &self.runs].map(|number| number.load(Ordering::Relaxed));
+        self.straight.is_some() && needs_no_table(rows, runs, users)
+    }
+
+    /// Whether a builder that holds so much has to be emptied.
+    fn is_full(&self, held: u64) -> bool {
+        held > self.most || self.is_far_too_much(held)
+    }
+
+    /// Whether the whole input will be far too much, and goes straight to the disk.
+    fn is_far_too_much(&self, held: u64) -> bool {
+        let (part, least) = EARLY;
+        if held < least.max(self.most / part) || !self.goes_straight() {
+            return false;
+        }
+        let whole = |(read, size): (u64, u64)| u128::from(held) * u128::from(size) / u128::from(read);
+        self.control.read_of().map(whole).is_some_and(|whole| whole > u128::from(self.most) * u128::from(FAR))
     }
 
     /// What collects the rows of one thread that go straight to the disk.
@@ -237,8 +269,79 @@ impl Sink for RefillWorker<'_, '_> {
             return Ok(());
         }
         let filling = self.held.take().ok_or(NO_STEP)?;
-        let is_full = filling.builder.held_memory() > self.refill.most;
+        let is_full = self.refill.is_full(filling.builder.held_memory());
         drop(filling);
         if is_full { self.refill.empty(self.number) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+
+    use super::*;
+    use crate::contributions::straight::{Runs, Straight};
+    use crate::contributions::testing::Integers;
+    use crate::ingest::testing::digests;
+    use crate::random::{Purpose, ReleaseKey};
+
+    /// Counts the rows that go straight.
+    struct Counted<'a>(&'a AtomicU64);
+
+    impl Straight for Counted<'_> {
+        fn take(&mut self, runs: &Runs) -> Result<()> {
+            self.0.fetch_add(runs.items.len() as u64, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn end(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    const ROWS: u64 = 400_000;
+    const STEP: u64 = 8000;
+
+    /// Push rows of users with so many items; returns the rows that were spilled from a table, went straight, and stayed.
+    fn pushed(size: Option<u64>, each: u64) -> [u64; 3] {
+        let (control, key) = (Control::new(1.try_into().ok(), None), ReleaseKey::insecure_test([7; 32]));
+        control.set_size(size);
+        let [spilled, straight] = [AtomicU64::new(0), AtomicU64::new(0)];
+        let spill = |rows: Contributions| {
+            spilled.fetch_add(rows.items.as_slice().len() as u64, Ordering::Relaxed);
+            Ok(())
+        };
+        let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
+        let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+        let way = Some(Way { rows: 1000, begin: &begin });
+        let refill = Refill::new((schema, RowOrder::Any), 64 << 20, &control, &spill, way);
+        let mut worker = refill.worker();
+        for first in (0..ROWS).step_by(STEP as usize) {
+            let users: Vec<u64> = (first / each..(first + STEP) / each).collect();
+            let items: Vec<u64> = (first..first + STEP).collect();
+            let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
+            worker.begin().unwrap();
+            let digest = |keys: &[u64], purpose| digests(keys, &key, purpose);
+            worker.intern(&digest(&users, Purpose::UserDigest), &Integers, &mut user_codes).unwrap();
+            worker.intern(&digest(&items, Purpose::ItemDigest), &Integers, &mut item_codes).unwrap();
+            let lens = vec![u32::try_from(each).unwrap(); users.len()];
+            worker.push(&user_codes, Some(&lens), &item_codes).unwrap();
+            worker.end().unwrap();
+            control.advance(STEP).unwrap();
+        }
+        drop(worker);
+        let all_rows = |kept: Contributions| kept.items.as_slice().len() as u64;
+        let kept = refill.finish().unwrap().map_or(0, all_rows);
+        [spilled.into_inner(), straight.into_inner(), kept]
+    }
+
+    #[test]
+    fn an_input_that_is_far_too_large_soon_goes_straight() {
+        let [spilled, straight, kept] = pushed(Some(100 * ROWS), 20);
+        assert_eq!((spilled + straight, kept), (ROWS, 0));
+        assert!((1..ROWS / 2).contains(&spilled), "{spilled}");
+        for (size, each) in [(None, 20), (Some(ROWS), 20), (Some(100 * ROWS), 2)] {
+            assert_eq!(pushed(size, each), [0, 0, ROWS], "{size:?}, {each}");
+        }
     }
 }

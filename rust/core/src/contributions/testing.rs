@@ -11,7 +11,8 @@ use crate::runtime::Control;
 
 pub(crate) use crate::ingest::testing::item_digest;
 
-struct Integers;
+/// Keys that digests tell.
+pub(super) struct Integers;
 
 impl Payload for Integers {
     fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}

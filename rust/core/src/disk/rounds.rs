@@ -163,7 +163,7 @@ impl Rounds<'_> {
         for round in (0_u32..).take(self.job.spec().calibration.rounds.len()) {
             let before = ReleasedSet::unpack(&ReleasedSet::pack(released.bytes(), None)?)?;
             let weights = Spool::<i32>::new(self.scratch)?;
-            let weigh = || self.job.weigh(self.stages.memory.partitions, round, before.clone());
+            let weigh = || self.job.weigh(Some(self.stages.memory.partitions), round, before.clone());
             self.stages.run(&pruned, weigh, || self.stages.writer(&weights))?;
             let decided = Collected::default();
             self.stages.run(&weights.stored(), || self.job.decide(round), || &decided)?;

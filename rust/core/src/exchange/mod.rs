@@ -9,7 +9,7 @@
 //! | [`Encode`] | rows of the table | packed contributions and user counts | contributions, by user; counts, by item hash |
 //! | [`FrequentItems`] | user counts | the counts of frequent items | every [`Prune`] |
 //! | [`Prune`] | packed contributions | pruned contributions | every [`Weigh`] |
-//! | [`Weigh`] | pruned contributions | packed weights | [`Decide`], by item |
+//! | [`Weigh`] | pruned contributions | packed weights | [`Decide`], by item, or on the driver |
 //! | [`Decide`] | packed weights | decisions | every [`Weigh`] of the next round, as a [`ReleasedSet`] |
 //! | [`Reweight`] | packed contributions, item states | messages | [`Steer`], by item |
 //! | [`Steer`] | messages | item states; in the last round decisions | the users who hold the item |
@@ -41,17 +41,17 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, Partition, SharedItems, Users};
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, most_sums};
+pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
+pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, decided, most_sums};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Lengths, Packing, Sizes, Weights, one_thread, unpacked};
+pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, one_thread, unpacked};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
-pub use stage::Stage;
+pub use stage::{Both, Stage};
 pub(crate) use wire::{ByDigest, Dictionaries, Lister, OfMessages, OfStates, Partitions, Route, item_hash};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -115,7 +115,7 @@ fn user_counts_leave_hardly_anything_to_send() {
     assert!(job.frequent_above() >= 2, "{}", job.frequent_above());
     let engine = Engine::new(job, table, &rows, 2);
     let sent = |frequent_above: i64| {
-        let weigh = || job.weigh(PARTITIONS, 0, ReleasedSet::default()).unwrap();
+        let weigh = || job.weigh(Some(PARTITIONS), 0, ReleasedSet::default()).unwrap();
         let pruned = engine.pruned(frequent_above);
         let made: Vec<RecordBatch> = pruned.iter().flat_map(|part| run(weigh(), part)).collect();
         [packed(&pruned.concat()).len(), packed(&made).len()]
@@ -166,15 +166,19 @@ fn stages_refuse_what_is_not_theirs() {
     let selection = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let job = selection.job();
     assert!(job.reweight(PARTITIONS, 0).is_err() && job.steer(0).is_err() && job.decide(3).is_err());
-    assert!(job.weigh(0, 0, ReleasedSet::default()).is_err());
+    assert!(job.weigh(Some(0), 0, ReleasedSet::default()).is_err());
     let encoded = run(job.encode(PARTITIONS, false).unwrap(), &[table(&rows)]);
-    let mut backwards = shuffled(encoded, 1).concat();
-    backwards.reverse();
-    let mut prune = job.prune(None).unwrap();
-    assert!(backwards.into_iter().any(|batch| prune.push(batch).is_err()));
+    let mut pieces = shuffled(encoded, 1).concat();
+    pieces.push(pieces[0].clone());
+    for mut task in
+        [Box::new(job.prune(None).unwrap()) as Box<dyn Stage>, Box::new(job.count(1, None, true).unwrap())]
+    {
+        assert!(pieces.clone().into_iter().any(|batch| task.push(batch).is_err()));
+    }
+    assert!(decided(job, 3, &Packed::default()).is_err() && decided(job, 0, &vec![1; 5].into()).is_err());
     assert!(job.block_users(UserCounts::unpack(1, &[]).unwrap()).is_err());
     assert!(job.weigh_blocks(1, &Packed::default()).is_err());
-    let mut weigh = job.weigh(PARTITIONS, 0, ReleasedSet::default()).unwrap();
+    let mut weigh = job.weigh(Some(PARTITIONS), 0, ReleasedSet::default()).unwrap();
     assert!(weigh.push(table(&rows)).is_err());
     assert!(job.decide(0).unwrap().push(table(&rows)).is_err());
     assert!(
@@ -222,6 +226,28 @@ fn sums_of_tasks_are_counted_before_they_are_sent() {
     // 15 users have the item 0, 8 the item 1 and 7 the item 3.
     let most = |tasks| most_sums(&Packed::from(packed(&counts)), tasks).unwrap();
     assert_eq!([1, 7, 10, 20].map(most), [3, 21, 25, 30]);
+}
+
+/// How much a task takes together changes what is sent, and no decision. The driver decides as tasks do.
+#[test]
+fn values_that_end_early_make_the_same_decisions() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let selection = Selection::new(request(MECHANISMS[5], 9, true), &schema, key()).unwrap();
+    let early = selection.job().clone().with_sizes(Sizes { rows: 200, weights: 64, ..Sizes::default() });
+    let [whole, early] = [selection.job(), &early].map(|job| Engine::new(job, table, &rows, 2));
+    let values =
+        |engine: &Engine<'_>| -> usize { engine.pruned(4).concat().iter().map(RecordBatch::num_rows).sum() };
+    assert!(values(&early) > values(&whole) && values(&whole) == 2);
+    let found = whole.decided_by_driver(4);
+    assert_eq!(early.decided_by_driver(4), found);
+    let sorted = |decided: &[u8]| {
+        let mut decided: Vec<Vec<u8>> = decided.chunks(24).map(<[u8]>::to_vec).collect();
+        decided.sort_unstable();
+        decided
+    };
+    assert_eq!(sorted(&early.decided(4)), sorted(&found));
+    assert!(found.len() > 24 * 9);
 }
 
 #[test]

@@ -180,6 +180,13 @@ impl Control {
         self.check()
     }
 
+    /// How much of the input was read, and how large it is, once both are known.
+    pub(crate) fn read_of(&self) -> Option<(u64, u64)> {
+        let (read, size) = (&self.progress.read, &self.progress.phase_size);
+        let (read, size) = (read.load(Ordering::Relaxed), size.load(Ordering::Relaxed));
+        (read > 0 && size > 0).then_some((read, size))
+    }
+
     /// Begin the first phase: everything is read. Reading a public list afterwards changes nothing.
     pub(crate) fn end_reading(&self) {
         if self.progress.phase_size.load(Ordering::Relaxed) == 0 {

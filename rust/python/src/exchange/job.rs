@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, partition_decisions};
+use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, decided, partition_decisions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -73,14 +73,29 @@ impl ExchangeJob {
         .map(ExchangeTask::new)
     }
 
-    /// The task that weighs a round without the items released before.
-    fn weigh(&self, num_partitions: u32, round: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+    /// The same task, which also weighs the first round for the driver.
+    fn prune_and_weigh(&self, frequent_above: u32, frequent: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let users = UserCounts::unpack(frequent_above, self.opened(frequent)?.bytes())?;
+            self.job.prune_and_weigh(users)
+        })
+        .map(ExchangeTask::new)
+    }
+
+    /// The task that weighs a round without the items released before, for the tasks that decide or, without a number
+    /// of partitions, for the driver.
+    fn weigh(&self, num_partitions: Option<u32>, round: u32, released: &[u8]) -> PyResult<ExchangeTask> {
         guarded(|| self.job.weigh(num_partitions, round, self.opened_set(released)?)).map(ExchangeTask::new)
     }
 
     /// The task that decides a round.
     fn decide(&self, round: u32) -> PyResult<ExchangeTask> {
         guarded(|| self.job.decide(round)).map(ExchangeTask::new)
+    }
+
+    /// The decisions of a round, given the weights that all tasks sent to the driver.
+    fn decided(&self, py: Python<'_>, round: u32, sent: &ExchangePacked) -> PyResult<ExchangePacked> {
+        py.detach(|| guarded(|| decided(&self.job, round, &sent.packed))).map(ExchangePacked::from)
     }
 
     /// The task that weighs a scored round.

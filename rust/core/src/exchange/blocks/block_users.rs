@@ -3,22 +3,21 @@
 //! Blocks begin with the digests of their shared items, whose codes are places there. The codes of all tasks come with
 //! the states after the round.
 
-use std::collections::HashSet;
-
 use arrow_array::RecordBatch;
 
 use super::bounding::Bounded;
-use super::partition::Partition;
 use super::round::BlockRound;
 use super::shared::SharedItems;
 use super::users::Users;
+use crate::Result;
+use crate::exchange::rows::Partition;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartContents, PartitionedValues, UserCounts, partitioned_values, push_digest, push_weight,
+    ByDigest, PartContents, PartitionRuns, PartitionedValues, UserCounts, partitioned_values, push_digest,
+    push_weight,
 };
 use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
-use crate::{Error, Result};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
 const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 20 };
@@ -38,8 +37,7 @@ pub struct BlockUsers {
     bounded: Bounded,
     block: Block,
     partition: Partition,
-    current: Option<i32>,
-    ended: HashSet<i32>,
+    runs: PartitionRuns,
     /// For the place of each item in the partition its code in the block.
     places: Vec<u32>,
     keyed: Vec<u128>,
@@ -57,21 +55,12 @@ impl BlockUsers {
             sums: ByDigest::default(),
         };
         let partition = Partition::new(key);
-        Self {
-            bounded,
-            block,
-            partition,
-            current: None,
-            ended: HashSet::new(),
-            places: Vec::new(),
-            keyed: Vec::new(),
-        }
+        let runs = PartitionRuns::default();
+        Self { bounded, block, partition, runs, places: Vec::new(), keyed: Vec::new() }
     }
 
     /// Put all users of the partition that has ended into blocks.
-    fn end_partition(&mut self, made: &mut PartitionedValues) -> Result<()> {
-        let Some(number) = self.current.take() else { return Ok(()) };
-        self.ended.insert(number);
+    fn end_partition(&mut self, number: i32, made: &mut PartitionedValues) -> Result<()> {
         let Self { bounded, block, partition, places: known, keyed, .. } = self;
         known.clear();
         known.resize(partition.items.len(), UNKNOWN);
@@ -166,12 +155,9 @@ impl Stage for BlockUsers {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut made = PartitionedValues::default();
         for (partition, packed) in partitioned_values(&batch)? {
-            if self.current != Some(partition) {
-                self.end_partition(&mut made)?;
-                if self.ended.contains(&partition) {
-                    return Err(Error::Internal("the rows of a partition do not come together"));
-                }
-                self.current = Some(partition);
+            let last = self.runs.current();
+            if let (true, Some(last)) = (self.runs.is_next(partition)?, last) {
+                self.end_partition(last, &mut made)?;
             }
             self.partition.push(packed)?;
         }
@@ -179,9 +165,11 @@ impl Stage for BlockUsers {
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let (mut made, last) = (PartitionedValues::default(), self.current);
-        self.end_partition(&mut made)?;
-        self.block.end(last.unwrap_or(0), &mut made)?; // Otherwise: there are no users.
+        let mut made = PartitionedValues::default();
+        if let Some(last) = self.runs.current() {
+            self.end_partition(last, &mut made)?;
+            self.block.end(last, &mut made)?;
+        }
         let mut sums = Vec::new();
         self.block.sums.iter().for_each(|(item, sum)| push_weight(*item, *sum, &mut sums));
         let mut made = made.into_batches()?;

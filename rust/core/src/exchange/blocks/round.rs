@@ -4,13 +4,10 @@ use super::parts::InParts;
 use super::shared::SharedItems;
 use super::users::Users;
 use crate::Result;
-use crate::exchange::wire::{PartContents, PartitionedValues};
+use crate::exchange::wire::{PartContents, PartitionedValues, TO_DRIVER};
 use crate::random::Words;
 use crate::rounds::Decider;
 use crate::weighting::RoundBudget;
-
-/// Partition of the parts that go to the driver.
-const TO_DRIVER: i32 = -1;
 
 /// The budgets of a round, and what decides its items.
 #[derive(Debug)]

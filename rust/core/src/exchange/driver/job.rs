@@ -13,6 +13,7 @@ use crate::exchange::rows::{
     Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
     ReweightedRound, Sizes, Weigh,
 };
+use crate::exchange::stage::Both;
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
 use crate::ingest::Columns;
 use crate::random::{Purpose, ReleaseKey, Words};
@@ -120,9 +121,17 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// A rule that cannot be made ready.
-    pub fn prune(&self, users: Option<UserCounts>) -> Result<Gather<Prune>> {
+    pub fn prune(&self, users: Option<UserCounts>) -> Result<Prune> {
         let candidates = users.map(|users| self.candidates(users)).transpose()?;
-        Ok(Gather::new(Prune::new(self.bound()?, self.key.clone(), candidates), &self.key, self.sizes))
+        Ok(Prune::new(self.bound()?, &self.key, candidates, self.sizes))
+    }
+
+    /// The same, and the weights of the first round for the driver.
+    ///
+    /// # Errors
+    /// No rounds; a rule that cannot be made ready.
+    pub fn prune_and_weigh(&self, users: UserCounts) -> Result<Both<Prune, Weigh>> {
+        Ok(Both::new(self.prune(Some(users))?, self.weigh(None, 0, ReleasedSet::default())?))
     }
 
     /// What finds the items that some round can release.
@@ -154,12 +163,14 @@ impl ExchangeJob {
     }
 
     /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
-    /// cannot release.
+    /// cannot release. Without `partitions` the weights go to the driver, which decides them by
+    /// [`decided`](super::decided).
     ///
     /// # Errors
     /// A number of partitions out of range; a round that does not exist; a rule that cannot be made ready.
-    pub fn weigh(&self, partitions: u32, number: u32, released: ReleasedSet) -> Result<Weigh> {
-        let (partitions, decider) = (Partitions::new(partitions)?, self.decider(number, false)?);
+    pub fn weigh(&self, partitions: Option<u32>, number: u32, released: ReleasedSet) -> Result<Weigh> {
+        let partitions = partitions.map(Partitions::new).transpose()?;
+        let decider = self.decider(number, false)?;
         Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released, self.sizes))
     }
 

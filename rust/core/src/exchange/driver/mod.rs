@@ -1,11 +1,13 @@
 //! The driver's part: the job that tasks share, and the steps before the first stage and after the last one.
 
+mod deciding;
 mod job;
 mod named;
 mod selection;
 mod steering;
 mod top_k;
 
+pub use deciding::decided;
 pub use job::{ExchangeJob, JobSpec};
 pub(crate) use named::items_of;
 pub use selection::Selection;

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use crate::Result;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    PartitionOrder, add_up, packed_batch, partitioned_values, push_frequent, unpack_user_counts,
+    PartitionRuns, add_up, packed_batch, partitioned_values, push_frequent, unpack_user_counts,
 };
 
 /// The stage that finds the frequent items: those with more than `frequent_above` users.
@@ -17,13 +17,13 @@ pub struct FrequentItems {
     frequent_above: u32,
     /// Item hashes and user counts of the current partition.
     counts: Vec<(u32, u32)>,
-    order: PartitionOrder,
+    order: PartitionRuns,
     packed: Vec<u8>,
 }
 
 impl FrequentItems {
     pub(crate) fn new(frequent_above: u32) -> Self {
-        Self { frequent_above, counts: Vec::new(), order: PartitionOrder::default(), packed: Vec::new() }
+        Self { frequent_above, counts: Vec::new(), order: PartitionRuns::default(), packed: Vec::new() }
     }
 
     fn end_partition(&mut self) {

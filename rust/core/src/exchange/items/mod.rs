@@ -13,7 +13,7 @@ pub use false_positives::{FalsePositives, partition_decisions};
 pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
 pub use steer::Steer;
-pub(crate) use sum::checked_weight;
 pub use sum::{OnItems, Sum};
+pub(crate) use sum::{checked_weight, sums};
 pub use total::Total;
 pub(crate) use total::keep_largest;

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::sum::sum;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Contents, Decisions, Message, PartitionBuffers, PartitionOrder, Progress, packed_batch,
+    Contents, Decisions, Message, PartitionBuffers, PartitionRuns, Progress, packed_batch,
     partitioned_messages, unpack_messages,
 };
 use crate::random::{Digest, Words};
@@ -26,7 +26,7 @@ pub struct Steer {
     most: usize,
     /// The messages of the partition, each with the partition of users that it comes from.
     messages: Vec<(Message, i32)>,
-    order: PartitionOrder,
+    order: PartitionRuns,
     returned: PartitionBuffers,
     drifts: PartitionBuffers,
     released: Vec<(Digest, i64)>,
@@ -39,7 +39,7 @@ impl Steer {
             words,
             most,
             messages: Vec::new(),
-            order: PartitionOrder::default(),
+            order: PartitionRuns::default(),
             returned: PartitionBuffers::default(),
             drifts: PartitionBuffers::default(),
             released: Vec::new(),

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{PartitionOrder, VALUE_BYTES, packed_batch, partitioned_values, unpack_weights};
+use crate::exchange::wire::{PartitionRuns, VALUE_BYTES, packed_batch, partitioned_values, unpack_weights};
 use crate::random::Digest;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -44,20 +44,18 @@ pub trait OnItems: Send {
 pub struct Sum<T> {
     stage: T,
     weights: Vec<(Digest, u64)>,
-    order: PartitionOrder,
+    order: PartitionRuns,
     packed: Vec<u8>,
 }
 
 impl<T: OnItems> Sum<T> {
     pub(crate) fn new(stage: T) -> Self {
-        Self { stage, weights: Vec::new(), order: PartitionOrder::default(), packed: Vec::new() }
+        Self { stage, weights: Vec::new(), order: PartitionRuns::default(), packed: Vec::new() }
     }
 
     /// Hand out all items of the partition that has ended.
     fn end_partition(&mut self) -> Result<()> {
-        self.weights.sort_unstable_by_key(|(item, _)| *item);
-        let items = self.weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>);
-        let items: Vec<(Digest, u64)> = items.collect::<Result<_>>()?;
+        let items = sums::<T>(&mut self.weights)?;
         self.weights.clear();
         self.stage.run(&items, &mut self.packed)
     }
@@ -69,6 +67,15 @@ impl<T: OnItems> Sum<T> {
         }
         Ok(vec![packed_batch(&std::mem::take(&mut self.packed))?])
     }
+}
+
+/// Each item with the sum of its weights, in order of their digests.
+///
+/// # Errors
+/// [`Error::Capacity`] for weights to which no noise may be added.
+pub(crate) fn sums<T: OnItems>(weights: &mut [(Digest, u64)]) -> Result<Vec<(Digest, u64)>> {
+    weights.sort_unstable_by_key(|(item, _)| *item);
+    weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>).collect()
 }
 
 /// An item and the sum of its weights.

@@ -9,7 +9,7 @@ use super::unpacker::Unpacker;
 use crate::Result;
 use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{PartitionOrder, partitioned_values};
+use crate::exchange::wire::{PartitionRuns, partitioned_values};
 use crate::random::ReleaseKey;
 
 /// The work of a stage on the users of some partitions.
@@ -34,7 +34,7 @@ pub struct Gather<T> {
     /// Rows taken together, if several partitions are needed for that. The more rows, the more users of an item meet
     /// in a task before anything moves.
     most: usize,
-    order: PartitionOrder,
+    order: PartitionRuns,
 }
 
 impl<T: OnUsers> Gather<T> {
@@ -44,7 +44,7 @@ impl<T: OnUsers> Gather<T> {
             unpacker: Unpacker::new(key),
             rows: 0,
             most: sizes.rows,
-            order: PartitionOrder::default(),
+            order: PartitionRuns::default(),
         }
     }
 

@@ -10,93 +10,171 @@
 
 use arrow_array::RecordBatch;
 
-use super::batcher::one_thread;
 use super::candidates::Candidates;
-use super::gather::OnUsers;
+use super::partition::Partition;
+use super::sizes::Sizes;
 use crate::Result;
 use crate::accounting::L0Bound;
-use crate::bounding::BoundedContributions;
-use crate::contributions::{Contributions, Vocabulary};
-use crate::exchange::wire::{PartitionedValues, PrunedItem, PrunedWriter};
-use crate::numeric::widths::codes;
+use crate::bounding::Priorities;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{
+    ByDigest, PartitionRuns, PartitionedValues, PrunedItem, PrunedWriter, partitioned_values,
+};
 use crate::random::{Digest, ReleaseKey};
 
 /// The stage that prunes users.
+///
+/// # Contract
+/// All rows of a partition come one after the other in one task. So each user is pruned with all of its items.
 #[derive(Debug)]
 pub struct Prune {
-    bound: L0Bound,
-    key: ReleaseKey,
-    candidates: Option<Candidates>,
+    pruner: Pruner,
+    partition: Partition,
+    runs: PartitionRuns,
+    /// Rows of users since the last value, and how many of them make a value. The more rows, the more users of an item
+    /// meet before anything moves.
+    rows: usize,
+    most: usize,
 }
 
 impl Prune {
     /// Without `candidates` every item may be released.
-    pub(crate) fn new(bound: L0Bound, key: ReleaseKey, candidates: Option<Candidates>) -> Self {
-        Self { bound, key, candidates }
+    pub(crate) fn new(
+        bound: L0Bound,
+        key: &ReleaseKey,
+        candidates: Option<Candidates>,
+        sizes: Sizes,
+    ) -> Self {
+        Self {
+            pruner: Pruner::new(bound, key, candidates),
+            partition: Partition::new(key),
+            runs: PartitionRuns::default(),
+            rows: 0,
+            most: sizes.rows,
+        }
+    }
+
+    /// Prune the users of the partition that has ended.
+    fn end_partition(&mut self) -> Result<()> {
+        self.rows += self.partition.rows();
+        self.pruner.add_partition(&mut self.partition)?;
+        self.partition.clear();
+        Ok(())
+    }
+
+    /// Hand out all users so far. The value goes under the last of their partitions: where it is makes no difference to
+    /// the rounds.
+    fn hand_out(&mut self, last: Option<i32>, made: &mut PartitionedValues) {
+        self.rows = 0;
+        if let (Some(last), Some(packed)) = (last, self.pruner.finish()) {
+            made.push(last, packed);
+        }
     }
 }
 
-impl OnUsers for Prune {
-    /// The value goes under the last of its partitions: where it is makes no difference to the rounds.
-    fn run(&self, last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
-        let control = one_thread();
-        let mut bounded = BoundedContributions::new(contributions, self.bound, &self.key, &control)?;
-        bounded.order_all(&control)?;
-        let mut pruner = Pruner::new(&bounded, self.candidates.as_ref());
-        (0..bounded.users()).for_each(|user| pruner.add_user(bounded.all_items(user)));
+impl Stage for Prune {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut made = PartitionedValues::default();
-        made.push(last, pruner.writer.finish());
+        for (partition, packed) in partitioned_values(&batch)? {
+            let last = self.runs.current();
+            if self.runs.is_next(partition)? {
+                self.end_partition()?;
+                if self.rows >= self.most {
+                    self.hand_out(last, &mut made);
+                }
+            }
+            self.partition.push(packed)?;
+        }
+        made.into_batches()
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut made = PartitionedValues::default();
+        self.end_partition()?;
+        self.hand_out(self.runs.current(), &mut made);
         made.into_batches()
     }
 }
 
 /// Prunes users one by one.
+#[derive(Debug)]
 struct Pruner {
     /// The most items that a user keeps.
     bound: usize,
-    /// The place in the dictionary of each code; `NOWHERE` for items that no round can release.
-    places: Vec<u32>,
+    priorities: Priorities,
+    candidates: Option<Candidates>,
     writer: PrunedWriter,
+    /// The place in the dictionary of the value of each item that is there.
+    places: ByDigest<u32>,
+    /// The same for each place in a partition; `NOWHERE` for items that no round can release.
+    known: Vec<u32>,
+    keyed: Vec<u128>,
+    kept: Vec<PrunedItem>,
 }
 
 /// The place of an item that is not in the dictionary.
 const NOWHERE: u32 = u32::MAX;
 
 impl Pruner {
-    fn new(bounded: &BoundedContributions, candidates: Option<&Candidates>) -> Self {
-        let (places, dictionary) = dictionary(bounded.vocabulary(), candidates);
-        Self { bound: bounded.bound() as usize, places, writer: PrunedWriter::new(dictionary) }
+    fn new(bound: L0Bound, key: &ReleaseKey, candidates: Option<Candidates>) -> Self {
+        Self {
+            bound: bound.get() as usize,
+            priorities: Priorities::new(key),
+            candidates,
+            writer: PrunedWriter::default(),
+            places: ByDigest::default(),
+            known: Vec::new(),
+            keyed: Vec::new(),
+            kept: Vec::new(),
+        }
     }
 
-    /// Add a user with all of its items. Those of a user above the bound are in order of priority.
-    fn add_user(&mut self, items: &[u32]) {
-        let candidates = items.iter().enumerate().filter(|(_, item)| self.places[**item as usize] != NOWHERE);
+    /// Add the users of a partition.
+    fn add_partition(&mut self, partition: &mut Partition) -> Result<()> {
+        self.look_up(&partition.items);
+        partition.each_user(|items, user, places| {
+            self.add_user(items, user, places);
+            Ok(())
+        })
+    }
+
+    /// Find the places of these items in the dictionary. Without candidates it has all items, with 0 users.
+    fn look_up(&mut self, items: &[Digest]) {
+        let all = || vec![Some(0); items.len()];
+        let most_users = self.candidates.as_ref().map_or_else(all, |candidates| candidates.most_users(items));
+        let Self { places, writer, known, .. } = self;
+        known.clear();
+        known.extend(items.iter().zip(most_users).map(|(&item, users)| {
+            let place = |users| *places.entry(item).or_insert_with(|| writer.add_item(item, users));
+            users.map_or(NOWHERE, place)
+        }));
+    }
+
+    /// Add a user with the places of all of its items.
+    fn add_user(&mut self, items: &[Digest], user: Digest, places: &mut [u32]) {
+        let Self { bound, known, .. } = self;
+        if places.iter().all(|place| known[*place as usize] == NOWHERE) {
+            return;
+        }
+        if places.len() > *bound {
+            let digest = |place| items[place as usize];
+            self.priorities.order(user, places, digest, usize::MAX, &mut self.keyed);
+        }
+        let known = places.iter().map(|place| known[*place as usize]);
+        let candidates = (0..).zip(known).filter(|(_, place)| *place != NOWHERE);
         // The n-th candidate has n candidates before it, and rank - n other items, which never go.
-        let kept = candidates.enumerate().take_while(|(n, (rank, _))| rank - n < self.bound);
-        let kept: Vec<PrunedItem> = kept
-            .map(|(_, (rank, item))| PrunedItem {
-                place: self.places[*item as usize] as usize,
-                rank: rank as u64,
-            })
-            .collect();
-        if !kept.is_empty() {
-            self.writer.add_user(items.len(), self.bound, &kept);
+        let kept = candidates.enumerate().take_while(|(n, (rank, _))| rank - n < *bound);
+        self.kept.clear();
+        self.kept
+            .extend(kept.map(|(_, (rank, place))| PrunedItem { place: place as usize, rank: rank as u64 }));
+        if !self.kept.is_empty() {
+            self.writer.add_user(places.len(), *bound, &self.kept);
         }
     }
-}
 
-/// The candidates, each with the most users that it can have, and the place of each code among them. Without candidates
-/// these are all items, with 0 users.
-fn dictionary(vocabulary: &Vocabulary, candidates: Option<&Candidates>) -> (Vec<u32>, Vec<(Digest, u32)>) {
-    let digests = vocabulary.digests_from(0..vocabulary.code_bound());
-    let most_users =
-        candidates.map_or_else(|| vec![Some(0); digests.len()], |candidates| candidates.most_users(&digests));
-    let (mut places, mut dictionary) = (vec![NOWHERE; digests.len()], Vec::new());
-    for ((place, item), users) in places.iter_mut().zip(digests).zip(most_users) {
-        if let Some(users) = users {
-            *place = codes(dictionary.len());
-            dictionary.push((item, users));
-        }
+    /// The users since the last time as a packed value; `None` if there are none.
+    fn finish(&mut self) -> Option<Vec<u8>> {
+        self.places.clear();
+        std::mem::take(&mut self.writer).finish()
     }
-    (places, dictionary)
 }

@@ -14,7 +14,7 @@ use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::ItemCode;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Contents, Drifts, Message, PartitionBuffers, PartitionOrder, Partitions, Progress, States,
+    Contents, Drifts, Message, PartitionBuffers, PartitionRuns, Partitions, Progress, States,
     partitioned_states, partitioned_values, take_drift, unpack_states,
 };
 use crate::random::{Digest, ReleaseKey};
@@ -45,7 +45,7 @@ pub struct Reweight {
     /// The packed drifts of the partition after the round before.
     drifts: Vec<u8>,
     unpacker: Unpacker,
-    order: PartitionOrder,
+    order: PartitionRuns,
 }
 
 impl Reweight {
@@ -55,7 +55,7 @@ impl Reweight {
         partitions: Partitions,
         round: ReweightedRound,
     ) -> Self {
-        let (unpacker, order) = (Unpacker::new(&key), PartitionOrder::default());
+        let (unpacker, order) = (Unpacker::new(&key), PartitionRuns::default());
         Self { bound, key, partitions, round, states: States::default(), drifts: Vec::new(), unpacker, order }
     }
 

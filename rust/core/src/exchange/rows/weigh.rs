@@ -1,4 +1,5 @@
-//! Pruned contributions become the weights of one round, added up in the task and sent by partition of items.
+//! Pruned contributions become the weights of one round, added up in the task and sent by partition of items or to the
+//! driver.
 
 use arrow_array::RecordBatch;
 
@@ -8,7 +9,8 @@ use crate::Result;
 use crate::accounting::L0Bound;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Partitions, PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_by_partition, partitioned_values,
+    Partitions, PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_by_partition, pack_for_driver,
+    partitioned_values,
 };
 use crate::numeric::widths::{clipped, index};
 use crate::random::{Digest, Words};
@@ -17,7 +19,8 @@ use crate::rounds::{Decider, Round};
 /// The stage that weighs a round.
 #[derive(Debug)]
 pub struct Weigh {
-    partitions: Partitions,
+    /// The partitions of items; none if the weights go to the driver.
+    partitions: Option<Partitions>,
     bound: u32,
     /// The items that earlier rounds released.
     released: ReleasedSet,
@@ -32,7 +35,7 @@ pub struct Weigh {
 impl Weigh {
     /// `decider` and `words` are the rule and the noise of the round. `released` has the items of the rounds before.
     pub(crate) fn new(
-        partitions: Partitions,
+        partitions: Option<Partitions>,
         bound: L0Bound,
         round: &Round,
         (decider, words): (Decider, Words),
@@ -80,7 +83,12 @@ impl Weigh {
 
     fn send(&mut self) -> Result<Vec<RecordBatch>> {
         add_up(&mut self.sums);
-        pack_by_partition(std::mem::take(&mut self.sums), self.partitions).into_batches()
+        let sums = std::mem::take(&mut self.sums);
+        match self.partitions {
+            Some(partitions) => pack_by_partition(sums, partitions),
+            None => pack_for_driver(&sums),
+        }
+        .into_batches()
     }
 }
 

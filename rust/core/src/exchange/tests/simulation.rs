@@ -92,6 +92,17 @@ fn target(batch: &RecordBatch) -> i32 {
     batch.column(0).as_primitive::<Int32Type>().value(0)
 }
 
+/// What goes on to the tasks of the next round.
+fn of_users(made: &[RecordBatch]) -> Vec<RecordBatch> {
+    made.iter().filter(|batch| target(batch) >= 0).cloned().collect()
+}
+
+/// What all tasks send to the driver.
+fn to_driver(made: &[Vec<RecordBatch>]) -> Packed {
+    let sent: Vec<RecordBatch> = made.concat().into_iter().filter(|batch| target(batch) < 0).collect();
+    packed(&sent).into()
+}
+
 /// A stage on some tasks, and another one where its rows have come together.
 pub(super) fn both<A: Stage, B: Stage>(
     parts: &[Vec<RecordBatch>],
@@ -174,6 +185,7 @@ impl<'a> Engine<'a> {
         self.contributions.iter().map(|part| run(prune(), part)).collect()
     }
 
+    /// The decisions of all rounds, made by tasks.
     pub(super) fn decided(&self, frequent_above: i64) -> Vec<u8> {
         let pruned = self.pruned(frequent_above);
         let mut released = Vec::new();
@@ -181,12 +193,41 @@ impl<'a> Engine<'a> {
             let before = self.released_set(&released);
             let made = both(
                 &pruned,
-                || self.job.weigh(PARTITIONS, round, before.clone()).unwrap(),
+                || self.job.weigh(Some(PARTITIONS), round, before.clone()).unwrap(),
                 || self.job.decide(round).unwrap(),
             );
             released.extend(packed(&made));
         }
         released
+    }
+
+    /// The same, made by the driver.
+    pub(super) fn decided_by_driver(&self, frequent_above: i64) -> Vec<u8> {
+        let users = self.frequent(frequent_above).unwrap();
+        let prune = || self.job.prune_and_weigh(users.clone()).unwrap();
+        let parts = self.fewer_tasks();
+        let made: Vec<_> = parts.iter().map(|part| run(prune(), part)).collect();
+        let mut sent = to_driver(&made);
+        let mut released = Packed::default();
+        for round in 0..u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
+            released = released.with(&decided(self.job, round, &sent).unwrap());
+            let before = self.released_set(released.bytes());
+            let weigh = || self.job.weigh(None, round + 1, before.clone()).unwrap();
+            if round + 1 < u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
+                let again: Vec<_> = made.iter().map(|part| run(weigh(), &of_users(part))).collect();
+                sent = to_driver(&again);
+            }
+        }
+        released.bytes().to_vec()
+    }
+
+    /// The contributions for fewer tasks than there are parts, so that their partitions are in no order.
+    fn fewer_tasks(&self) -> Vec<Vec<RecordBatch>> {
+        let mut parts = self.contributions.clone();
+        if let [first, .., last] = &mut parts[..] {
+            first.append(last);
+        }
+        parts
     }
 
     pub(super) fn steered(&self) -> Vec<u8> {
@@ -213,18 +254,11 @@ impl<'a> Engine<'a> {
 
     /// The same without messages: users in blocks, and the states of shared items on the driver.
     pub(super) fn steered_in_blocks(&self) -> Vec<u8> {
-        // Fewer tasks than there are parts of the contributions.
-        let mut parts = self.contributions.clone();
-        if let [first, .., last] = &mut parts[..] {
-            first.append(last);
-        }
+        let mut parts = self.fewer_tasks();
         let (mut steering, mut states) = (Steering::new(self.job.clone()), Vec::new());
         let mut made: Vec<_> = parts.iter().map(|part| self.blocks(part, &states)).collect();
         loop {
-            let sent: Vec<RecordBatch> =
-                made.concat().into_iter().filter(|batch| target(batch) < 0).collect();
-            let sent = Packed::from(packed(&sent));
-            let steered = steering.next(&sent).unwrap();
+            let steered = steering.next(&to_driver(&made)).unwrap();
             if states.len() + 1 == self.job.spec().calibration.rounds.len() {
                 return steered.bytes().to_vec();
             }
@@ -246,8 +280,7 @@ impl<'a> Engine<'a> {
     }
 
     fn next_blocks(&self, made: &[RecordBatch], round: u32, states: &[Packed]) -> Vec<RecordBatch> {
-        let blocks: Vec<RecordBatch> = made.iter().filter(|batch| target(batch) >= 0).cloned().collect();
-        run(self.job.weigh_blocks(round, &states[round as usize - 1]).unwrap(), &blocks)
+        run(self.job.weigh_blocks(round, &states[round as usize - 1]).unwrap(), &of_users(made))
     }
 
     /// The noisy numbers of users of released items.
@@ -295,6 +328,7 @@ pub(super) fn exchanged(
     let released = match (selection.job().is_steered(), frequent_above) {
         (true, ..0) => engine.steered(),
         (true, 0..) => engine.steered_in_blocks(),
+        (false, 0..) if filter_bits.is_none() => engine.decided_by_driver(frequent_above),
         (false, _) => engine.decided(frequent_above),
     };
     let looked_up = selection.looks_up(&schema).unwrap();

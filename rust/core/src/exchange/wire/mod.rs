@@ -33,12 +33,13 @@ pub(crate) use dictionary::Dictionaries;
 pub(crate) use drifts::{Drifts, take_drift};
 pub(crate) use listed::Lister;
 pub use packed::Packed;
-pub(crate) use partitions::{PartitionOrder, Partitions};
+pub(crate) use partitions::{PartitionRuns, Partitions, TO_DRIVER};
 pub(crate) use pruned::{PrunedItem, PrunedUsers, PrunedWriter};
 pub use released_set::ReleasedSet;
 pub(crate) use shared_items::{PartContents, SharedStates, each_part, each_sum, pack_sums};
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use weights::{
-    Message, Progress, States, pack_by_partition, push_weight, unpack_messages, unpack_states, unpack_weights,
+    Message, Progress, States, pack_by_partition, pack_for_driver, push_weight, unpack_messages,
+    unpack_states, unpack_weights,
 };

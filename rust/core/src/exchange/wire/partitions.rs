@@ -1,7 +1,12 @@
 //! Partitions of users and of items: digests are divided among them by 32 of their bits.
 
+use std::collections::HashSet;
+
 use crate::random::Digest;
 use crate::{Error, Result};
+
+/// The partition of what goes to the driver. Partitions of users and items are not negative.
+pub(crate) const TO_DRIVER: i32 = -1;
 
 /// The number of partitions, at least one.
 #[derive(Debug, Clone, Copy)]
@@ -30,27 +35,33 @@ impl Partitions {
     }
 }
 
-/// Checks that the partitions of a task come in ascending order.
+/// Checks that the rows of a partition come together in a task: one partition after the other, in any order.
 #[derive(Debug, Default)]
-pub(crate) struct PartitionOrder(Option<i32>);
+pub(crate) struct PartitionRuns {
+    current: Option<i32>,
+    ended: HashSet<i32>,
+}
 
-impl PartitionOrder {
+impl PartitionRuns {
     /// The partition that came last.
     pub(crate) fn current(&self) -> Option<i32> {
-        self.0
+        self.current
     }
 
     /// Whether this value starts a new partition, so that the one before has ended.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the partition is smaller than the one before.
+    /// [`Error::Internal`] if the partition has ended before. Its users or items would be taken in parts.
     pub(crate) fn is_next(&mut self, partition: i32) -> Result<bool> {
-        match self.0.replace(partition) {
-            Some(before) if partition < before => {
-                Err(Error::Internal("partitions do not come in ascending order"))
-            }
-            before => Ok(before.is_some_and(|before| before < partition)),
+        if self.current == Some(partition) {
+            return Ok(false);
         }
+        if self.ended.contains(&partition) {
+            return Err(Error::Internal("the rows of a partition do not come together"));
+        }
+        let before = self.current.replace(partition);
+        self.ended.extend(before);
+        Ok(before.is_some())
     }
 }
 
@@ -69,11 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn partitions_come_in_ascending_order() {
-        let mut order = PartitionOrder::default();
-        let found = [2, 2, 5, 5, 6].map(|partition| order.is_next(partition).unwrap());
+    fn partitions_come_in_any_order_and_once() {
+        let mut runs = PartitionRuns::default();
+        let found = [5, 5, 2, 2, 6].map(|partition| runs.is_next(partition).unwrap());
         assert_eq!(found, [false, false, true, false, true]);
-        assert_eq!(order.current(), Some(6));
-        assert!(order.is_next(5).is_err());
+        assert_eq!(runs.current(), Some(6));
+        assert!(runs.is_next(5).is_err());
+        assert!(runs.is_next(2).is_err());
+        assert!(!runs.is_next(6).unwrap());
     }
 }

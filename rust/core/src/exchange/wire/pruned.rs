@@ -24,6 +24,7 @@ pub(crate) struct PrunedItem {
 }
 
 /// Writes pruned users.
+#[derive(Debug, Default)]
 pub(crate) struct PrunedWriter {
     dictionary: Vec<(Digest, u32)>,
     users: u32,
@@ -31,9 +32,10 @@ pub(crate) struct PrunedWriter {
 }
 
 impl PrunedWriter {
-    /// `dictionary` has each item with the most users that it can have.
-    pub(crate) fn new(dictionary: Vec<(Digest, u32)>) -> Self {
-        Self { dictionary, users: 0, body: Vec::new() }
+    /// Add an item with the most users that it can have, and return its place.
+    pub(crate) fn add_item(&mut self, item: Digest, users: u32) -> u32 {
+        self.dictionary.push((item, users));
+        codes(self.dictionary.len() - 1)
     }
 
     /// Add a user of `total` items.
@@ -51,15 +53,18 @@ impl PrunedWriter {
         }
     }
 
-    /// The packed value.
-    pub(crate) fn finish(self) -> Vec<u8> {
+    /// The packed value; `None` if no user was added.
+    pub(crate) fn finish(self) -> Option<Vec<u8>> {
+        if self.users == 0 {
+            return None;
+        }
         let mut packed = Vec::with_capacity(8 + self.dictionary.len() * DICTIONARY_BYTES + self.body.len());
         packed.extend(codes(self.dictionary.len()).to_le_bytes());
         packed.extend(self.users.to_le_bytes());
         self.dictionary.iter().for_each(|(item, _)| push_digest(*item, &mut packed));
         self.dictionary.iter().for_each(|(_, users)| push_integer((*users).into(), &mut packed));
         packed.extend(self.body);
-        packed
+        Some(packed)
     }
 }
 

@@ -71,7 +71,10 @@ proptest! {
     ) {
         let dictionary: Vec<(Digest, u32)> =
             dictionary.into_iter().map(|(item, users)| (Digest(item), users)).collect();
-        let mut writer = PrunedWriter::new(dictionary.clone());
+        let mut writer = PrunedWriter::default();
+        for (place, (item, users)) in (0..).zip(&dictionary) {
+            prop_assert_eq!(writer.add_item(*item, *users), place);
+        }
         let mut written = Vec::new();
         for ranks in users {
             let total = if bound < 9 { 9 } else { ranks.len() };
@@ -83,7 +86,10 @@ proptest! {
             writer.add_user(total, bound as usize, &kept);
             written.push((total as u64, kept));
         }
-        let packed = writer.finish();
+        let Some(packed) = writer.finish() else {
+            prop_assert!(written.is_empty());
+            return Ok(());
+        };
         let read = PrunedUsers::unpack(&packed).unwrap();
         prop_assert_eq!(&read.dictionary, &dictionary);
         let mut found = Vec::new();

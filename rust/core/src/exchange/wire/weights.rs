@@ -7,7 +7,7 @@
 use super::batches::PartitionedValues;
 use super::by_digest::ByDigest;
 use super::bytes::{CORRUPT, VALUE_BYTES, push_digest, push_integer, take_digest, take_integer};
-use super::partitions::Partitions;
+use super::partitions::{Partitions, TO_DRIVER};
 use crate::random::Digest;
 use crate::rounds::ItemState;
 use crate::{Error, Result};
@@ -44,6 +44,21 @@ pub(crate) fn pack_by_partition(weights: Vec<(Digest, u64)>, partitions: Partiti
             }
         }
         made.push(group[0].0, packed);
+    }
+    made
+}
+
+/// Pack weights for the driver.
+pub(crate) fn pack_for_driver(weights: &[(Digest, u64)]) -> PartitionedValues {
+    let (mut made, mut packed) = (PartitionedValues::default(), Vec::new());
+    for &(item, weight) in weights {
+        push_weight(item, weight, &mut packed);
+        if packed.len() >= VALUE_BYTES {
+            made.push(TO_DRIVER, std::mem::take(&mut packed));
+        }
+    }
+    if !packed.is_empty() {
+        made.push(TO_DRIVER, packed);
     }
     made
 }

@@ -45,8 +45,13 @@ impl Partition {
         })
     }
 
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Start anew, and keep the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.items.clear();
         self.rows.clear();
         self.users.clear();
@@ -56,7 +61,7 @@ impl Partition {
     ///
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
-    pub(super) fn push(&mut self, packed: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
@@ -103,9 +108,9 @@ impl Partition {
 
 #[cfg(test)]
 mod tests {
+    use super::super::encode::Packing;
     use super::*;
     use crate::contributions::testing::contributions;
-    use crate::exchange::rows::Packing;
     use crate::exchange::wire::Partitions;
 
     #[test]

@@ -1,0 +1,38 @@
+//! Rounds that the driver decides, where the weights of all tasks fit there.
+
+use zeroize::Zeroize;
+
+use super::job::ExchangeJob;
+use crate::Result;
+use crate::exchange::items::{Decide, OnItems, sums};
+use crate::exchange::wire::{Packed, unpack_weights};
+use crate::random::Digest;
+
+/// The least bytes of a packed weight.
+const WEIGHT: usize = size_of::<u128>() + 1;
+
+/// The decisions of a round, counted from 0, on the weights that all tasks sent to the driver.
+///
+/// # Errors
+/// [`Error::Internal`](crate::Error::Internal) if they are damaged, or if there is no such round;
+/// [`Error::Capacity`](crate::Error::Capacity) for more users than noise may be added for.
+pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
+    let mut decide = job.decide_items(round)?;
+    // Allocated once. Growing would leave a copy behind that is not wiped.
+    let (mut weights, mut decided) = (Vec::with_capacity(sent.bytes().len() / WEIGHT), Vec::new());
+    let whole = unpack_weights(sent.bytes(), &mut weights).and_then(|()| sums::<Decide>(&mut weights));
+    let done = whole.and_then(|mut whole| {
+        let done = decide.run(&whole, &mut decided);
+        wipe(&mut whole);
+        done
+    });
+    wipe(&mut weights);
+    done.map(|()| decided.into())
+}
+
+fn wipe(weights: &mut [(Digest, u64)]) {
+    for (item, weight) in weights {
+        item.0.zeroize();
+        weight.zeroize();
+    }
+}
