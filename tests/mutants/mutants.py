@@ -2437,8 +2437,8 @@ MUTANTS = [
     Mutant(
         "scattered rows empty their table early, too",
         CORE + "contributions/refill.rs",
-        "if self.straight.is_none() || held < least.max(self.most / part) || !are_side_by_side(rows, runs) {",
-        "if self.straight.is_none() || held < least.max(self.most / part) {",
+        "if held < least.max(self.most / part) || !self.goes_straight() {",
+        "if held < least.max(self.most / part) {",
         ("cargo:contributions::refill",),
     ),
     Mutant(

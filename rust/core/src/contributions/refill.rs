@@ -5,8 +5,8 @@
 //! far is replaced by an empty one, and nobody has codes of the old one in use. A thread that waits for work holds
 //! nothing, so nobody waits for it.
 //!
-//! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`). It
-//! is emptied early where that is sure to come.
+//! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`). If
+//! the rows of a user stand side by side, it is emptied early if the input is known to be far too large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -16,7 +16,7 @@ use super::chunk::OpenChunk;
 use super::grouped::Contributions;
 use super::interner::Scratch;
 use super::order::RowOrder;
-use super::straight::{Collector, Way, are_side_by_side, needs_no_table};
+use super::straight::{Collector, Way, needs_no_table};
 use crate::ingest::{Code, Codes, ItemCode, ItemSchema, Payload, Sink, UserCode};
 use crate::numeric::widths::index;
 use crate::random::Digest;
@@ -155,8 +155,7 @@ impl<'a> Refill<'a> {
         // Before memory is freed and taken again.
         self.control.go_to_disk();
         let mut full = current.empty(self.control)?;
-        let (rows, runs) = self.rows_and_runs();
-        if self.straight.is_some() && needs_no_table(rows, runs, full.users()? as u64) {
+        if self.needs_no_table(full.users()? as u64) {
             current.is_last = true;
             // No thread puts anything into them any more.
             for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -167,9 +166,15 @@ impl<'a> Refill<'a> {
         (self.spill)(full.finish(self.schema.clone(), &self.order.of_parts())?)
     }
 
-    /// The rows so far, and the runs of users in them.
-    fn rows_and_runs(&self) -> (u64, u64) {
-        (self.rows.load(Ordering::Relaxed), self.runs.load(Ordering::Relaxed))
+    /// Whether rows of a user stand side by side, so that they go straight to the disk.
+    fn goes_straight(&self) -> bool {
+        self.needs_no_table(0)
+    }
+
+    /// Whether rows beyond the first builder, which has so many users, go straight to the disk.
+    fn needs_no_table(&self, users: u64) -> bool {
+        let [rows, runs] = [&self.rows, &self.runs].map(|number| number.load(Ordering::Relaxed));
+        self.straight.is_some() && needs_no_table(rows, runs, users)
     }
 
     /// Whether a builder that holds so much has to be emptied.
@@ -177,12 +182,10 @@ impl<'a> Refill<'a> {
         held > self.most || self.is_far_too_much(held)
     }
 
-    /// Whether the whole input will be far too much, and goes straight to the disk because rows of a user stand side by
-    /// side. Whether rows are scattered among many users shows in a full builder only.
+    /// Whether the whole input will be far too much, and goes straight to the disk.
     fn is_far_too_much(&self, held: u64) -> bool {
         let (part, least) = EARLY;
-        let (rows, runs) = self.rows_and_runs();
-        if self.straight.is_none() || held < least.max(self.most / part) || !are_side_by_side(rows, runs) {
+        if held < least.max(self.most / part) || !self.goes_straight() {
             return false;
         }
         let whole = |(read, size): (u64, u64)| u128::from(held) * u128::from(size) / u128::from(read);

@@ -17,12 +17,7 @@ const RUN: usize = 3;
 /// Whether a table saves nothing that had so many rows in so many runs, of so many users: either they come together as
 /// they are, or they do not come together in a table.
 pub(super) fn needs_no_table(rows: u64, runs: u64, users: u64) -> bool {
-    are_side_by_side(rows, runs) || rows < users.saturating_mul(SEVERAL)
-}
-
-/// Whether rows of a user come together as they are.
-pub(super) fn are_side_by_side(rows: u64, runs: u64) -> bool {
-    rows >= runs.saturating_mul(SEVERAL)
+    rows >= runs.saturating_mul(SEVERAL) || rows < users.saturating_mul(SEVERAL)
 }
 
 /// Users with their distinct items, one after the other. A user may come again.
