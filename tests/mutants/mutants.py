@@ -2435,10 +2435,17 @@ MUTANTS = [
         ("cargo:disk::census",),
     ),
     Mutant(
+        "an input that may fit goes to the disk early",
+        CORE + "contributions/refill.rs",
+        "whole * 4 > u128::from(self.most) * 5",
+        "whole * 40 > u128::from(self.most) * 5",
+        ("cargo:contributions::refill",),
+    ),
+    Mutant(
         "scattered rows empty their table early, too",
         CORE + "contributions/refill.rs",
-        "if held < least.max(self.most / part) || !self.goes_straight() {",
-        "if held < least.max(self.most / part) {",
+        "if rows < EARLY * self.control.threads() as u64 || !self.goes_straight() {",
+        "if rows < EARLY * self.control.threads() as u64 {",
         ("cargo:contributions::refill",),
     ),
     Mutant(

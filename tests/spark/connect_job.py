@@ -18,7 +18,7 @@ from spark_support import arguments, rows, table  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from dpsel.exceptions import DataError  # noqa: E402
-from dpsel.spark import _dataflow  # noqa: E402
+from dpsel.spark import _dataflow, _packed  # noqa: E402
 from support import KEY  # noqa: E402
 
 
@@ -33,6 +33,9 @@ def main() -> None:
     )
     frame = spark.createDataFrame(table(rows(400, 300))).repartition(4)
     results = {"kind": type(frame).__module__}
+    with _packed.kept(frame) as rows_kept:
+        results["kept"] = rows_kept.storageLevel.useMemory
+    results["given back"] = not frame.storageLevel.useMemory
     for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):
         found = dpsel.spark.select_partitions(frame, **arguments(mechanism))
         results[mechanism.name] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]

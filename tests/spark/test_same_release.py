@@ -11,7 +11,7 @@ from spark_support import PARALLEL, arguments, rows, same, table
 
 import dpsel
 import dpsel.spark
-from dpsel.spark import _dataflow
+from dpsel.spark import _dataflow, _tasks
 from support import released
 
 pytestmark = pytest.mark.spark
@@ -78,6 +78,28 @@ def test_both_ways_of_plain_rounds(frame, local, monkeypatch, mechanism, most, o
     noisy = {"with_weights": True} if mechanism in NOISY else {}
     given = {"privacy": dpsel.ApproxDP(epsilon=0.7, delta=1e-4), "counts": 0.2, **noisy}
     same(frame, local, mechanism, **given)
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=10)], ids=repr)
+def test_nothing_stays_kept(spark, frame, local, monkeypatch, mechanism) -> None:
+    """After a release and after a failure amid the rounds."""
+
+    def kept() -> int:
+        return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+    same(frame, local, mechanism)
+    before, rows_kept = kept(), []
+
+    def failing(*_: object) -> None:
+        rows_kept.append(kept())
+        raise MemoryError
+
+    monkeypatch.setattr(_tasks, "Weigh", failing)
+    monkeypatch.setattr(_tasks, "WeighBlocks", failing)
+    with pytest.raises((MemoryError, dpsel.DpselError)):
+        dpsel.spark.select_partitions(frame, **arguments(mechanism))
+    assert rows_kept[0] > before
+    assert kept() == before
 
 
 def test_thirty_scored_rounds(frame, local, events) -> None:

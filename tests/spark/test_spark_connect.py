@@ -51,6 +51,12 @@ def test_the_same_release(results, name, mechanism) -> None:
     assert len(here) > 3
 
 
+def test_rows_are_kept_and_given_back(results) -> None:
+    """Otherwise every job would read the table again, which may have other rows then."""
+    assert results["kept"] is True
+    assert results["given back"] is True
+
+
 def test_numbers_of_users_and_the_rows_of_released_items(results) -> None:
     here = dpsel.select_partitions(table(rows(400, 300)), **arguments(dpsel.Sips(), counts=0.2))
     assert results["counted"] == [list(map(list, here.to_pylist())), here.report.to_json(), len(here)]

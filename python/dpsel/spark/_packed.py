@@ -23,8 +23,8 @@ def kept(made: Any) -> Iterator[Any]:
     """
     session = made.sparkSession
     context = getattr(session, "_sc", None)
-    # Sessions of Spark Connect have no other way to keep rows.
-    rows = made if context is None else _without_plan(made).persist(_level(context))
+    # Sessions of Spark Connect have no rows of Java.
+    rows = made.persist() if context is None else _without_plan(made).persist(_level(context))
     try:
         yield rows if context is None else _frame(session, rows, made)
     finally:

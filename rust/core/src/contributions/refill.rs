@@ -25,11 +25,11 @@ use crate::{Error, Result};
 
 const POISONED: Error = Error::Internal("a thread failed while it emptied the rows");
 
-/// A builder is emptied early when it holds this part of what it may, and at least so many bytes: what it holds of the
-/// input so far then tells what it will hold.
-const EARLY: (u64, u64) = (16, 4 << 20);
-/// How many times too much that has to be. Items that repeat take less than the first rows say.
-const FAR: u64 = 4;
+/// Rows of each thread after which the input so far tells how many rows the whole has. Rows of unfinished batches, which
+/// are not counted as read yet, hardly matter then.
+const EARLY: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+/// The least bytes of a row in a builder.
+const ROW: u64 = 4;
 
 /// Takes the rows that were collected until the builder was too full. Users may come again later.
 pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
@@ -155,7 +155,8 @@ impl<'a> Refill<'a> {
         // Before memory is freed and taken again.
         self.control.go_to_disk();
         let mut full = current.empty(self.control)?;
-        if self.needs_no_table(full.users()? as u64) {
+        let is_first = current.number == 1;
+        if is_first && self.needs_no_table(full.users()? as u64) {
             current.is_last = true;
             // No thread puts anything into them any more.
             for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -179,17 +180,18 @@ impl<'a> Refill<'a> {
 
     /// Whether a builder that holds so much has to be emptied.
     fn is_full(&self, held: u64) -> bool {
-        held > self.most || self.is_far_too_much(held)
+        held > self.most || self.is_sure_to_be_full()
     }
 
-    /// Whether the whole input will be far too much, and goes straight to the disk.
-    fn is_far_too_much(&self, held: u64) -> bool {
-        let (part, least) = EARLY;
-        if held < least.max(self.most / part) || !self.goes_straight() {
+    /// Whether the rows alone of the whole input will take a quarter more than there is room for, and go straight to the
+    /// disk.
+    fn is_sure_to_be_full(&self) -> bool {
+        let rows = self.rows.load(Ordering::Relaxed);
+        if rows < EARLY * self.control.threads() as u64 || !self.goes_straight() {
             return false;
         }
-        let whole = |(read, size): (u64, u64)| u128::from(held) * u128::from(size) / u128::from(read);
-        self.control.read_of().map(whole).is_some_and(|whole| whole > u128::from(self.most) * u128::from(FAR))
+        let whole = |(read, size): (u64, u64)| u128::from(rows * ROW) * u128::from(size) / u128::from(read);
+        self.control.read_of().map(whole).is_some_and(|whole| whole * 4 > u128::from(self.most) * 5)
     }
 
     /// What collects the rows of one thread that go straight to the disk.

@@ -16,7 +16,7 @@ pub struct Control {
     memory_limit: Option<u64>,
     progress: Arc<Progress>,
     /// There from when memory is scarce until the job ends.
-    small_pages: Arc<OnceLock<SmallPages>>,
+    small_pages: Arc<OnceLock<Option<SmallPages>>>,
 }
 
 /// Counters that another thread may read while the job runs.

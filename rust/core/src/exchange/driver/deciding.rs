@@ -4,7 +4,7 @@ use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
 use crate::Result;
-use crate::exchange::items::{Decide, OnItems, sums};
+use crate::exchange::items::{Decide, OnItems, sum_up};
 use crate::exchange::wire::{Packed, unpack_weights};
 use crate::random::Digest;
 
@@ -18,15 +18,14 @@ const WEIGHT: usize = size_of::<u128>() + 1;
 /// [`Error::Capacity`](crate::Error::Capacity) for more users than noise may be added for.
 pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
     let mut decide = job.decide_items(round)?;
-    // Allocated once. Growing would leave a copy behind that is not wiped.
-    let (mut weights, mut decided) = (Vec::with_capacity(sent.bytes().len() / WEIGHT), Vec::new());
-    let whole = unpack_weights(sent.bytes(), &mut weights).and_then(|()| sums::<Decide>(&mut weights));
-    let done = whole.and_then(|mut whole| {
-        let done = decide.run(&whole, &mut decided);
-        wipe(&mut whole);
-        done
-    });
+    // Allocated once each. Growing would leave a copy behind that is not wiped.
+    let mut weights = Vec::with_capacity(sent.bytes().len() / WEIGHT);
+    let (mut sums, mut decided) = (Vec::new(), Vec::new());
+    let done = unpack_weights(sent.bytes(), &mut weights)
+        .and_then(|()| sum_up::<Decide>(&mut weights, &mut sums))
+        .and_then(|()| decide.run(&sums, &mut decided));
     wipe(&mut weights);
+    wipe(&mut sums);
     done.map(|()| decided.into())
 }
 

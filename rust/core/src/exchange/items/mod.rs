@@ -14,6 +14,6 @@ pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
 pub use steer::Steer;
 pub use sum::{OnItems, Sum};
-pub(crate) use sum::{checked_weight, sums};
+pub(crate) use sum::{checked_weight, sum_up};
 pub use total::Total;
 pub(crate) use total::keep_largest;

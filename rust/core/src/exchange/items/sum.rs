@@ -55,7 +55,8 @@ impl<T: OnItems> Sum<T> {
 
     /// Hand out all items of the partition that has ended.
     fn end_partition(&mut self) -> Result<()> {
-        let items = sums::<T>(&mut self.weights)?;
+        let mut items = Vec::new();
+        sum_up::<T>(&mut self.weights, &mut items)?;
         self.weights.clear();
         self.stage.run(&items, &mut self.packed)
     }
@@ -69,13 +70,19 @@ impl<T: OnItems> Sum<T> {
     }
 }
 
-/// Each item with the sum of its weights, in order of their digests.
+/// Each item with the sum of its weights, in order of their digests. They go to `sums`, whose memory does not move while
+/// they do.
 ///
 /// # Errors
 /// [`Error::Capacity`] for weights to which no noise may be added.
-pub(crate) fn sums<T: OnItems>(weights: &mut [(Digest, u64)]) -> Result<Vec<(Digest, u64)>> {
+pub(crate) fn sum_up<T: OnItems>(weights: &mut [(Digest, u64)], sums: &mut Vec<(Digest, u64)>) -> Result<()> {
     weights.sort_unstable_by_key(|(item, _)| *item);
-    weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>).collect()
+    sums.clear();
+    sums.reserve(weights.len());
+    for parts in weights.chunk_by(|a, b| a.0 == b.0) {
+        sums.push(whole::<T>(parts)?);
+    }
+    Ok(())
 }
 
 /// An item and the sum of its weights.

@@ -27,8 +27,9 @@ pub struct Weigh {
     decider: Decider,
     words: Words,
     weights: Weights,
-    /// Sums that wait before they are added up.
+    /// Sums that wait before they are added up: at first, and now. If hardly any go away, twice as many wait.
     most: usize,
+    full: usize,
     sums: Vec<(Digest, u64)>,
 }
 
@@ -43,7 +44,8 @@ impl Weigh {
         sizes: Sizes,
     ) -> Self {
         let (weights, most) = (Weights::new(round), sizes.weights);
-        Self { partitions, bound: bound.get(), released, decider, words, weights, most, sums: Vec::new() }
+        let (bound, sums) = (bound.get(), Vec::new());
+        Self { partitions, bound, released, decider, words, weights, most, full: most, sums }
     }
 
     /// Add the weights of items that the round can release.
@@ -96,11 +98,16 @@ impl Stage for Weigh {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         for (_, packed) in partitioned_values(&batch)? {
             self.weigh(packed)?;
-            if self.sums.len() >= self.most {
+            if self.sums.len() >= self.full {
                 add_up(&mut self.sums);
+                self.full = self.most.max(2 * self.sums.len());
             }
         }
-        if self.sums.len() < self.most / 2 { Ok(Vec::new()) } else { self.send() }
+        // The driver gets one sum of each item from each task.
+        if self.partitions.is_none() || self.sums.len() < self.most / 2 {
+            return Ok(Vec::new());
+        }
+        self.send()
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
