@@ -2094,8 +2094,8 @@ MUTANTS = [
     Mutant(
         "the exchange decides the parts of an item one by one",
         CORE + "exchange/items/sum.rs",
-        "weights.chunk_by(|a, b| a.0 == b.0).map(whole::<T>)",
-        "weights.chunk_by(|a, b| a.0 == b.0 && false).map(whole::<T>)",
+        "for parts in weights.chunk_by(|a, b| a.0 == b.0) {",
+        "for parts in weights.chunk_by(|a, b| a.0 == b.0 && false) {",
         ("cargo:exchange",),
     ),
     Mutant(
