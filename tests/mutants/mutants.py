@@ -2435,6 +2435,27 @@ MUTANTS = [
         ("cargo:disk::census",),
     ),
     Mutant(
+        "a table after the first one is emptied early, too",
+        CORE + "contributions/refill.rs",
+        "|| filling.number == 0 && self.is_sure_to_be_full()",
+        "|| self.is_sure_to_be_full()",
+        ("cargo:contributions::refill",),
+    ),
+    Mutant(
+        "a block on the disk leaves when half of it is abandoned",
+        CORE + "disk/rewritten.rs",
+        "if abandoned == size {",
+        "if abandoned * 2 >= size {",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "what changed of a block on the disk is forgotten",
+        CORE + "disk/rewritten.rs",
+        "has_changed.then_some(&own.changing)",
+        "(has_changed && own.changing.is_empty()).then_some(&own.changing)",
+        ("cargo:disk",),
+    ),
+    Mutant(
         "an input that may fit goes to the disk early",
         CORE + "contributions/refill.rs",
         "whole * 4 > u128::from(self.most) * 5",

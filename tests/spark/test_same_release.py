@@ -81,6 +81,24 @@ def test_both_ways_of_plain_rounds(frame, local, monkeypatch, mechanism, most, o
 
 
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=10)], ids=repr)
+def test_more_tasks_than_cores(spark, frame, local, monkeypatch, mechanism) -> None:
+    """As many as there are for rows beyond what one task takes, and fewer than partitions."""
+    monkeypatch.setattr(_dataflow, "TASK_ROWS", 500)
+    monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
+    taken, plain = [], _dataflow.Dataflow._tasks
+
+    def noted(self, *given: object) -> int | None:
+        taken.append(plain(self, *given))
+        return taken[-1]
+
+    monkeypatch.setattr(_dataflow.Dataflow, "_tasks", noted)
+    same(frame, local, mechanism, num_partitions=40)
+    cores = spark.sparkContext.defaultParallelism
+    assert cores < taken[0] < 40
+    assert taken[0] % cores == 0
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=10)], ids=repr)
 def test_nothing_stays_kept(spark, frame, local, monkeypatch, mechanism) -> None:
     """After a release and after a failure amid the rounds."""
 

@@ -192,9 +192,6 @@ class Dataflow:
         """Find the items with more users than a number, by item hash; return their user counts."""
         find = _tasks.FrequentItems(self._sealed, above)
         counts = _packed.not_of_users(contributions)
-        if self._context is not None:
-            # They are a small part of the contributions, which were worked on before.
-            counts = counts.coalesce(int(self._context.defaultParallelism))
         return _packed.collected(counts.mapInArrow(find, _PACKED))
 
     def _steered(self, contributions: Any) -> _core.ExchangePacked:

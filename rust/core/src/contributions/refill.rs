@@ -6,7 +6,7 @@
 //! nothing, so nobody waits for it.
 //!
 //! Where a table saves nothing, the first builder is the last one: later rows go straight to the disk (`straight`). If
-//! the rows of a user stand side by side, it is emptied early if the input is known to be far too large.
+//! the rows of a user stand side by side, it is emptied early if the input is sure to be too large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -178,9 +178,9 @@ impl<'a> Refill<'a> {
         self.straight.is_some() && needs_no_table(rows, runs, users)
     }
 
-    /// Whether a builder that holds so much has to be emptied.
-    fn is_full(&self, held: u64) -> bool {
-        held > self.most || self.is_sure_to_be_full()
+    /// Whether a builder has to be emptied. Only the first one may be the last, so only that is emptied early.
+    fn is_full(&self, filling: &Filling) -> bool {
+        filling.builder.held_memory() > self.most || filling.number == 0 && self.is_sure_to_be_full()
     }
 
     /// Whether the rows alone of the whole input will take a quarter more than there is room for, and go straight to the
@@ -271,7 +271,7 @@ impl Sink for RefillWorker<'_, '_> {
             return Ok(());
         }
         let filling = self.held.take().ok_or(NO_STEP)?;
-        let is_full = self.refill.is_full(filling.builder.held_memory());
+        let is_full = self.refill.is_full(&filling);
         drop(filling);
         if is_full { self.refill.empty(self.number) } else { Ok(()) }
     }
@@ -303,23 +303,29 @@ mod tests {
 
     const ROWS: u64 = 400_000;
     const STEP: u64 = 8000;
+    const SIDE_BY_SIDE: u64 = 4;
 
-    /// Push rows of users with so many items; returns the rows that were spilled from a table, went straight, and stayed.
-    fn pushed(size: Option<u64>, each: u64) -> [u64; 3] {
+    /// Push rows of users with so many items, at first of others; returns the rows that were spilled from tables, went
+    /// straight, and stayed, and the number of these tables.
+    fn pushed(size: Option<u64>, [first_each, then_each]: [u64; 2], most: u64) -> [u64; 4] {
         let (control, key) = (Control::new(1.try_into().ok(), None), ReleaseKey::insecure_test([7; 32]));
         control.set_size(size);
-        let [spilled, straight] = [AtomicU64::new(0), AtomicU64::new(0)];
+        let [spilled, straight, tables] = [0; 3].map(AtomicU64::new);
         let spill = |rows: Contributions| {
+            tables.fetch_add(1, Ordering::Relaxed);
             spilled.fetch_add(rows.items.as_slice().len() as u64, Ordering::Relaxed);
             Ok(())
         };
         let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
         let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
         let way = Some(Way { rows: 1000, begin: &begin });
-        let refill = Refill::new((schema, RowOrder::Any), 64 << 20, &control, &spill, way);
+        let refill = Refill::new((schema, RowOrder::Any), most, &control, &spill, way);
         let mut worker = refill.worker();
         for first in (0..ROWS).step_by(index(STEP)) {
-            let users: Vec<u64> = (first / each..(first + STEP) / each).collect();
+            let each = if first < ROWS / 4 { first_each } else { then_each };
+            // Users of few rows side by side come again and again.
+            let met = if each < SIDE_BY_SIDE { 1000 } else { u64::MAX };
+            let users: Vec<u64> = (first / each..(first + STEP) / each).map(|user| user % met).collect();
             let items: Vec<u64> = (first..first + STEP).collect();
             let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
             worker.begin().unwrap();
@@ -334,16 +340,23 @@ mod tests {
         drop(worker);
         let all_rows = |kept: Contributions| kept.items.as_slice().len() as u64;
         let kept = refill.finish().unwrap().map_or(0, all_rows);
-        [spilled.into_inner(), straight.into_inner(), kept]
+        [spilled.into_inner(), straight.into_inner(), kept, tables.into_inner()]
     }
 
     #[test]
     fn an_input_that_is_far_too_large_soon_goes_straight() {
-        let [spilled, straight, kept] = pushed(Some(100 * ROWS), 20);
-        assert_eq!((spilled + straight, kept), (ROWS, 0));
+        let [spilled, straight, kept, tables] = pushed(Some(100 * ROWS), [20; 2], 64 << 20);
+        assert_eq!((spilled + straight, kept, tables), (ROWS, 0, 1));
         assert!((1..ROWS / 2).contains(&spilled), "{spilled}");
         for (size, each) in [(None, 20), (Some(ROWS), 20), (Some(100 * ROWS), 2)] {
-            assert_eq!(pushed(size, each), [0, 0, ROWS], "{size:?}, {each}");
+            assert_eq!(pushed(size, [each; 2], 64 << 20), [0, 0, ROWS, 0], "{size:?}, {each}");
         }
+    }
+
+    #[test]
+    fn rows_that_stand_side_by_side_too_late_fill_whole_tables() {
+        let [spilled, straight, kept, tables] = pushed(Some(100 * ROWS), [2, 80], 2 << 20);
+        assert_eq!([spilled, straight, kept], [ROWS, 0, 0]);
+        assert!((2..ROWS / STEP / 2).contains(&tables), "{tables}");
     }
 }

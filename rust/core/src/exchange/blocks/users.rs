@@ -277,6 +277,7 @@ mod tests {
     use super::super::shared::ABANDONED;
     use super::*;
     use crate::rounds::ItemState;
+    use crate::weighting::{Budget, Budgets};
 
     #[test]
     fn users_come_back_from_their_bytes_and_half_of_them_is_an_error() {
@@ -326,12 +327,26 @@ mod tests {
     }
 
     #[test]
-    fn abandoned_items_get_no_weight_and_their_bytes_are_counted() {
+    fn abandoned_items_get_no_weight_and_take_none_from_others() {
         let shared = SharedItems::new(3);
         shared.set(1, ABANDONED).unwrap();
-        let mut importances = Vec::new();
-        assert_eq!(shared.look_up(&[0, 1, 2, 1], &mut importances).unwrap(), 2);
-        assert_eq!(importances, [256, 0, 256, 0]);
-        assert!(shared.look_up(&[3], &mut importances).is_err());
+        let budgets = Budgets::new(vec![(9, Budget::new(1 << 20, 1 << 19))]).in_round(1 << 16);
+        let given = |items: [Result<u32, Digest>; 2], abandoned: bool| {
+            let mut users = Users::default();
+            users.add(0, items.into_iter());
+            if abandoned {
+                users.known[0].set(ItemState::ABANDONED);
+            }
+            let found = shared.look_up(&users.shared, &mut users.round.importances).unwrap();
+            users.give(&budgets).unwrap();
+            let own = users.known.iter().map(|own| (own.weight(), own.drift)).collect::<Vec<_>>();
+            (found, users.round.weights, own)
+        };
+        let (found, weights, _) = given([Ok(0), Ok(1)], false);
+        assert_eq!((found, weights[1]), (1, 0));
+        let (_, beside_own, own) = given([Ok(0), Err(Digest(5))], true);
+        assert_eq!((&beside_own[..], own[0]), (&weights[..1], (0, 0)));
+        assert!(weights[0] > given([Ok(0), Ok(2)], false).1[0]);
+        assert!(shared.look_up(&[3], &mut Vec::new()).is_err());
     }
 }
