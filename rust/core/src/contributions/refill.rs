@@ -348,7 +348,7 @@ mod tests {
         let [spilled, straight, kept, tables] = pushed(Some(100 * ROWS), [20; 2], 64 << 20);
         assert_eq!((spilled + straight, kept, tables), (ROWS, 0, 1));
         assert!((1..ROWS / 2).contains(&spilled), "{spilled}");
-        for (size, each) in [(None, 20), (Some(ROWS), 20), (Some(100 * ROWS), 2)] {
+        for (size, each) in [(None, 20), (Some(ROWS), 20), (Some(10 * ROWS), 20), (Some(100 * ROWS), 2)] {
             assert_eq!(pushed(size, [each; 2], 64 << 20), [0, 0, ROWS, 0], "{size:?}, {each}");
         }
     }
