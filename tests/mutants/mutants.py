@@ -2416,8 +2416,8 @@ MUTANTS = [
     Mutant(
         "a key keeps the code of a step that is over",
         CORE + "ingest/encode/coder.rs",
-        "self.remembers = codes == Codes::Void;",
-        "self.remembers = codes != Codes::Kept;",
+        "if codes == Codes::Kept {",
+        "if codes != Codes::Void {",
         ("cargo:disk",),
     ),
     Mutant(

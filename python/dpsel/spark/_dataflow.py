@@ -26,7 +26,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
-from dpsel.spark import _packed, _tasks
+from dpsel.spark import _packed, _pairs, _tasks
 from dpsel.spark._schema import item_types, quoted
 
 if TYPE_CHECKING:
@@ -215,20 +215,24 @@ class Dataflow:
         steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
         with ExitStack() as alive:
             block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
-            made, before = _packed.of_users(contributions).coalesce(tasks).mapInArrow(block, _VALUES), None
+            rows = _packed.of_users(contributions).coalesce(tasks).mapInArrow(block, _VALUES)
+            before = alive.enter_context(ExitStack())
+            if last:
+                rows = before.enter_context(_packed.kept(rows))
+            states = steering.next(_packed.collected(_packed.not_of_users(rows)))
+            blocks = _pairs.values(_packed.of_users(rows))
             for number in range(1, last + 1):
-                now = alive.enter_context(ExitStack())
-                blocks = now.enter_context(_packed.kept(made))
-                states = steering.next(_packed.collected(_packed.not_of_users(blocks)))
-                if before is not None:
-                    before.close()
                 known = alive.enter_context(self._shared(states))
-                weigh = _tasks.WeighBlocks(self._sealed, number, known)
-                users = _packed.of_users(blocks)
-                if number % UNSHUFFLED_ROUNDS == 0:
-                    users = users.repartition(tasks, "partition")
-                made, before = users.mapInArrow(weigh, _VALUES), now
-            return steering.next(_packed.collected(_packed.not_of_users(made)))
+                made = _pairs.made(blocks, _tasks.WeighBlocks(self._sealed, number, known))
+                now = alive.enter_context(ExitStack())
+                if number < last:
+                    made = now.enter_context(_pairs.kept(made))
+                states = steering.next(_pairs.collected(made))
+                before.close()
+                is_shuffled = number % UNSHUFFLED_ROUNDS == 0
+                blocks = _pairs.shuffled(made, tasks) if is_shuffled else _pairs.of_users(made)
+                before = now
+            return states
 
     def _by_messages(self, contributions: Any) -> _core.ExchangePacked:
         """Run all scored rounds in one Spark job: nothing comes to the driver before the end."""

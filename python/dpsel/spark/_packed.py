@@ -10,7 +10,7 @@ from dpsel import _core
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["collected", "kept", "not_of_users", "of_users", "together"]
+__all__ = ["collected", "kept", "level", "not_of_users", "of_users", "together"]
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def kept(made: Any) -> Iterator[Any]:
     session = made.sparkSession
     context = getattr(session, "_sc", None)
     # Sessions of Spark Connect have no rows of Java.
-    rows = made.persist() if context is None else _without_plan(made).persist(_level(context))
+    rows = made.persist() if context is None else _without_plan(made).persist(level(context))
     try:
         yield rows if context is None else _frame(session, rows, made)
     finally:
@@ -35,7 +35,8 @@ def _without_plan(made: Any) -> Any:
     return made._jdf.toJavaRDD()  # noqa: SLF001 - PySpark has no rows of Java
 
 
-def _level(context: Any) -> Any:
+def level(context: Any) -> Any:
+    """Where Spark keeps values: in memory as they are, and on its disk those that do not fit."""
     from pyspark import StorageLevel
 
     return context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK_DESER)  # noqa: SLF001

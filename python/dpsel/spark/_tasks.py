@@ -196,7 +196,25 @@ class BlockUsers(_Task):
 
 
 @dataclass(frozen=True)
-class WeighBlocks(_Task):
+class _OfValues(_Task):
+    """Takes packed values that are in no table, and gives partitions with packed values."""
+
+    def __call__(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Work through the values of a partition."""
+        import pyarrow as pa
+
+        no_partition = pa.array([0], pa.int32())
+        batches = (
+            pa.record_batch({"partition": no_partition, "packed": pa.array([value], pa.binary())})
+            for value in values
+        )
+        for batch in super().__call__(batches):
+            for partition, value in zip(*batch.columns, strict=True):
+                yield partition.as_py(), value.as_buffer()
+
+
+@dataclass(frozen=True)
+class WeighBlocks(_OfValues):
     """Weigh a later scored round on blocks, and decide the items that one user alone holds."""
 
     round: int

@@ -1,0 +1,108 @@
+"""Packed values as pairs of Java: a number and bytes, which no table takes up.
+
+As a row of a table a value is copied some ten times on its way between two tasks: to Arrow and back, to rows of
+SQL and back. As the bytes of a pair it is read and written, and that is all. Jobs have no plan of SQL, too. This is
+how PySpark shuffles its own data. Sessions of Spark Connect cannot do it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsel import _core
+from dpsel.spark import _packed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Pairs", "collected", "kept", "made", "of_users", "shuffled", "values"]
+
+#: Numbers of values of users begin here, and those of values for the driver. Smaller ones would come to Java as
+#: numbers of another type.
+_USERS: Final = 2**40
+_DRIVER: Final = 2**41
+
+
+def values(rows: Any) -> Any:
+    """Take the packed values of rows out of their table: a PySpark RDD of bytes."""
+    context = rows.sparkSession._sc  # noqa: SLF001 - there is no public name
+    # The method has the name of a keyword.
+    as_values = getattr(rows.select("packed")._jdf, "as")  # noqa: B009, SLF001 - PySpark has no values of Java
+    return _rdd(as_values(context._jvm.org.apache.spark.sql.Encoders.BINARY()).toJavaRDD(), context)  # noqa: SLF001
+
+
+def made(of: Any, task: Any) -> Pairs:
+    """Let tasks make pairs of values. A task takes values, and gives partitions with new ones."""
+    pairs = of.mapPartitions(_Numbered(task))
+    # As PySpark's `partitionBy` does.
+    pairs._bypass_serializer = True  # noqa: SLF001
+    java = of.context._jvm.PairwiseRDD(pairs._jrdd.rdd()).asJavaPairRDD()  # noqa: SLF001
+    return Pairs(of.context, java)
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """Gives the values of a task numbers, as the bytes that Java reads pairs from."""
+
+    task: Any = field(repr=False)
+
+    def __call__(self, taken: Iterable[bytes]) -> Iterator[Any]:
+        for place, (partition, value) in enumerate(self.task(taken)):
+            yield (_USERS + place if partition >= 0 else _DRIVER).to_bytes(8, "big")
+            yield value
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of Java, which Spark can make again."""
+
+    context: Any = field(repr=False)
+    java: Any = field(repr=False)
+
+    def between(self, least: int, most: int) -> Pairs:
+        """Leave out pairs with other numbers."""
+        return Pairs(self.context, self.java.filterByRange(least, most))
+
+    def values(self) -> Any:
+        """Return the values: a PySpark RDD of bytes."""
+        return _rdd(self.java.values(), self.context)
+
+
+@contextmanager
+def kept(pairs: Pairs) -> Iterator[Pairs]:
+    """Keep pairs until they are no longer needed."""
+    context = pairs.context
+    java = pairs.java.persist(_packed.level(context))
+    try:
+        yield Pairs(context, java)
+    finally:
+        java.unpersist()
+
+
+def of_users(pairs: Pairs) -> Any:
+    """Leave out what goes to the driver: a PySpark RDD of bytes."""
+    return pairs.between(_USERS, _DRIVER - 1).values()
+
+
+def shuffled(pairs: Pairs, tasks: int) -> Any:
+    """Divide the values of users among tasks anew: a PySpark RDD of bytes."""
+    partitioner = pairs.context._jvm.org.apache.spark.HashPartitioner(tasks)  # noqa: SLF001
+    of_users = pairs.between(_USERS, _DRIVER - 1).java
+    return _rdd(of_users.partitionBy(partitioner).values(), pairs.context)
+
+
+def collected(pairs: Pairs) -> _core.ExchangePacked:
+    """Run a job; what its tasks send to the driver never is a variable that a traceback shows."""
+    import pyarrow as pa
+
+    sent = pairs.between(_DRIVER, _DRIVER).values()
+    return _core.ExchangePacked([pa.record_batch({"packed": pa.array(sent.collect(), pa.binary())})])
+
+
+def _rdd(java: Any, context: Any) -> Any:
+    from pyspark import RDD
+    from pyspark.serializers import NoOpSerializer
+
+    return RDD(java, context, NoOpSerializer())
