@@ -2204,6 +2204,13 @@ MUTANTS = [
         ("cargo:exchange::wire::packed",),
     ),
     Mutant(
+        "blocks of a task go to several tasks",
+        "python/dpsel/spark/_pairs.py",
+        "yield (_USERS + number if partition >= 0 else _DRIVER)",
+        "yield (_USERS + len(value) if partition >= 0 else _DRIVER)",
+        ("tests/unit/test_spark_numbers.py",),
+    ),
+    Mutant(
         "a release on a cluster is logged",
         "python/dpsel/spark/_quiet.py",
         "record.levelno >= logging.WARNING and",

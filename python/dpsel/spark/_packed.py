@@ -17,9 +17,8 @@ __all__ = ["collected", "kept", "level", "not_of_users", "of_users", "together"]
 def kept(made: Any) -> Iterator[Any]:
     """Keep rows until they are no longer needed, and hand them on without the plan that makes them.
 
-    Spark can still make them again. It writes the plan of a job out: each round has the rows of the one
-    before, so with all plans in it the text would double in each round. Rows are kept as they are, since a
-    table in memory would copy each value several times.
+    Spark can still make them again. It writes out the plan of each job that uses them, which would be theirs
+    as well. Rows are kept as they are, since a table in memory would copy each value several times.
     """
     session = made.sparkSession
     context = getattr(session, "_sc", None)

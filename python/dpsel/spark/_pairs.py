@@ -1,8 +1,8 @@
 """Packed values as pairs of Java: a number and bytes, which no table takes up.
 
-As a row of a table a value is copied some ten times on its way between two tasks: to Arrow and back, to rows of
-SQL and back. As the bytes of a pair it is read and written, and that is all. Jobs have no plan of SQL, too. This is
-how PySpark shuffles its own data. Sessions of Spark Connect cannot do it.
+As a row of a table a value is copied some ten times on its way between two tasks: to Arrow and back, to rows
+of SQL and back. As the bytes of a pair it is read and written, and that is all. Jobs have no plan of SQL
+either. This is how PySpark shuffles its own data. Sessions of Spark Connect cannot do it.
 """
 
 from __future__ import annotations
@@ -19,38 +19,45 @@ if TYPE_CHECKING:
 
 __all__ = ["Pairs", "collected", "kept", "made", "of_users", "shuffled", "values"]
 
-#: Numbers of values of users begin here, and those of values for the driver. Smaller ones would come to Java as
-#: numbers of another type.
-_USERS: Final = 2**40
-_DRIVER: Final = 2**41
+#: The number of values of users, plus the number of their task; and the number of values for the driver.
+#: Smaller ones would come to Java as numbers of another type. With larger ones Java would divide tasks
+#: unevenly.
+_USERS: Final = 2**31
+_DRIVER: Final = 2**32
 
 
 def values(rows: Any) -> Any:
     """Take the packed values of rows out of their table: a PySpark RDD of bytes."""
     context = rows.sparkSession._sc  # noqa: SLF001 - there is no public name
     # The method has the name of a keyword.
-    as_values = getattr(rows.select("packed")._jdf, "as")  # noqa: B009, SLF001 - PySpark has no values of Java
-    return _rdd(as_values(context._jvm.org.apache.spark.sql.Encoders.BINARY()).toJavaRDD(), context)  # noqa: SLF001
+    as_values = getattr(rows.select("packed")._jdf, "as")  # noqa: SLF001 - PySpark has no values of Java
+    binary = context._jvm.org.apache.spark.sql.Encoders.BINARY()  # noqa: SLF001
+    return _rdd(as_values(binary).toJavaRDD(), context)
 
 
 def made(of: Any, task: Any) -> Pairs:
     """Let tasks make pairs of values. A task takes values, and gives partitions with new ones."""
-    pairs = of.mapPartitions(_Numbered(task))
+    pairs = of.mapPartitionsWithIndex(_Numbered(task))
     # As PySpark's `partitionBy` does.
     pairs._bypass_serializer = True  # noqa: SLF001
-    java = of.context._jvm.PairwiseRDD(pairs._jrdd.rdd()).asJavaPairRDD()  # noqa: SLF001
-    return Pairs(of.context, java)
+    java = of.context._jvm.PairwiseRDD(pairs._jrdd.rdd())  # noqa: SLF001
+    return Pairs(of.context, java.asJavaPairRDD())
 
 
 @dataclass(frozen=True)
 class _Numbered:
-    """Gives the values of a task numbers, as the bytes that Java reads pairs from."""
+    """Gives the values of a task numbers, as the bytes that Java reads pairs from.
+
+    All values of users have the same number. When a task runs again, the same users may be in other values. So
+    what goes to another task is to be all of them.
+    """
 
     task: Any = field(repr=False)
 
-    def __call__(self, taken: Iterable[bytes]) -> Iterator[Any]:
-        for place, (partition, value) in enumerate(self.task(taken)):
-            yield (_USERS + place if partition >= 0 else _DRIVER).to_bytes(8, "big")
+    def __call__(self, number: int, taken: Iterable[bytes]) -> Iterator[Any]:
+        """Work through the values of a task, and give numbers and values in turns."""
+        for partition, value in self.task(taken):
+            yield (_USERS + number if partition >= 0 else _DRIVER).to_bytes(8, "big")
             yield value
 
 
@@ -87,7 +94,10 @@ def of_users(pairs: Pairs) -> Any:
 
 
 def shuffled(pairs: Pairs, tasks: int) -> Any:
-    """Divide the values of users among tasks anew: a PySpark RDD of bytes."""
+    """Move what each task made of users to another task: a PySpark RDD of bytes.
+
+    Tasks after it can be read without all those before, and the values of users can still be made again.
+    """
     partitioner = pairs.context._jvm.org.apache.spark.HashPartitioner(tasks)  # noqa: SLF001
     of_users = pairs.between(_USERS, _DRIVER - 1).java
     return _rdd(of_users.partitionBy(partitioner).values(), pairs.context)
