@@ -48,8 +48,8 @@ def made(of: Any, task: Any) -> Pairs:
 class _Numbered:
     """Gives the values of a task numbers, as the bytes that Java reads pairs from.
 
-    All values of users have the same number. When a task runs again, the same users may be in other values. So
-    what goes to another task is to be all of them.
+    All values of users have the same number. When a task runs again, the same users may be in other values.
+    So what goes to another task is to be all of them.
     """
 
     task: Any = field(repr=False)
