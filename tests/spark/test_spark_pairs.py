@@ -60,13 +60,13 @@ def test_what_a_task_made_of_users_stays_together(values) -> None:
             assert sum(set(together) <= set(task) for task in fewer) == 1
 
 
-@pytest.mark.parametrize("tasks", [2, 300])
-def test_tasks_are_divided_evenly(spark, tasks) -> None:
-    values = spark.createDataFrame([(0, b"v")] * tasks, "partition int, packed binary").repartition(tasks)
-    made = _pairs.made(_pairs.values(values), Marking(b""))
-    filled = [len(task) for task in _pairs.of_users(made).glom().collect()]
-    moved = [len(task) for task in _pairs.shuffled(made, tasks).glom().collect()]
-    assert sorted(moved) == sorted(filled)
+@pytest.mark.parametrize("tasks", [1, 2, 3, 300, 5000])
+def test_each_task_gets_what_one_task_made(spark, tasks) -> None:
+    partitioner = spark.sparkContext._jvm.org.apache.spark.HashPartitioner(tasks)
+    for number in {0, 1, 255, 256, 299, tasks - 1}:
+        numbers = range(max(0, number - 20), min(tasks, number + 20))
+        chosen = {partitioner.getPartition(_pairs._USERS + one) for one in numbers}
+        assert len(chosen) == len(numbers)
 
 
 def test_what_comes_to_the_driver_is_what_tables_bring(spark) -> None:
