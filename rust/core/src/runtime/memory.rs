@@ -5,7 +5,9 @@
 //! addresses far ahead instead of being copied.
 //!
 //! Tried and left: huge pages. Random reads of tables took 5 % less time with them. But they are allocated 2 MiB at a
-//! time, and a machine that had just run other work took twice as long for that.
+//! time, and a machine that had just run other work took twice as long for that. Where memory is at hand, they make a
+//! quarter of the faults, and the time in the kernel stays the same: it goes into clearing pages. Asking for pages a MiB
+//! ahead changes neither.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
