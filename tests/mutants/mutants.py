@@ -2211,6 +2211,15 @@ MUTANTS = [
         ("tests/unit/test_spark_numbers.py",),
     ),
     Mutant(
+        "a task on a cluster does not say that it sent all",
+        "python/dpsel/spark/_pairs.py",
+        """        yield _DRIVER.to_bytes(8, "big")
+        yield _END
+""",
+        "",
+        ("tests/unit/test_spark_numbers.py",),
+    ),
+    Mutant(
         "a release on a cluster is logged",
         "python/dpsel/spark/_quiet.py",
         "record.levelno >= logging.WARNING and",

@@ -71,11 +71,12 @@ TASKS = {
     "blocked": "BlockUsers",
     "steered": "WeighBlocks",
     "forgotten": "WeighBlocks",
+    "retried": "WeighBlocks",
     "messages": "Steer",
     "joined": "FalsePositives",
     "counted": "NoisyCounts",
 }
-SCORED = {"blocked", "steered", "forgotten", "messages"}
+SCORED = {"blocked", "steered", "forgotten", "retried", "messages"}
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
@@ -89,7 +90,7 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
         task = plain(*given)
         if scenario in ("joined", "counted", "blocked", "pruned") or task.round == number.get(scenario):
             return Dying(task, str(mark))
-        if scenario == "failing" and task.round == 1:
+        if scenario in ("failing", "retried") and task.round == 1:
             return Failing(task, str(mark))
         if scenario in ("uncached", "forgotten"):
             # On the driver, before the round is planned.

@@ -15,7 +15,7 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCORED = ["blocked", "steered", "forgotten", "messages"]
+SCORED = ["blocked", "steered", "forgotten", "retried", "messages"]
 PLAIN = ["plain", "dying", "failing", "uncached", "joined", "counted", "pruned", "by_item"]
 SCENARIOS = [*PLAIN, *SCORED]
 JOB = Path(__file__).with_name("cluster_job.py")

@@ -108,15 +108,21 @@ def test_nothing_stays_kept(spark, frame, local, monkeypatch, mechanism) -> None
     same(frame, local, mechanism)
     before, rows_kept = kept(), []
 
-    def failing(*_: object) -> None:
-        rows_kept.append(kept())
-        raise MemoryError
+    def failing(plain):
+        def task(*given: object):
+            rows_kept.append(kept())
+            if given[-2] > 1:
+                raise MemoryError
+            return plain(*given)
 
-    monkeypatch.setattr(_tasks, "Weigh", failing)
-    monkeypatch.setattr(_tasks, "WeighBlocks", failing)
+        return task
+
+    for name in ("Weigh", "WeighBlocks"):
+        monkeypatch.setattr(_tasks, name, failing(getattr(_tasks, name)))
     with pytest.raises((MemoryError, dpsel.DpselError)):
         dpsel.spark.select_partitions(frame, **arguments(mechanism))
-    assert rows_kept[0] > before
+    assert len(rows_kept) == 2
+    assert min(rows_kept) > before
     assert kept() == before
 
 

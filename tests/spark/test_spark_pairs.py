@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
+from pyspark import RDD
 
 from dpsel import _core
+from dpsel.exceptions import InternalError
 from dpsel.spark import _pairs
 
 pytestmark = pytest.mark.spark
@@ -15,14 +17,13 @@ pytestmark = pytest.mark.spark
 
 @dataclass
 class Marking:
-    """Gives each value on with a mark of its task, and one value to the driver. It can leave values out."""
+    """Gives each value on with a mark, and one value to the driver."""
 
     mark: bytes
-    most: int = 1000
 
     def __call__(self, values):
         taken = list(values)
-        yield from ((number, value + self.mark) for number, value in enumerate(taken[: self.most]))
+        yield from ((number, value + self.mark) for number, value in enumerate(taken))
         yield -1, bytes([len(taken)])
 
 
@@ -70,11 +71,25 @@ def test_each_task_gets_what_one_task_made(spark, tasks) -> None:
 
 
 def test_what_comes_to_the_driver_is_what_tables_bring(spark) -> None:
-    frame = spark.createDataFrame([(0, b"ab"), (0, b""), (0, b"c" * 70_000)], "partition int, packed binary")
+    frame = spark.createDataFrame([(0, b"ab"), (0, b"c" * 70_000)], "partition int, packed binary")
     made = _pairs.made(_pairs.values(frame.coalesce(1)), Sending())
-    expected = _core.ExchangePacked([pa.record_batch([pa.array([b"ab", b"", b"c" * 70_000])], ["packed"])])
+    expected = _core.ExchangePacked([pa.record_batch([pa.array([b"ab", b"c" * 70_000])], ["packed"])])
     assert len(_pairs.collected(made)) == len(expected) == 70_002
     assert _pairs.of_users(made).collect() == []
+
+
+@pytest.mark.parametrize("lost", [1, 2, 7])
+def test_values_that_do_not_arrive_are_an_error(values, monkeypatch, lost) -> None:
+    """PySpark takes a stream that breaks off for one that has ended."""
+    made = _pairs.made(values, Marking(b"x"))
+    plain = RDD.collect
+    monkeypatch.setattr(RDD, "collect", lambda self: plain(self)[:-lost])
+    with pytest.raises(InternalError, match="did not arrive") as caught:
+        _pairs.collected(made)
+    trace = caught.tb.tb_next
+    shown = repr(trace.tb_frame.f_locals)
+    assert "_Sent" in shown
+    assert "b'" not in shown
 
 
 class Sending:

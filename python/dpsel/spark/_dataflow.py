@@ -15,9 +15,9 @@
 
 Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
 partitions of users from 0 on, and partitions of user counts below 0. Pruned rows and blocks have the former,
-and what comes from them to the driver the latter. Only decisions, counts (beside a selection the noisy ones),
-sums of weights and the names of released items come to the driver. There they are packed values that nothing
-shows. To tasks they go sealed.
+and what comes from them to the driver the latter. After the first scored round the numbers of pairs do the
+same (`_pairs`). Only decisions, counts (beside a selection the noisy ones), sums of weights and the names of
+released items come to the driver. There they are packed values that nothing shows. To tasks they go sealed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ DRIVER_SUMS: int = 8_000_000
 TASK_ROWS: int = 16_000_000
 BLOCK_TASK_ROWS: int = 4_000_000
 #: Blocks are shuffled after this number of rounds. A task has all that it may be made of up to the last
-#: shuffle, which after fifteen rounds is too deep for Java's stack.
+#: shuffle, which after fifteen rounds of tables was too deep for Java's stack.
 UNSHUFFLED_ROUNDS: Final = 6
 _EVERY_USER: Final = 2**32 - 1
 
@@ -229,7 +229,7 @@ class Dataflow:
                     made = now.enter_context(_pairs.kept(made))
                 states = steering.next(_pairs.collected(made))
                 before.close()
-                is_shuffled = number % UNSHUFFLED_ROUNDS == 0
+                is_shuffled = (number + 1) % UNSHUFFLED_ROUNDS == 0
                 blocks = _pairs.shuffled(made, tasks) if is_shuffled else _pairs.of_users(made)
                 before = now
             return states

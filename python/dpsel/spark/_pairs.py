@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
+from dpsel.exceptions import InternalError
 from dpsel.spark import _packed
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ __all__ = ["Pairs", "collected", "kept", "made", "of_users", "shuffled", "values
 #: unevenly.
 _USERS: Final = 2**31
 _DRIVER: Final = 2**32
+#: The last value of a task, for the driver. No other value is empty.
+_END: Final = b""
 
 
 def values(rows: Any) -> Any:
@@ -59,6 +62,8 @@ class _Numbered:
         for partition, value in self.task(taken):
             yield (_USERS + number if partition >= 0 else _DRIVER).to_bytes(8, "big")
             yield value
+        yield _DRIVER.to_bytes(8, "big")
+        yield _END
 
 
 @dataclass(frozen=True)
@@ -104,11 +109,38 @@ def shuffled(pairs: Pairs, tasks: int) -> Any:
 
 
 def collected(pairs: Pairs) -> _core.ExchangePacked:
-    """Run a job; what its tasks send to the driver never is a variable that a traceback shows."""
-    import pyarrow as pa
+    """Run a job; what its tasks send to the driver never is a variable that a traceback shows.
 
-    sent = pairs.between(_DRIVER, _DRIVER).values()
-    return _core.ExchangePacked([pa.record_batch({"packed": pa.array(sent.collect(), pa.binary())})])
+    PySpark takes the end of a stream for the end of the values, also where the JVM has failed to write the
+    rest. So each task's last value has to be there.
+
+    Raises:
+        InternalError: If values are missing.
+    """
+    from pyspark.errors.exceptions.captured import unwrap_spark_exception
+
+    with unwrap_spark_exception():
+        sent = _Sent(pairs.between(_DRIVER, _DRIVER).values().collect())
+    if sent.ends() != pairs.java.getNumPartitions():
+        raise InternalError("some of what the tasks of a round sent did not arrive; please report this")
+    return sent.packed()
+
+
+class _Sent:
+    """What tasks sent to the driver. It shows nothing."""
+
+    def __init__(self, values: list[bytes]) -> None:
+        self._values = values
+
+    def ends(self) -> int:
+        """Return the number of tasks whose last value is there."""
+        return self._values.count(_END)
+
+    def packed(self) -> _core.ExchangePacked:
+        """Return the values, which no variable shows."""
+        import pyarrow as pa
+
+        return _core.ExchangePacked([pa.record_batch({"packed": pa.array(self._values, pa.binary())})])
 
 
 def _rdd(java: Any, context: Any) -> Any:

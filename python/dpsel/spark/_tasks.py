@@ -1,4 +1,4 @@
-"""The tasks that run on the executors: one task of a stage takes batches and gives batches.
+"""The tasks that run on the executors: one task of a stage takes batches, or values, and gives such.
 
 The functions of tasks hold the job with its key wrapped. Values about items are sealed under that key.
 """
@@ -209,8 +209,8 @@ class _OfValues(_Task):
             for value in values
         )
         for batch in super().__call__(batches):
-            for partition, value in zip(*batch.columns, strict=True):
-                yield partition.as_py(), value.as_buffer()
+            for place, partition in enumerate(batch.column(0).to_pylist()):
+                yield partition, batch.column(1)[place].as_buffer()
 
 
 @dataclass(frozen=True)
