@@ -9,7 +9,7 @@ use super::priorities::{AHEAD, Priorities};
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
-use crate::random::{Digest, ReleaseKey};
+use crate::random::{CodedWords, Digest, ReleaseKey};
 use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
@@ -142,7 +142,7 @@ impl BoundedContributions {
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
-            let mut order = Order { bound, priorities, digests: &digests, keyed: Vec::new() };
+            let mut order = Order { bound, priorities, digests: &digests, keyed: CodedWords::default() };
             part.each_user(tally, |user| job(user, &mut order));
         });
     }
@@ -206,7 +206,7 @@ struct Order<'a> {
     bound: usize,
     priorities: &'a Priorities,
     digests: &'a Digests<'a>,
-    keyed: Vec<u128>,
+    keyed: CodedWords,
 }
 
 impl Order<'_> {

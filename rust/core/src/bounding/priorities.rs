@@ -1,6 +1,6 @@
 //! The order of priority of a user's items.
 
-use crate::random::{Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, sort_first, with_code};
+use crate::random::{CodedWords, Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, with_code};
 
 /// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
 /// items. Four times D0 items are enough for all rounds of nearly every user.
@@ -16,28 +16,27 @@ impl Priorities {
     }
 
     /// Put the first `first` items by priority, or all if there are fewer, before the others, in this order. Returns
-    /// how many items stand in order then. `keyed` is a buffer.
+    /// how many items stand in order then, which may be somewhat more. `keyed` is a buffer.
     pub(crate) fn order(
         &self,
         user: Digest,
         items: &mut [u32],
         digest: impl Fn(u32) -> Digest,
         first: usize,
-        keyed: &mut Vec<u128>,
+        keyed: &mut CodedWords,
     ) -> usize {
-        keyed.clear();
-        keyed.extend(items.iter().map(|&item| digest(item).0));
-        self.0.fill_for_user(user, keyed);
-        for (word, &item) in keyed.iter_mut().zip(items.iter()) {
+        keyed.fill(items.iter().map(|&item| digest(item).0));
+        self.0.fill_for_user(user, &mut keyed.words);
+        for (word, &item) in keyed.words.iter_mut().zip(items.iter()) {
             *word = with_code(*word, item);
         }
-        let first = sort_first(keyed, first);
-        order_ties(&mut keyed[..first], |item| {
+        let first = keyed.sort_first(first);
+        order_ties(&mut keyed.words[..first], |item| {
             let mut word = [digest(item).0];
             self.0.fill_for_user(user, &mut word);
             word[0]
         });
-        for (item, word) in items.iter_mut().zip(keyed.iter()) {
+        for (item, word) in items.iter_mut().zip(&keyed.words) {
             *item = code_of(*word);
         }
         first

@@ -9,15 +9,18 @@ use crate::ingest::{Code, ItemCode, Side, UserCode};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
 
-/// Rows of a user for which it pays to put them together.
+/// Rows of a user that stand side by side, for which a table saves nothing.
 const SEVERAL: u64 = 4;
+/// Rows of a user in a table for which it pays to put them together there. Putting them together later takes more of the
+/// disk, but less time than a table does.
+const TOGETHER: u64 = 16;
 /// A run takes as much memory as so many rows: a user, its number of rows, its partition and its place.
 const RUN: usize = 3;
 
 /// Whether a table saves nothing that had so many rows in so many runs, of so many users: either they come together as
 /// they are, or they do not come together in a table.
 pub(super) fn needs_no_table(rows: u64, runs: u64, users: u64) -> bool {
-    rows >= runs.saturating_mul(SEVERAL) || rows < users.saturating_mul(SEVERAL)
+    rows >= runs.saturating_mul(SEVERAL) || rows < users.saturating_mul(TOGETHER)
 }
 
 /// Users with their distinct items, one after the other. A user may come again.
@@ -267,7 +270,7 @@ mod tests {
     #[test]
     fn a_table_is_for_users_who_meet_in_it() {
         // Side by side; scattered among few users; scattered among many; each user once.
-        let found = [(100, 25, 25), (100, 26, 25), (100, 100, 25), (100, 100, 26), (100, 100, 100)]
+        let found = [(400, 100, 25), (400, 101, 25), (400, 400, 25), (400, 400, 26), (400, 400, 400)]
             .map(|(rows, runs, users)| needs_no_table(rows, runs, users));
         assert_eq!(found, [true, false, false, true, true]);
     }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::by_partition::ByPartition;
 use super::stages::Stages;
 use crate::contributions::Contributions;
 use crate::exchange::{Partitions, item_hash};
@@ -33,9 +34,8 @@ pub(super) struct Census<'a> {
     often: Box<[(u32, u32)]>,
     once: Vec<u32>,
     several: Vec<(u32, u32)>,
-    /// The same in order of partitions, and where each partition ends.
-    in_order: Vec<U32>,
-    ends: Vec<usize>,
+    /// The hashes that count once, in order of partitions.
+    in_order: ByPartition<U32>,
     packed: Vec<u8>,
 }
 
@@ -47,8 +47,7 @@ impl<'a> Census<'a> {
             often: vec![(0, 0); OFTEN].into(),
             once: Vec::new(),
             several: Vec::new(),
-            in_order: Vec::new(),
-            ends: Vec::new(),
+            in_order: ByPartition::default(),
             packed: Vec::new(),
         }
     }
@@ -88,13 +87,13 @@ impl<'a> Census<'a> {
     /// Write what was counted, but for the hashes that come often.
     fn write(&mut self) -> Result<()> {
         self.several.sort_unstable();
-        self.put_in_order();
-        let (mut several, mut start) = (self.several.as_slice(), 0);
-        for (partition, end) in (0..).zip(&self.ends) {
+        let once = self.once.iter().map(|hash| (self.partitions.of_bits(*hash), U32::from(*hash)));
+        self.in_order.fill(self.partitions, once);
+        let mut several = self.several.as_slice();
+        for (partition, once) in self.in_order.each() {
             let of_partition = |(hash, _): &(u32, u32)| self.partitions.of_bits(*hash) <= partition;
             let (own, others) = several.split_at(several.partition_point(of_partition));
-            let once = &self.in_order[start..*end];
-            (several, start) = (others, *end);
+            several = others;
             if once.is_empty() && own.is_empty() {
                 continue;
             }
@@ -110,24 +109,6 @@ impl<'a> Census<'a> {
         self.once.clear();
         self.several.clear();
         Ok(())
-    }
-
-    /// Put the hashes that count once in order of their partitions.
-    fn put_in_order(&mut self) {
-        let partition = |hash: u32| index(self.partitions.of_bits(hash).unsigned_abs().into());
-        self.ends.clear();
-        self.ends.resize(partition(u32::MAX) + 1, 0);
-        self.once.iter().for_each(|hash| self.ends[partition(*hash)] += 1);
-        let mut total = 0;
-        for end in &mut self.ends {
-            total += std::mem::replace(end, total);
-        }
-        self.in_order.resize(total, U32::ZERO);
-        for hash in &self.once {
-            let place = &mut self.ends[partition(*hash)];
-            self.in_order[*place] = (*hash).into();
-            *place += 1;
-        }
     }
 
     /// Write all that is left.

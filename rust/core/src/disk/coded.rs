@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::numbering::Hashes;
-use super::pruned::{Block, Columns};
+use super::pruned::{Block, Columns, Sums};
 use super::rounds::Rounds;
 use crate::accounting::L0Bound;
 use crate::bounding::{AHEAD, ItemSet, Priorities};
 use crate::contributions::ItemCode;
 use crate::exchange::{ByDigest, Chances, Decisions, OnItems, Packed, Partition, Weights, checked_weight};
 use crate::numeric::widths::codes;
-use crate::random::Digest;
+use crate::random::{CodedWords, Digest};
+use crate::rounds::Round;
+use crate::runtime::memory::Growing;
 use crate::scratch::{Spool, Stored};
 use crate::{Error, Result};
 
@@ -35,7 +37,7 @@ struct Coding<'a> {
     /// The most users of all other items.
     above: u32,
     met: RwLock<Met>,
-    /// The most candidates that fit into memory.
+    /// The bytes that candidates may take.
     most: usize,
     are_too_many: AtomicBool,
 }
@@ -48,13 +50,22 @@ struct Met {
     first_codes: Vec<u32>,
     /// Candidates that are not first.
     others: ByDigest<u32>,
-    candidates: Vec<Digest>,
+    candidates: Growing<u128>,
 }
 
 /// The place of an item that no round can release.
 const NO_CODE: u32 = u32::MAX;
 
+/// Bytes of an entry of a table of digests: digest, code, and the free entries beside it.
+const OTHER_BYTES: usize = 40;
+
 impl Met {
+    /// The bytes that candidates take now, or would take if one more came: a full table is there twice while it grows.
+    fn bytes(&self) -> usize {
+        let tables = if self.others.len() < self.others.capacity() { 1 } else { 3 };
+        self.candidates.bytes() + tables * self.others.capacity() * OTHER_BYTES
+    }
+
     /// The code of an item that was met before. Other items than first ones are met only if they are candidates.
     #[inline]
     fn code(&self, of_hash: Option<u32>, item: Digest) -> Option<u32> {
@@ -71,7 +82,7 @@ impl Met {
             return code;
         }
         let code = if is_candidate { codes(self.candidates.len()) } else { NO_CODE };
-        self.candidates.extend(is_candidate.then_some(item));
+        self.candidates.extend(is_candidate.then_some(item.0).into_iter());
         match of_hash.map(|of_hash| of_hash as usize) {
             Some(place) if self.first[place] == Digest::default() => {
                 (self.first[place], self.first_codes[place]) = (item, code);
@@ -88,7 +99,8 @@ impl Met {
 impl Coding<'_> {
     /// The code of each item of a partition. Only items that were not met before are looked at more closely.
     fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
-        let of_hashes: Vec<Option<u32>> = items.iter().map(|item| self.hashes.code(*item)).collect();
+        let mut of_hashes = Vec::new();
+        self.hashes.codes_of(items, &mut of_hashes);
         let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
         found.clear();
@@ -109,7 +121,7 @@ impl Coding<'_> {
                 found[place] = met.meet(of_hashes[place], item, is_candidate);
             }
         }
-        if met.candidates.len() > self.most {
+        if met.bytes() > self.most {
             self.are_too_many.store(true, Ordering::Relaxed);
         }
     }
@@ -120,7 +132,7 @@ impl Coding<'_> {
         user: Digest,
         (items, places): (&[Digest], &mut [u32]),
         codes_of: &[u32],
-        (block, keyed): (&mut Block, &mut Vec<u128>),
+        (block, keyed): (&mut Block, &mut CodedWords),
     ) {
         let bound = self.bound.get() as usize;
         let (total, code) = (codes(places.len()), |place: &u32| codes_of[*place as usize]);
@@ -144,18 +156,14 @@ impl Coding<'_> {
 }
 
 impl Rounds<'_> {
-    /// The decisions of all rounds; `None` if the candidates do not fit into memory.
+    /// Prune all users, given the user counts of frequent items.
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn coded(
-        &self,
-        contributions: &Stored<i32>,
-        frequent: &[(u32, u32)],
-    ) -> Result<Option<Pruned>> {
+    pub(super) fn coded(&self, contributions: &Stored<i32>, frequent: Vec<(u32, u32)>) -> Result<Coded> {
         let spec = self.job.spec();
         let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
-        let (hashes, users) = Hashes::new(frequent.to_vec());
+        let (hashes, users) = Hashes::new(frequent);
         let met = Met {
             first: vec![Digest::default(); users.len()],
             first_codes: vec![NO_CODE; users.len()],
@@ -186,10 +194,10 @@ impl Rounds<'_> {
             |(_, mut writer)| writer.flush(),
         )?;
         if coding.are_too_many.into_inner() {
-            return Ok(None);
+            return Ok(Coded::TooMany(coding.hashes.with_users(&users)));
         }
         let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(Pruned { blocks: blocks.stored(), items: met.candidates, bound }))
+        Ok(Coded::Pruned(Pruned { blocks: blocks.stored(), items: met.candidates, bound }))
     }
 
     /// The decisions of all rounds on pruned users.
@@ -200,25 +208,33 @@ impl Rounds<'_> {
         let mut removed = ItemSet::new(pruned.items.len());
         let mut released = Packed::default();
         for (number, round) in (0_u32..).zip(&self.job.spec().calibration.rounds) {
-            let sums = Mutex::new(vec![0_u64; pruned.items.len()]);
-            self.stages.each_value(
-                &pruned.blocks,
-                || (Weights::new(round), vec![0_u64; pruned.items.len()]),
-                |(weights, own), _, packed| {
-                    Columns::of(packed)?.weigh(pruned.bound.get(), weights, &removed, own)
-                },
-                |(_, own)| {
-                    let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-                    sums.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.saturating_add(own));
-                    Ok(())
-                },
-            )?;
-            let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let sums = self.weights(round, pruned, &removed)?;
             released =
                 released.with(&self.held_bytes(self.decide(number, pruned, &sums, &mut removed)?)?);
             self.stages.control.end_phase();
         }
         Ok(released)
+    }
+
+    /// The weight of each candidate in a round. A thread adds up those of a range at a time.
+    fn weights(&self, round: &Round, pruned: &Pruned, removed: &ItemSet) -> Result<Vec<u64>> {
+        let (items, summed) = (pruned.items.len(), self.stages.memory.summed);
+        let all = Mutex::new(vec![0_u64; items]);
+        for first in (0..items).step_by(summed) {
+            let range = first..items.min(first + summed);
+            self.stages.each_value(
+                &pruned.blocks,
+                || (Weights::new(round), Sums::new(items, range.clone())),
+                |(weights, sums), _, packed| {
+                    Columns::of(packed)?.weigh(pruned.bound.get(), weights, removed, sums)
+                },
+                |(_, sums)| {
+                    sums.add_to(&mut all.lock().unwrap_or_else(PoisonError::into_inner));
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Decide all items of a round. Those that it releases are removed.
@@ -229,12 +245,12 @@ impl Rounds<'_> {
             let places = first..sums.len().min(first + DECIDED);
             let given = places.filter(|place| sums[*place] > 0);
             let (places, weights): (Vec<usize>, Vec<(Digest, u64)>) =
-                given.map(|place| (place, (pruned.items[place], sums[place]))).unzip();
+                given.map(|place| (place, (pruned.item(place), sums[place]))).unzip();
             let before = decided.len();
             decide.run(&weights, &mut decided)?;
             let mut released = Decisions::each(&decided[before..])?.map(|(item, _)| item).peekable();
             for place in places {
-                if released.next_if(|item| *item == pruned.items[place]).is_some() {
+                if released.next_if(|item| *item == pruned.item(place)).is_some() {
                     removed.insert(ItemCode::from_index(place));
                 }
             }
@@ -246,11 +262,24 @@ impl Rounds<'_> {
     }
 }
 
+/// What becomes of users whose candidates are to go by codes.
+pub(super) enum Coded {
+    Pruned(Pruned),
+    /// The candidates do not fit into memory. The user counts come back.
+    TooMany(Vec<(u32, u32)>),
+}
+
 /// Pruned users in scratch, and the candidates by code.
 pub(super) struct Pruned {
     blocks: Stored<i32>,
-    items: Vec<Digest>,
+    items: Growing<u128>,
     bound: L0Bound,
+}
+
+impl Pruned {
+    fn item(&self, code: usize) -> Digest {
+        Digest(self.items.as_slice()[code])
+    }
 }
 
 /// Prunes the users of partitions on one thread. Buffers are kept from partition to partition.
@@ -259,7 +288,7 @@ struct Pruner {
     codes: Vec<u32>,
     block: Block,
     packed: Vec<u8>,
-    keyed: Vec<u128>,
+    keyed: CodedWords,
 }
 
 impl Pruner {
@@ -269,7 +298,7 @@ impl Pruner {
             codes: Vec::new(),
             block: Block::default(),
             packed: Vec::new(),
-            keyed: Vec::new(),
+            keyed: CodedWords::default(),
         }
     }
 

@@ -25,10 +25,10 @@ const UNPACKED: u64 = 12;
 const LISTED: u64 = 6;
 /// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
-/// Bytes that a frequent item takes: its count, hash, code and digest, some of them twice for a while.
-const FREQUENT_BYTES: usize = 48;
-/// Bytes that an item takes which some round can release: its digest and weight. Its weight on each thread comes on top.
-const CANDIDATE_BYTES: usize = 40;
+/// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code.
+const FREQUENT_BYTES: usize = 36;
+/// Bytes of a sum of weights on one thread.
+const SUM_BYTES: usize = size_of::<u64>();
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
 const WEIGHTS: u64 = 2;
 /// Bytes of buffers that are not counted while rows are read into a table: of decoders, of threads and of the allocator.
@@ -60,8 +60,11 @@ pub(super) struct Memory {
     pub(super) shared: usize,
     /// The most items with so many users that a round may well release them, if they are to stay in memory.
     pub(super) frequent: usize,
-    /// The same for items that some round can release.
+    /// The bytes of items that some round can release, while users are pruned: 16 for each, and more for those that are not
+    /// frequent. In the rounds each of them takes 24.
     pub(super) candidates: usize,
+    /// The items whose weights a thread adds up together.
+    pub(super) summed: usize,
     /// The most items of several users that can have codes in memory.
     pub(super) numbered: usize,
     /// Rows that a thread collects before it puts them into order of partitions, where there is no table.
@@ -86,8 +89,8 @@ impl Memory {
         let partitions = if limit < LARGE { 256 } else { 1024 };
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
         let shared = limit / 4 / SHARED_BYTES;
-        let (frequent, candidates) =
-            (limit / 4 / FREQUENT_BYTES, limit / 8 / (CANDIDATE_BYTES + threads * 8));
+        let (frequent, candidates) = (limit / 4 / FREQUENT_BYTES, limit / 4);
+        let summed = (limit / 8 / threads / SUM_BYTES).max(1);
         let numbered = limit / 2 / NUMBERED_BYTES;
         // All threads read, whatever the stages take.
         let reading = limit / 2 / control.threads().max(threads);
@@ -100,6 +103,7 @@ impl Memory {
             shared,
             frequent,
             candidates,
+            summed,
             numbered,
             straight: (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT),
             written: (reading / 16).max(LEAST_WRITTEN),

@@ -17,6 +17,7 @@
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
 mod adaptive;
+mod by_partition;
 mod census;
 mod coded;
 mod count;

@@ -5,6 +5,7 @@
 //! have one hash, the second gets a code beyond.
 
 use std::cmp::Reverse;
+use std::hint::black_box;
 
 use crate::exchange::{ByDigest, item_hash};
 use crate::numeric::widths::{codes, index};
@@ -14,12 +15,14 @@ use crate::{Error, Result};
 /// Bytes that an item takes while codes are given: its hash, code and digest, and a quarter of an entry of `starts`.
 pub(super) const BYTES: usize = 25;
 
+/// Items looked up together, so that their cache misses overlap.
+const AHEAD: usize = 256;
+
 /// The hashes of shared items, in ascending order.
 #[derive(Debug)]
 pub(super) struct Hashes {
-    ascending: Vec<u32>,
-    /// The code of each hash.
-    codes: Vec<u32>,
+    /// Each hash with its code.
+    coded: Vec<(u32, u32)>,
     /// Where the hashes with each number as leading bits start; the last entry is the end.
     starts: Vec<u32>,
     /// How far a hash is shifted to leave these bits.
@@ -31,34 +34,58 @@ impl Hashes {
     pub(super) fn new(mut counts: Vec<(u32, u32)>) -> (Self, Vec<u32>) {
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         let users = counts.iter().map(|(_, users)| *users).collect();
-        let mut coded: Vec<(u32, u32)> =
-            counts.into_iter().zip(0..).map(|((hash, _), code)| (hash, code)).collect();
+        let mut coded = counts;
+        coded.iter_mut().zip(0..).for_each(|((_, users), code)| *users = code);
         coded.sort_unstable();
-        let (hashes, codes_of): (Vec<u32>, Vec<u32>) = coded.into_iter().unzip();
         // About four to eight hashes have the same leading bits, and are looked through together.
-        let leading = (hashes.len() / 4).max(2).ilog2();
+        let leading = (coded.len() / 4).max(2).ilog2();
         let shift = u32::BITS - leading;
         let (mut starts, mut end) = (Vec::with_capacity((1 << leading) + 1), 0);
         for bits in 0..1 << leading {
             starts.push(codes(end));
-            end += hashes[end..].iter().take_while(|hash| **hash >> shift == bits).count();
+            end += coded[end..].iter().take_while(|(hash, _)| *hash >> shift == bits).count();
         }
         starts.push(codes(end));
-        (Self { ascending: hashes, codes: codes_of, starts, shift }, users)
+        (Self { coded, starts, shift }, users)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ascending.len()
+        self.coded.len()
     }
 
-    /// The code of the hash of an item; none if it is not among them.
-    #[inline]
-    pub(super) fn code(&self, item: Digest) -> Option<u32> {
-        let hash = item_hash(item);
-        let bucket = index((hash >> self.shift).into());
-        let [start, end] = [self.starts[bucket], self.starts[bucket + 1]].map(|at| index(at.into()));
-        let at = self.ascending[start..end].iter().position(|other| *other == hash)?;
-        Some(self.codes[start + at])
+    /// The hashes, with the users of each, given the users by code.
+    pub(super) fn with_users(self, users: &[u32]) -> Vec<(u32, u32)> {
+        let mut counts = self.coded;
+        for (_, code) in &mut counts {
+            *code = users[*code as usize];
+        }
+        counts
+    }
+
+    /// The code of the hash of each item; none if it is not among them.
+    ///
+    /// The first two loops only read memory. No branch depends on what they find, so the processor overlaps their reads.
+    pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) {
+        found.clear();
+        let Some(last) = self.coded.len().checked_sub(1) else {
+            return found.resize(items.len(), None);
+        };
+        let mut buckets = [(0, 0, 0); AHEAD];
+        for items in items.chunks(AHEAD) {
+            let buckets = &mut buckets[..items.len()];
+            for (bucket, item) in buckets.iter_mut().zip(items) {
+                let hash = item_hash(*item);
+                let at = index((hash >> self.shift).into());
+                *bucket = (hash, index(self.starts[at].into()), index(self.starts[at + 1].into()));
+            }
+            black_box(
+                buckets.iter().fold(0, |mixed, (_, start, _)| mixed ^ self.coded[(*start).min(last)].0),
+            );
+            found.extend(buckets.iter().map(|(hash, start, end)| {
+                let alike = self.coded[*start..*end].iter().find(|(other, _)| other == hash);
+                alike.map(|(_, code)| *code)
+            }));
+        }
     }
 }
 
@@ -123,6 +150,13 @@ mod tests {
         Digest(u128::from(hash) << 96 | rest)
     }
 
+    fn code_of(hashes: &Hashes, item: Digest) -> Option<u32> {
+        let mut found = vec![Some(9)];
+        hashes.codes_of(&[item], &mut found);
+        let [found] = found[..] else { panic!("one item has one code") };
+        found
+    }
+
     #[test]
     fn every_shared_item_has_a_code_of_its_own() {
         let (hashes, users) = Hashes::new(vec![(7, 2), (u32::MAX, 9), (0, 2), (1 << 16, 5)]);
@@ -130,7 +164,7 @@ mod tests {
         let mut numbered = Numbered::new(&hashes, 100);
         let mut code = |hash, rest| {
             let item = item(hash, rest);
-            let of_hash = hashes.code(item)?;
+            let of_hash = code_of(&hashes, item)?;
             let known = numbered.known(of_hash, item);
             let code = numbered.code(of_hash, item).unwrap();
             assert!(known.is_none_or(|known| known == code));
@@ -161,10 +195,17 @@ mod tests {
             let all: Vec<u32> = (0..len).map(|n: u32| n.wrapping_mul(0x9e37_79b9)).collect();
             let (hashes, _) =
                 Hashes::new(all.iter().zip((0..len).rev()).map(|(hash, users)| (*hash, users)).collect());
-            assert!((0..).zip(&all).all(|(code, hash)| hashes.code(item(*hash, 1)) == Some(code)));
+            let mut found = Vec::new();
+            let items: Vec<Digest> = all.iter().map(|hash| item(*hash, 1)).collect();
+            hashes.codes_of(&items, &mut found);
+            assert!(found.into_iter().eq((0..len).map(Some)));
             let other = all.iter().map(|hash| hash.wrapping_add(1)).filter(|hash| !all.contains(hash));
-            assert!(other.map(|hash| item(hash, 1)).all(|item| hashes.code(item).is_none()));
-            assert_eq!(hashes.code(item(u32::MAX, 1)), None);
+            assert!(other.map(|hash| item(hash, 1)).all(|item| code_of(&hashes, item).is_none()));
+            assert_eq!(code_of(&hashes, item(u32::MAX, 1)), None);
+            let users: Vec<u32> = (0..len).rev().collect();
+            let mut counts: Vec<(u32, u32)> = all.into_iter().zip(users.iter().copied()).collect();
+            counts.sort_unstable();
+            assert_eq!(hashes.with_users(&users), counts);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Pruned users on the disk, whose candidates go by codes.
 
+use std::ops::Range;
+
 use zerocopy::native_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -68,6 +70,35 @@ impl Block {
     }
 }
 
+/// The weights of some candidates, on one thread.
+#[derive(Debug)]
+pub(super) struct Sums {
+    /// Number of all candidates.
+    items: usize,
+    range: Range<usize>,
+    of_range: Vec<u64>,
+}
+
+impl Sums {
+    /// No weight yet, for a range of so many candidates.
+    pub(super) fn new(items: usize, range: Range<usize>) -> Self {
+        Self { items, of_range: vec![0; range.len()], range }
+    }
+
+    #[inline]
+    fn add(&mut self, item: u32, weight: u64) {
+        // Otherwise: the item is in another range.
+        if let Some(sum) = self.of_range.get_mut((item as usize).wrapping_sub(self.range.start)) {
+            *sum = sum.saturating_add(weight);
+        }
+    }
+
+    /// Add all of them to the weights of all candidates.
+    pub(super) fn add_to(self, all: &mut [u64]) {
+        all[self.range].iter_mut().zip(self.of_range).for_each(|(sum, own)| *sum = sum.saturating_add(own));
+    }
+}
+
 /// A packed block.
 #[derive(Debug)]
 pub(super) struct Columns<'a> {
@@ -89,7 +120,7 @@ impl<'a> Columns<'a> {
         Ok(Self { users, items, ranks })
     }
 
-    /// Add what the users give to their candidates, without those that earlier rounds released.
+    /// Add what the users give to the candidates of a range, without those that earlier rounds released.
     ///
     /// # Errors
     /// [`Error::Internal`] for users that do not fit together.
@@ -98,23 +129,20 @@ impl<'a> Columns<'a> {
         bound: u32,
         weights: &mut Weights,
         removed: &ItemSet,
-        sums: &mut [u64],
+        sums: &mut Sums,
     ) -> Result<()> {
         let is_removed = |item: &U32| removed.contains(ItemCode(item.get()));
         let (mut items, mut ranks) = (self.items, self.ranks);
         for [total, kept] in self.users {
             let (own, rest) = items.split_at_checked(index(kept.get().into())).ok_or(DAMAGED)?;
             items = rest;
-            if own.iter().any(|item| item.get() as usize >= sums.len()) {
+            if own.iter().any(|item| item.get() as usize >= sums.items) {
                 return Err(DAMAGED);
             }
             let gone = codes(own.iter().filter(|item| is_removed(item)).count());
             let left = total.get().checked_sub(gone).ok_or(DAMAGED)?;
             let weight = weights.of(left.min(bound).into());
-            let mut give = |item: &U32| {
-                let sum = &mut sums[item.get() as usize];
-                *sum = sum.saturating_add(weight);
-            };
+            let mut give = |item: &U32| sums.add(item.get(), weight);
             if total.get() <= bound {
                 own.iter().filter(|item| !is_removed(item)).for_each(&mut give);
                 continue;
@@ -148,7 +176,11 @@ mod tests {
         let round = Round { weighting: Weighting::Count, rule: Rule::Noisy(rule) };
         let (mut removed, mut sums) = (ItemSet::new(4), vec![0; 4]);
         removed.insert(ItemCode::from_index(released));
-        Columns::of(packed)?.weigh(2, &mut Weights::new(&round), &removed, &mut sums)?;
+        for range in [0..1, 1..4] {
+            let mut of_range = Sums::new(4, range);
+            Columns::of(packed)?.weigh(2, &mut Weights::new(&round), &removed, &mut of_range)?;
+            of_range.add_to(&mut sums);
+        }
         let unit = Weights::new(&round).of(1);
         Ok(sums.into_iter().map(|sum| sum / unit).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::by_partition::ByPartition;
 use super::census::Census;
 use super::names::spool_names;
 use super::stages::Stages;
@@ -154,8 +155,7 @@ impl<'a> Rows<'a> {
             census: self.census(),
             lister: Lister::default(),
             packed: Vec::new(),
-            order: Vec::new(),
-            starts: Vec::new(),
+            in_order: ByPartition::default(),
         })
     }
 

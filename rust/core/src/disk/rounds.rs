@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::census::frequent;
+use super::coded::Coded;
 use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
@@ -130,12 +131,14 @@ impl Rounds<'_> {
         let mut counted = counted.transpose()?;
         self.stages.control.end_phase();
         if let Some(users) = counted.take_if(|users| users.len() <= self.stages.memory.frequent) {
-            if let Some(pruned) = self.coded(&contributions, &users)? {
-                drop((contributions, users));
-                self.stages.control.end_phase();
-                return self.on_candidates(&pruned);
+            match self.coded(&contributions, users)? {
+                Coded::Pruned(pruned) => {
+                    drop(contributions);
+                    self.stages.control.end_phase();
+                    return self.on_candidates(&pruned);
+                }
+                Coded::TooMany(users) => counted = Some(users),
             }
-            counted = Some(users);
         }
         let frequent = counted.map(|users| UserCounts::new(above, users));
         match self.finer(&contributions)? {

@@ -8,7 +8,7 @@ use super::rewritten::Rewritten;
 use super::rounds::Rounds;
 use crate::exchange::{Bounded, CodedItems, MOST_SHARED, Packed, Partition, SharedItems, Users};
 use crate::numeric::widths::codes;
-use crate::random::{Digest, Purpose, Words};
+use crate::random::{CodedWords, Digest, Purpose, Words};
 use crate::rounds::Decider;
 use crate::scratch::Stored;
 use crate::weighting::Budgets;
@@ -33,14 +33,13 @@ struct Buffers {
     codes: Vec<Option<u32>>,
     users: Users,
     packed: Vec<u8>,
-    keyed: Vec<u128>,
+    keyed: CodedWords,
 }
 
 impl Blocks<'_> {
     /// The code of each item; none for items that one user at most holds.
     fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) -> Result<()> {
-        found.clear();
-        found.extend(items.iter().map(|item| self.hashes.code(*item)));
+        self.hashes.codes_of(items, found);
         let mut new = Vec::new();
         let numbered = self.numbered.read().unwrap_or_else(PoisonError::into_inner);
         for (at, (code, item)) in found.iter_mut().zip(items).enumerate() {
@@ -136,7 +135,7 @@ impl Rounds<'_> {
             codes: Vec::new(),
             users: Users::default(),
             packed: Vec::new(),
-            keyed: Vec::new(),
+            keyed: CodedWords::default(),
         };
         stages.each_partition(
             contributions,

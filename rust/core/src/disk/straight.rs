@@ -1,5 +1,6 @@
 //! Rows that go straight to the disk, from one thread.
 
+use super::by_partition::ByPartition;
 use super::census::Census;
 use super::stages::Stages;
 use crate::Result;
@@ -16,32 +17,25 @@ pub(super) struct StraightRows<'a> {
     pub(super) census: Option<Census<'a>>,
     pub(super) lister: Lister,
     pub(super) packed: Vec<u8>,
-    /// The runs in order of partitions.
-    pub(super) order: Vec<(i32, u32)>,
-    /// Where the items of each run begin.
-    pub(super) starts: Vec<u32>,
+    /// The number of each run, and where its items begin.
+    pub(super) in_order: ByPartition<(u32, u32)>,
 }
 
 impl Straight for StraightRows<'_> {
     fn take(&mut self, runs: &Runs) -> Result<()> {
         self.stages.control.check()?;
-        self.order.clear();
-        self.order.extend(runs.users.iter().zip(0..).map(|((user, _), at)| (self.partitions.of(*user), at)));
-        self.order.sort_unstable();
-        self.starts.clear();
-        self.starts.extend(runs.users.iter().scan(0, |end, (_, len)| {
-            let start = *end;
-            *end += len;
-            Some(start)
-        }));
-        for of_partition in self.order.chunk_by(|a, b| a.0 == b.0) {
-            for (_, run) in of_partition {
+        let places = runs.users.iter().zip(0..).scan(0, |end, ((user, len), run)| {
+            let start = std::mem::replace(end, *end + len);
+            Some((self.partitions.of(*user), (run, start)))
+        });
+        self.in_order.fill(self.partitions, places);
+        for (partition, of_partition) in self.in_order.each().filter(|(_, runs)| !runs.is_empty()) {
+            for (run, start) in of_partition {
                 let (user, len) = runs.users[*run as usize];
-                let items = &runs.items[self.starts[*run as usize] as usize..];
-                self.lister.add_user(user, &items[..len as usize]);
+                self.lister.add_user(user, &runs.items[*start as usize..][..len as usize]);
             }
             self.lister.take(&self.dictionaries, &mut self.packed)?;
-            self.writer.push(of_partition[0].0, &self.packed)?;
+            self.writer.push(partition, &self.packed)?;
         }
         self.census.as_mut().map_or(Ok(()), |census| census.count_rows(&runs.items))
     }

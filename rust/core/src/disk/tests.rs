@@ -128,6 +128,7 @@ fn little(table: u64, threads: usize) -> Memory {
         shared: usize::MAX,
         frequent: usize::MAX,
         candidates: usize::MAX,
+        summed: 30,
         numbered: usize::MAX,
         straight: 200,
         written: 300,
@@ -242,7 +243,7 @@ proptest! {
         shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
         let memory =
-            Memory { partitions, shared, candidates: shared, numbered: shared, ..little(0, threads) };
+            Memory { partitions, shared, candidates: shared.saturating_mul(16), numbered: shared, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }
@@ -273,7 +274,7 @@ fn states_of_items_that_exceed_memory_travel_to_their_users() {
 fn weights_of_candidates_that_exceed_memory_go_by_way_of_the_disk() {
     let rows = some_rows(400);
     for mechanism in &MECHANISMS[..8] {
-        for candidates in [0, 200, 250] {
+        for candidates in [0, 3200, 4000] {
             let memory = Memory { candidates, ..little(2000, 2) };
             assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
         }

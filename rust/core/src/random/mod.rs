@@ -15,6 +15,6 @@ pub use coins::{Coins, ItemBits};
 pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind, ShortBytes};
 pub(crate) use key::system_bytes;
 pub use key::{Purpose, ReleaseKey};
-pub(crate) use sorting::{code_of, order_ties, sort_first, with_code};
+pub(crate) use sorting::{CodedWords, agree, code_of, order_ties, with_code};
 pub use words::{PairWords, Words};
 pub use wrapping::{Secret, Share, WrappedKey};

@@ -17,33 +17,108 @@ pub(crate) fn code_of(word: u128) -> u32 {
 }
 
 /// Whether the leading 96 bits of two words are the same.
-fn agree(a: u128, b: u128) -> bool {
+pub(crate) fn agree(a: u128, b: u128) -> bool {
     (a ^ b) >> 32 == 0
 }
 
-/// Sort the `first` smallest words to the front; all of them if there are no more, or if the next one agrees with the
-/// last of these. Returns how many are sorted.
-pub(crate) fn sort_first(words: &mut [u128], first: usize) -> usize {
-    if first < words.len() {
-        words.select_nth_unstable(first);
-        words[..first].sort_unstable();
-        if first > 0 && !agree(words[first - 1], words[first]) {
-            return first;
-        }
+/// Fewer words are compared with each other.
+const FEW: usize = 48;
+/// Words are pseudorandom, so a bucket has about one of them. One with so many holds something else.
+const MANY: u32 = 64;
+
+/// Words that carry codes, and the memory to sort them.
+#[derive(Debug, Default)]
+pub(crate) struct CodedWords {
+    pub(crate) words: Vec<u128>,
+    spare: Vec<u128>,
+    /// Where the next word of each bucket goes.
+    places: Vec<u32>,
+}
+
+impl CodedWords {
+    /// Start anew with these words.
+    pub(crate) fn fill(&mut self, words: impl Iterator<Item = u128>) {
+        self.words.clear();
+        self.words.extend(words);
     }
-    words.sort_unstable();
-    words.len()
+
+    /// Sort all words.
+    pub(crate) fn sort(&mut self) {
+        self.sort_first(usize::MAX);
+    }
+
+    /// Sort the `first` smallest words to the front, or somewhat more; all of them if there are no more. Returns how many
+    /// are sorted. None of them agrees with one that is not.
+    ///
+    /// Leading bits divide pseudorandom words evenly among buckets of about one word. Then each word moves a few places.
+    pub(crate) fn sort_first(&mut self, first: usize) -> usize {
+        let all = self.words.len();
+        if all <= FEW || u32::try_from(all).is_err() {
+            self.words.sort_unstable();
+            return all;
+        }
+        let shift = u64::BITS - all.ilog2();
+        self.places.clear();
+        self.places.resize(1 << all.ilog2(), 0);
+        for word in &self.words {
+            self.places[bucket(*word, shift)] += 1;
+        }
+        let (mut end, mut most, mut sorted) = (0, 0, all);
+        for place in &mut self.places {
+            most = most.max(*place);
+            (end, *place) = (end + *place, end);
+            if sorted == all && end as usize >= first {
+                sorted = end as usize;
+            }
+        }
+        if most > MANY {
+            self.words.sort_unstable();
+            return all;
+        }
+        self.move_to_buckets(shift, sorted);
+        sorted
+    }
+
+    /// Move each word to its bucket, and sort the first ones, which end with a bucket.
+    fn move_to_buckets(&mut self, shift: u32, sorted: usize) {
+        self.spare.resize(self.words.len().max(self.spare.len()), 0);
+        for word in &self.words {
+            let place = &mut self.places[bucket(*word, shift)];
+            self.spare[*place as usize] = *word;
+            *place += 1;
+        }
+        let all = self.words.len();
+        for (at, word) in self.spare[..sorted].iter().enumerate() {
+            let mut to = at;
+            while to > 0 && self.words[to - 1] > *word {
+                self.words[to] = self.words[to - 1];
+                to -= 1;
+            }
+            self.words[to] = *word;
+        }
+        self.words[sorted..].copy_from_slice(&self.spare[sorted..all]);
+    }
+}
+
+/// The bucket of a word, by its leading bits.
+#[inline]
+fn bucket(word: u128, shift: u32) -> usize {
+    ((word >> 64) as u64 >> shift) as usize
 }
 
 /// Order sorted words that agree by the whole words of their codes.
 pub(crate) fn order_ties(sorted: &mut [u128], whole: impl Fn(u32) -> u128) {
     for tied in sorted.chunk_by_mut(|a, b| agree(*a, *b)).filter(|tied| tied.len() > 1) {
-        tied.sort_unstable_by_key(|word| whole(code_of(*word)));
+        let first = whole(code_of(tied[0]));
+        if tied.iter().any(|word| whole(code_of(*word)) != first) {
+            tied.sort_unstable_by_key(|word| whole(code_of(*word)));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Digest, PairWords, Purpose, ReleaseKey};
     use super::*;
 
     #[test]
@@ -54,14 +129,35 @@ mod tests {
         for turn in 0..whole.len() {
             let mut whole = whole;
             whole.rotate_left(turn);
-            let mut sorted: Vec<u128> =
-                (0_u32..).zip(whole).map(|(code, word)| with_code(word, code)).collect();
             for first in 1..=whole.len() + 1 {
-                let length = sort_first(&mut sorted, first);
+                let mut coded = CodedWords::default();
+                coded.fill((0_u32..).zip(whole).map(|(code, word)| with_code(word, code)));
+                let length = coded.sort_first(first);
                 assert!(length >= first.min(whole.len()));
-                order_ties(&mut sorted[..length], |code| whole[code as usize]);
-                let ordered = sorted[..length].iter().map(|word| whole[code_of(*word) as usize]);
+                order_ties(&mut coded.words[..length], |code| whole[code as usize]);
+                let ordered = coded.words[..length].iter().map(|word| whole[code_of(*word) as usize]);
                 assert_eq!(ordered.collect::<Vec<_>>(), expected[..length]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_words_are_sorted_and_none_is_lost_whatever_they_are() {
+        let key = ReleaseKey::insecure_test([3; 32]);
+        let mut random: Vec<u128> = (0..5000).collect();
+        PairWords::new(&key, Purpose::Bound).fill_for_user(Digest(7), &mut random);
+        let alike: Vec<u128> = (0..500).map(|n| n * n % 100).collect();
+        let mut coded = CodedWords::default();
+        for words in [&random[..], &random[..300], &random[..49], &random[..3], &alike, &[7; 200], &[]] {
+            let mut expected = words.to_vec();
+            expected.sort_unstable();
+            for first in [0, 1, 48, 100, 400, usize::MAX] {
+                coded.fill(words.iter().copied());
+                let sorted = coded.sort_first(first);
+                assert!(sorted >= first.min(words.len()) && sorted <= words.len());
+                assert_eq!(coded.words[..sorted], expected[..sorted]);
+                coded.words[sorted..].sort_unstable();
+                assert_eq!(coded.words, expected);
             }
         }
     }

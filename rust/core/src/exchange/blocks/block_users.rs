@@ -17,7 +17,7 @@ use crate::exchange::wire::{
     push_weight,
 };
 use crate::numeric::widths::codes;
-use crate::random::{Digest, ReleaseKey};
+use crate::random::{CodedWords, Digest, ReleaseKey};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
 const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
@@ -40,7 +40,7 @@ pub struct BlockUsers {
     runs: PartitionRuns,
     /// For the place of each item in the partition its code in the block.
     places: Vec<u32>,
-    keyed: Vec<u128>,
+    keyed: CodedWords,
 }
 
 impl BlockUsers {
@@ -56,7 +56,7 @@ impl BlockUsers {
         };
         let partition = Partition::new(key);
         let runs = PartitionRuns::default();
-        Self { bounded, block, partition, runs, places: Vec::new(), keyed: Vec::new() }
+        Self { bounded, block, partition, runs, places: Vec::new(), keyed: CodedWords::default() }
     }
 
     /// Put all users of the partition that has ended into blocks.

@@ -3,7 +3,7 @@
 use super::users::Users;
 use crate::accounting::L0Bound;
 use crate::bounding::Priorities;
-use crate::random::{Digest, ReleaseKey};
+use crate::random::{CodedWords, Digest, ReleaseKey};
 use crate::weighting::Budgets;
 
 /// Bounds users.
@@ -27,7 +27,7 @@ impl Bounded {
         &self,
         (items, user, mut places): (&[Digest], Digest, &mut [u32]),
         item: impl FnMut(&u32) -> Result<u32, Digest>,
-        (users, keyed): (&mut Users, &mut Vec<u128>),
+        (users, keyed): (&mut Users, &mut CodedWords),
     ) {
         if places.len() > self.bound {
             self.priorities.order(user, places, |place| items[place as usize], self.bound, keyed);

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::exchange::wire::{Dictionaries, PackedUsers};
 use crate::numeric::widths::codes;
-use crate::random::{Digest, ReleaseKey};
+use crate::random::{CodedWords, Digest, ReleaseKey, agree, code_of, order_ties, with_code};
 use crate::runtime::Control;
 use crate::scratch::Stored;
 use crate::{Error, Result};
@@ -21,11 +21,15 @@ pub(crate) struct Partition {
     rows: Vec<u32>,
     /// Each user, once for each run of it in each value.
     users: Vec<(Digest, Range<usize>)>,
+    /// The runs in order of their users.
+    in_order: CodedWords,
 }
 
 impl Partition {
     pub(crate) fn new(key: &ReleaseKey) -> Self {
-        Self { dictionaries: Dictionaries::new(key), items: Vec::new(), rows: Vec::new(), users: Vec::new() }
+        let dictionaries = Dictionaries::new(key);
+        let in_order = CodedWords::default();
+        Self { dictionaries, items: Vec::new(), rows: Vec::new(), users: Vec::new(), in_order }
     }
 
     /// Start anew with all values of a partition in scratch.
@@ -66,7 +70,7 @@ impl Partition {
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
         self.items.extend_from_slice(&packed.dictionary);
-        if self.items.len() > u32::MAX as usize {
+        if self.items.len() > u32::MAX as usize || self.users.len() > u32::MAX as usize {
             return Err(Error::Capacity { what: "items of one partition of users", limit });
         }
         let first = codes(first);
@@ -87,23 +91,35 @@ impl Partition {
         &mut self,
         mut each: impl FnMut(&[Digest], Digest, &mut [u32]) -> Result<()>,
     ) -> Result<()> {
-        self.users.sort_unstable_by_key(|(user, rows)| (*user, rows.start));
-        let mut together = Vec::new();
-        for parts in self.users.chunk_by(|a, b| a.0 == b.0) {
-            if let [(user, rows)] = parts {
-                each(&self.items, *user, &mut self.rows[rows.clone()])?;
+        let Self { items, rows, users, in_order, .. } = self;
+        let user_of = |run: u128| users[code_of(run) as usize].0;
+        in_order.fill((0..).zip(users.iter()).map(|(run, (user, _))| with_code(user.0, run)));
+        in_order.sort();
+        order_ties(&mut in_order.words, |run| users[run as usize].0.0);
+        let (mut keyed, mut together) = (CodedWords::default(), Vec::new());
+        for runs in in_order.words.chunk_by(|a, b| agree(*a, *b) && user_of(*a) == user_of(*b)) {
+            let rows_of = |run: &u128| users[code_of(*run) as usize].1.clone();
+            if let [run] = runs {
+                each(items, user_of(*run), &mut rows[rows_of(run)])?;
                 continue;
             }
-            together.clear();
-            for (_, rows) in parts {
-                together.extend_from_slice(&self.rows[rows.clone()]);
-            }
-            together.sort_unstable_by_key(|place: &u32| self.items[*place as usize]);
-            together.dedup_by_key(|place| self.items[*place as usize]);
-            each(&self.items, parts[0].0, &mut together)?;
+            let places = runs.iter().flat_map(|run| &rows[rows_of(run)]);
+            keyed.fill(places.map(|place| with_code(items[*place as usize].0, *place)));
+            distinct(items, &mut keyed, &mut together);
+            each(items, user_of(runs[0]), &mut together)?;
         }
         Ok(())
     }
+}
+
+/// A place of each item that some word has, given its digest and a place of it.
+fn distinct(items: &[Digest], words: &mut CodedWords, places: &mut Vec<u32>) {
+    let item = |word: &u128| items[code_of(*word) as usize];
+    words.sort();
+    order_ties(&mut words.words, |place| items[place as usize].0);
+    words.words.dedup_by(|a, b| agree(*a, *b) && item(a) == item(b));
+    places.clear();
+    places.extend(words.words.iter().map(|word| code_of(*word)));
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     ByDigest, PartitionRuns, PartitionedValues, PrunedItem, PrunedWriter, partitioned_values,
 };
-use crate::random::{Digest, ReleaseKey};
+use crate::random::{CodedWords, Digest, ReleaseKey};
 
 /// The stage that prunes users.
 ///
@@ -108,7 +108,7 @@ struct Pruner {
     places: ByDigest<u32>,
     /// The same for each place in a partition; `NOWHERE` for items that no round can release.
     known: Vec<u32>,
-    keyed: Vec<u128>,
+    keyed: CodedWords,
     kept: Vec<PrunedItem>,
 }
 
@@ -124,7 +124,7 @@ impl Pruner {
             writer: PrunedWriter::default(),
             places: ByDigest::default(),
             known: Vec::new(),
-            keyed: Vec::new(),
+            keyed: CodedWords::default(),
             kept: Vec::new(),
         }
     }

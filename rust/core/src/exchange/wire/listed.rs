@@ -34,7 +34,11 @@ impl Lister {
     pub(crate) fn add_user(&mut self, user: Digest, items: &[Digest]) {
         self.users.push(user.0.into());
         self.lens.push(codes(items.len()).into());
-        self.items.extend_from_slice(items);
+        // Copying one item as a slice is a call.
+        match items {
+            [item] => self.items.push(*item),
+            items => self.items.extend_from_slice(items),
+        }
     }
 
     /// Write the users to a buffer, and start anew.
