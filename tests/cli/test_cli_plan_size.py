@@ -11,10 +11,11 @@ import dpsel
 
 def test_the_plan_is_that_of_the_library(dpsel_run) -> None:
     run = dpsel_run(
-        *("plan-size", "--rows", "1e8,2000000000", "--memory-limit", "4GiB", "--text-bytes", "9", "--json")
+        *("plan-size", "--rows", "1e8,2000000000", "--memory-limit", "4GiB", "--text-bytes", "9"),
+        *("--scattered", "--json"),
     )
     assert run.code == 0, run.err
-    expected = dpsel.plan_size([10**8, 2 * 10**9], memory_limit="4GiB", text_bytes=9)
+    expected = dpsel.plan_size([10**8, 2 * 10**9], memory_limit="4GiB", text_bytes=9, scattered=True)
     assert json.loads(run.out)["rows"] == expected.rows
     shown = dpsel_run("plan-size", "--rows", "100")
     assert shown.code == 0, shown.err

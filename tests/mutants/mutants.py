@@ -2530,8 +2530,8 @@ MUTANTS = [
     Mutant(
         "two shared items with one hash have one code",
         CORE + "disk/numbering.rs",
-        "if *first == item {",
-        "if *first == item || self.others.len() < self.most {",
+        "if *first == item.0 {",
+        "if *first == item.0 || self.others.len() < self.most {",
         ("cargo:disk",),
     ),
     Mutant(

@@ -40,6 +40,16 @@ def test_texts_take_more() -> None:
     assert texts["scratch_sips"] - plain["scratch_sips"] == 20 * 10**9
 
 
+def test_scattered_rows_take_more_of_the_disk() -> None:
+    options = {"rows": 10**9, "memory_limit": "1GiB"}
+    plain, apart = dpsel.plan_size(**options).rows[0], dpsel.plan_size(**options, scattered=True).rows[0]
+    for name in ("scratch_sips", "scratch_steered"):
+        assert 2 * plain[name] < apart[name] < 3 * plain[name]
+    for name in ("seconds_sips", "seconds_steered"):
+        assert plain[name] < apart[name] < 2 * plain[name]
+    assert plain["memory_of_all_rows"] == apart["memory_of_all_rows"]
+
+
 def test_no_figure_that_is_more_than_nothing_is_shown_as_nothing() -> None:
     shown = str(dpsel.plan_size([1000, 10**9], memory_limit="1GiB"))
     assert "0.0" not in shown.split()
@@ -63,6 +73,7 @@ def test_a_plan_is_a_table_and_json() -> None:
         ({"rows": 1, "memory_limit": "much"}, "memory_limit must be a number of bytes"),
         ({"rows": 1, "text_bytes": -1}, "text_bytes must be"),
         ({"rows": 1, "text_bytes": True}, "text_bytes must be"),
+        ({"rows": 1, "scattered": 1}, "scattered must be True or False, got int"),
     ],
 )
 def test_what_is_out_of_range_is_refused(options, words) -> None:

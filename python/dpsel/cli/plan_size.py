@@ -39,13 +39,12 @@ the memory limit go to the disk that --scratch of `dpsel select` names.
     metavar="N",
     help="The length of an item that is a text.  [default: 0]",
 )
+@click.option("--scattered", is_flag=True, help="Rows of a user are in no order, and take more of the disk.")
 @json_option
 def command(*, as_json: bool, **options: Any) -> None:
     """Show about how much memory, scratch and time a table of so many rows takes.
 
     Reads no data. Give public figures only.
     """
-    planned = dpsel.plan_size(
-        list(options["rows"]), memory_limit=options["memory_limit"], text_bytes=options["text_bytes"]
-    )
-    print_result(planned, as_json=as_json)
+    rows = list(options.pop("rows"))
+    print_result(dpsel.plan_size(rows, **options), as_json=as_json)

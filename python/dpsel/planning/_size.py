@@ -6,33 +6,36 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import as_bytes, as_int, at_least_one, several
+from dpsel._arguments import as_bytes, as_int, at_least_one, several, type_name
 from dpsel._tables import Tabular
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["SizePlan", "plan_size"]
 
 #: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
 #: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
 _ROW: Final = 17
-#: Bytes of a row on the disk, at most about: what is read, and what is pruned or bounded of it beside that.
-_SCRATCH: Final = {"sips": 18, "steered": 36}
+#: What a row takes, by mechanism: bytes on the disk, at most about, and nanoseconds in memory and from the disk.
+_ROWS: Final = {"sips": (13, 80, 200), "steered": (15, 260, 640)}
+#: The same where rows of a user are apart, so that its digest stands beside each of them.
+_SCATTERED: Final = {"sips": (31, 120, 340), "steered": (36, 320, 650)}
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
 #: Bytes of a limit that are for buffers. Half of the others are for rows before they go to the disk.
 _BUFFERS: Final = 48 << 20
-#: Nanoseconds for each row in memory and from the disk.
-_TIMES: Final = {"sips": (80.0, 260.0), "steered": (240.0, 800.0)}
-
 #: The least figure in a table that is written as a number.
 _SHOWN: Final = 0.1
 
 
 def plan_size(
-    rows: int | Sequence[int], *, memory_limit: int | str | None = None, text_bytes: int = 0
+    rows: int | Sequence[int],
+    *,
+    memory_limit: int | str | None = None,
+    text_bytes: int = 0,
+    scattered: bool = False,
 ) -> SizePlan:
     """Return about how much memory, scratch and time tables of so many rows take, without data.
 
@@ -46,6 +49,8 @@ def plan_size(
             disk.
         text_bytes: The length of a text item, if items are texts. Each is in memory, or in scratch with its
             rows if the source can be read only once.
+        scattered: Whether the rows of a user are in no order, instead of side by side. Then they take more of
+            the disk.
 
     Returns:
         One row for each number of rows.
@@ -65,14 +70,23 @@ def plan_size(
     each = as_int("text_bytes", text_bytes)
     if each < 0:
         raise InvalidParameterError(f"text_bytes must be a whole number from 0 on, got {each}")
-    return SizePlan(tuple(_row(at_least_one("rows", number), limit, each) for number in several(rows)))
+    if not isinstance(scattered, bool):
+        raise InvalidParameterError(f"scattered must be True or False, got {type_name(scattered)}")
+    figures = _SCATTERED if scattered else _ROWS
+    return SizePlan(
+        tuple(_row(at_least_one("rows", number), limit, each, figures) for number in several(rows))
+    )
 
 
-def _row(rows: int, limit: int | None, text_bytes: int) -> dict[str, Any]:
+def _row(
+    rows: int, limit: int | None, text_bytes: int, figures: Mapping[str, tuple[int, int, int]]
+) -> dict[str, Any]:
     memory = rows * _ROW + rows * text_bytes * 2 // 7
     on_disk = limit is not None and memory > max((limit - _BUFFERS) // 2, limit // 6)
-    seconds = {f"seconds_{name}": rows * times[on_disk] * 1e-9 for name, times in _TIMES.items()}
-    scratch = {f"scratch_{name}": rows * (each + text_bytes) * on_disk for name, each in _SCRATCH.items()}
+    scratch, seconds = {}, {}
+    for name, (each, in_memory, from_disk) in figures.items():
+        scratch[f"scratch_{name}"] = rows * (each + text_bytes) * on_disk
+        seconds[f"seconds_{name}"] = rows * (from_disk if on_disk else in_memory) * 1e-9
     return {
         "rows": rows,
         "place": "disk" if on_disk else "memory",

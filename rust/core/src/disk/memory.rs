@@ -41,8 +41,9 @@ const MOST_STRAIGHT: usize = 1 << 20;
 const LEAST_WRITTEN: usize = 1 << 16;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
-/// Limits from which there are more partitions, as a partition of users has to fit into a thread's memory, and from which
-/// large pages pay until rows go to scratch.
+/// Partitions of users. Each of them has to fit into a thread's memory, and dividing them later takes long.
+const PARTITIONS: u32 = 1024;
+/// Limits from which large pages pay until rows go to scratch.
 const LARGE: usize = 512 << 20;
 
 /// The parts of a memory limit. No release depends on them.
@@ -65,7 +66,7 @@ pub(super) struct Memory {
     pub(super) candidates: usize,
     /// The items whose weights a thread adds up together.
     pub(super) summed: usize,
-    /// The most items of several users that can have codes in memory.
+    /// The bytes of codes of items of several users, and of the partitions that are read beside them.
     pub(super) numbered: usize,
     /// Rows that a thread collects before it puts them into order of partitions, where there is no table.
     pub(super) straight: usize,
@@ -86,12 +87,11 @@ impl Memory {
             weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
             returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
         };
-        let partitions = if limit < LARGE { 256 } else { 1024 };
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
         let shared = limit / 4 / SHARED_BYTES;
         let (frequent, candidates) = (limit / 4 / FREQUENT_BYTES, limit / 4);
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
-        let numbered = limit / 2 / NUMBERED_BYTES;
+        let numbered = limit / 4 * 3;
         // All threads read, whatever the stages take.
         let reading = limit / 2 / control.threads().max(threads);
         Self {
@@ -99,7 +99,7 @@ impl Memory {
             table,
             threads,
             sizes,
-            partitions,
+            partitions: PARTITIONS,
             shared,
             frequent,
             candidates,
@@ -108,6 +108,12 @@ impl Memory {
             straight: (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT),
             written: (reading / 16).max(LEAST_WRITTEN),
         }
+    }
+
+    /// The most items of several users that can have codes while partitions of this many packed bytes are read.
+    pub(super) fn numbered_beside(&self, largest: u64) -> usize {
+        let read = index(largest.saturating_mul(LISTED)).saturating_mul(self.threads);
+        self.numbered.saturating_sub(read) / NUMBERED_BYTES
     }
 
     /// Whether large pages of the system would take too much of the limit, from the first row on.
@@ -180,6 +186,9 @@ mod tests {
         assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
         let memory = Memory::new(1 << 30, &control);
         assert!(!memory.is_small());
+        assert_eq!(memory.numbered_beside(0), (768 << 20) / NUMBERED_BYTES);
+        assert_eq!(memory.numbered_beside(8 << 20), (384 << 20) / NUMBERED_BYTES);
+        assert_eq!(memory.numbered_beside(1 << 30), 0);
         let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);

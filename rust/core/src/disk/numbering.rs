@@ -10,6 +10,7 @@ use std::hint::black_box;
 use crate::exchange::{ByDigest, item_hash};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
+use crate::runtime::memory::Growing;
 use crate::{Error, Result};
 
 /// Bytes that an item takes while codes are given: its hash, code and digest, and a quarter of an entry of `starts`.
@@ -92,23 +93,40 @@ impl Hashes {
 /// The items that were met so far.
 #[derive(Debug)]
 pub(super) struct Numbered {
-    /// The first item with each code; zero before there is one.
-    first: Vec<Digest>,
+    /// The first item with each code; zero before there is one. It goes back to the system as soon as it is dropped.
+    first: Growing<u128>,
     /// Items whose hash another one has.
     others: ByDigest<u32>,
     most: usize,
 }
 
-impl Numbered {
-    /// No item yet. There may be at most `most` of them.
-    pub(super) fn new(hashes: &Hashes, most: usize) -> Self {
-        Self { first: vec![Digest::default(); hashes.len()], others: ByDigest::default(), most }
-    }
+/// The same, to look many items up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    first: &'a [u128],
+    others: &'a ByDigest<u32>,
+}
 
+impl Known<'_> {
     /// The code of an item whose hash has this one, if it was met before.
     #[inline]
-    pub(super) fn known(&self, code: u32, item: Digest) -> Option<u32> {
-        if self.first[code as usize] == item { Some(code) } else { self.others.get(&item).copied() }
+    pub(super) fn code(self, code: u32, item: Digest) -> Option<u32> {
+        if self.first[code as usize] == item.0 { Some(code) } else { self.others.get(&item).copied() }
+    }
+}
+
+impl Numbered {
+    /// No item yet. There may be at most `most` of them.
+    ///
+    /// There is room for twice the items that one expects to share a hash, so that the list is not copied at the end.
+    pub(super) fn new(hashes: &Hashes, most: usize) -> Self {
+        let len = hashes.len();
+        let pairs = (len as u64).saturating_mul(len as u64) >> u32::BITS;
+        Self { first: Growing::zeroed(len, index(pairs) + 16), others: ByDigest::default(), most }
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { first: self.first.as_slice(), others: &self.others }
     }
 
     /// The code of an item whose hash has this one.
@@ -116,11 +134,11 @@ impl Numbered {
     /// # Errors
     /// [`Error::Capacity`] for too many items.
     pub(super) fn code(&mut self, code: u32, item: Digest) -> Result<u32> {
-        let first = &mut self.first[code as usize];
-        if *first == Digest::default() {
-            *first = item;
+        let first = &mut self.first.as_mut_slice()[code as usize];
+        if *first == 0 {
+            *first = item.0;
         }
-        if *first == item {
+        if *first == item.0 {
             return Ok(code);
         }
         let next = self.first.len() + self.others.len();
@@ -131,13 +149,12 @@ impl Numbered {
     }
 
     /// The items by code. Codes of items that were not met have zero.
-    pub(super) fn items(self) -> Vec<Digest> {
-        let (mut items, first) = (self.first, self.others.len());
-        let known = items.len();
-        items.resize(known + first, Digest::default());
+    pub(super) fn items(self) -> Growing<u128> {
+        let (mut items, mut others) = (self.first, vec![0; self.others.len()]);
         for (item, code) in self.others {
-            items[code as usize] = item;
+            others[code as usize - items.len()] = item.0;
         }
+        items.extend(others.into_iter());
         items
     }
 }
@@ -165,16 +182,16 @@ mod tests {
         let mut code = |hash, rest| {
             let item = item(hash, rest);
             let of_hash = code_of(&hashes, item)?;
-            let known = numbered.known(of_hash, item);
+            let known = numbered.known().code(of_hash, item);
             let code = numbered.code(of_hash, item).unwrap();
             assert!(known.is_none_or(|known| known == code));
-            assert_eq!(numbered.known(of_hash, item), Some(code));
+            assert_eq!(numbered.known().code(of_hash, item), Some(code));
             Some(code)
         };
         assert_eq!([code(7, 1), code(7, 2), code(7, 3), code(7, 1), code(7, 2)], [3, 4, 5, 3, 4].map(Some));
         assert_eq!([code(0, 9), code(u32::MAX, 9), code(1 << 16, 9)], [2, 0, 1].map(Some));
         assert_eq!([code(1, 9), code(8, 1), code(u32::MAX - 1, 1)], [None; 3]);
-        let items = numbered.items();
+        let items: Vec<Digest> = numbered.items().as_slice().iter().copied().map(Digest).collect();
         assert_eq!(
             items,
             [item(u32::MAX, 9), item(1 << 16, 9), item(0, 9), item(7, 1), item(7, 2), item(7, 3)]

@@ -11,7 +11,7 @@ use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
 use super::output::{Collected, Output};
-use super::stages::Stages;
+use super::stages::{Stages, largest, parts};
 use crate::contributions::RowOrder;
 use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
 use crate::rounds::{Calibration, Round};
@@ -179,7 +179,7 @@ impl Rounds<'_> {
     /// The decisions of the last one of scored rounds.
     fn scored(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
-        let hashes = self.shared_hashes(&counts)?;
+        let hashes = self.shared_hashes(&counts, largest(&parts(&contributions)))?;
         drop(counts);
         self.stages.control.end_phase();
         if let Some(hashes) = hashes {
@@ -268,10 +268,11 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// The hashes of items with more than one user; none if these items do not fit into memory.
-    fn shared_hashes(&self, counts: &Stored<i32>) -> Result<Option<Hashes>> {
+    /// The hashes of items with more than one user; none if these items do not fit into memory beside a partition of this
+    /// many bytes for each thread.
+    fn shared_hashes(&self, counts: &Stored<i32>, largest: u64) -> Result<Option<Hashes>> {
         let counts = frequent(counts, 1, self.stages)?;
-        if counts.len() > self.stages.memory.numbered {
+        if counts.len() > self.stages.memory.numbered_beside(largest) {
             return Ok(None);
         }
         let bytes = counts.len() as u64 * COUNTED;

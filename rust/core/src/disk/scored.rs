@@ -10,6 +10,7 @@ use crate::exchange::{Bounded, CodedItems, MOST_SHARED, Packed, Partition, Share
 use crate::numeric::widths::codes;
 use crate::random::{CodedWords, Digest, Purpose, Words};
 use crate::rounds::Decider;
+use crate::runtime::memory::Growing;
 use crate::scratch::Stored;
 use crate::weighting::Budgets;
 use crate::{Error, Result};
@@ -42,9 +43,10 @@ impl Blocks<'_> {
         self.hashes.codes_of(items, found);
         let mut new = Vec::new();
         let numbered = self.numbered.read().unwrap_or_else(PoisonError::into_inner);
+        let known = numbered.known();
         for (at, (code, item)) in found.iter_mut().zip(items).enumerate() {
             let Some(of_hash) = *code else { continue };
-            match numbered.known(of_hash, *item) {
+            match known.code(of_hash, *item) {
                 Some(known) => *code = Some(known),
                 None => new.push((at, of_hash)),
             }
@@ -91,8 +93,9 @@ impl Rounds<'_> {
         let budgets = publish.budgets();
         let (mut blocks, digests) = self.in_blocks(&contributions, budgets.clone(), hashes)?;
         drop(contributions);
-        let (mut items, shared) = (self.items_before_rounds(&digests)?, SharedItems::new(digests.len()));
+        let (mut items, shared) = (self.items_before_rounds(digests.as_slice())?, digests.len());
         drop(digests);
+        let shared = SharedItems::new(shared);
         stages.control.end_phase();
         let released = Mutex::default();
         for (number, scoring) in (0_u32..).zip(rounds) {
@@ -124,7 +127,7 @@ impl Rounds<'_> {
         contributions: &Stored<i32>,
         budgets: Budgets,
         hashes: Hashes,
-    ) -> Result<(Rewritten<Users>, Vec<Digest>)> {
+    ) -> Result<(Rewritten<Users>, Growing<u128>)> {
         let (stages, key) = (self.stages, self.job.key());
         let numbered = RwLock::new(Numbered::new(&hashes, MOST_SHARED));
         let bound = self.job.spec().bound.ok_or(Error::Internal("rounds without a bound"))?;
@@ -151,11 +154,12 @@ impl Rounds<'_> {
     }
 
     /// These items before the first round, many together.
-    fn items_before_rounds(&self, digests: &[Digest]) -> Result<Rewritten<CodedItems>> {
+    fn items_before_rounds(&self, digests: &[u128]) -> Result<Rewritten<CodedItems>> {
         let (items, mut packed) = (Rewritten::new(self.scratch)?, Vec::new());
         for (number, digests) in digests.chunks(TOGETHER).enumerate() {
             let first = codes(number * TOGETHER);
-            let coded = CodedItems::new((first..first + codes(digests.len())).collect(), digests.to_vec());
+            let digests = digests.iter().copied().map(Digest).collect::<Vec<_>>();
+            let coded = CodedItems::new((first..first + codes(digests.len())).collect(), digests);
             items.add(&coded, &mut packed)?;
         }
         Ok(items)

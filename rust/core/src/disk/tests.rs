@@ -243,7 +243,7 @@ proptest! {
         shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
         let memory =
-            Memory { partitions, shared, candidates: shared.saturating_mul(16), numbered: shared, ..little(0, threads) };
+            Memory { partitions, shared, candidates: shared.saturating_mul(16), numbered: shared.saturating_mul(1000), ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }

@@ -108,6 +108,13 @@ pub(crate) struct Growing<T> {
 }
 
 impl<T: Element> Growing<T> {
+    /// `len` zeros, with room for `more` elements.
+    pub(crate) fn zeroed(len: usize, more: usize) -> Self {
+        let mut zeros = Self::default();
+        zeros.reserve(len.saturating_add(more));
+        Self { len, ..zeros }
+    }
+
     /// The elements so far.
     #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
@@ -224,5 +231,11 @@ mod tests {
         }
         assert!(growing.as_slice().iter().zip(0_u128..).all(|(x, i)| *x == i));
         assert_eq!(growing.len(), 400_000);
+        for len in [0, 5, 1 << 20] {
+            let mut growing = Growing::<u128>::zeroed(len, 1);
+            growing.room(1).push(7);
+            assert!(growing.as_slice()[..len].iter().all(|x| *x == 0));
+            assert_eq!((growing.as_slice()[len], growing.len()), (7, len + 1));
+        }
     }
 }

@@ -57,7 +57,7 @@ proptest! {
         from in prop::sample::select(&ALL[..]),
         (bound, most, quantile, weights) in (1_u32..6, prop::sample::select(&[None, Some(1), Some(2), Some(3), Some(1_000_000)][..]), prop::bool::weighted(0.25), any::<bool>()),
         (threads, partitions, candidates, numbered) in
-            (1_usize..4, 1_u32..9, prop::sample::select(&[0, 300, usize::MAX][..]), prop::sample::select(&[0, 3, usize::MAX][..])),
+            (1_usize..4, 1_u32..9, prop::sample::select(&[0, 300, usize::MAX][..]), prop::sample::select(&[0, 20_000, usize::MAX][..])),
         (table, limit, written, size) in (prop::sample::select(&[0_u64, 500, 2000][..]), prop::sample::select(&[1_u64 << 40, 1 << 17, 1 << 18][..]), prop::sample::select(&[1_usize, 50, 300][..]), 1_usize..60),
         (lists, min_users) in (0_u8..4, prop::sample::select(&[1_u32, 1, 2, 4][..])),
     ) {
