@@ -432,8 +432,8 @@ MUTANTS = [
     Mutant(
         "sampling by position instead of priority",
         CORE + "bounding/priorities.rs",
-        "let first = sort_first(keyed, first);",
-        "let first = first.min(keyed.len());",
+        "let first = keyed.sort_first(first);",
+        "let first = first.min(keyed.words.len());",
         (LAW1, REFERENCE),
     ),
     Mutant(
@@ -2512,6 +2512,20 @@ MUTANTS = [
         "checked_sub(gone_before).ok_or(DAMAGED)? < bound {",
         "checked_sub(gone_before).ok_or(DAMAGED)? <= bound {",
         ("cargo:disk",),
+    ),
+    Mutant(
+        "the weights of a range of candidates go to the first ones",
+        CORE + "disk/pruned.rs",
+        "(item as usize).wrapping_sub(self.range.start)",
+        "(item as usize).wrapping_sub(0)",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "fewer words are in order than were asked for",
+        CORE + "random/sorting.rs",
+        "end as usize >= first {",
+        "end as usize + 9 >= first {",
+        ("cargo:sorting",),
     ),
     Mutant(
         "users on the disk give to released items again",
