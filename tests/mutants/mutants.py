@@ -446,8 +446,8 @@ MUTANTS = [
     Mutant(
         "largest priorities kept",
         CORE + "bounding/priorities.rs",
-        "let first = sort_first(keyed, first);",
-        "let first = sort_first(keyed, first); keyed[..first].reverse();",
+        "let first = keyed.sort_first(first);",
+        "let first = keyed.sort_first(first); keyed.words[..first].reverse();",
         (REFERENCE,),
     ),
     Mutant(

@@ -18,7 +18,7 @@ __all__ = ["SizePlan", "plan_size"]
 #: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
 #: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
 _ROW: Final = 17
-#: What a row takes, by mechanism: bytes on the disk, at most about, and nanoseconds in memory and from the disk.
+#: What a row takes, by mechanism: about so many bytes on the disk; nanoseconds in memory and from the disk.
 _ROWS: Final = {"sips": (13, 80, 200), "steered": (15, 260, 640)}
 #: The same where rows of a user are apart, so that its digest stands beside each of them.
 _SCATTERED: Final = {"sips": (31, 120, 340), "steered": (36, 320, 650)}
