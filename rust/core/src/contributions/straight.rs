@@ -1,26 +1,25 @@
 //! Rows on their way to the disk, without a table of users and items.
 //!
 //! Where the rows of a user stand side by side, a table of all rows in memory saves nothing: each user is in it once, and
-//! its items are looked up for nothing. The same holds where rows are so scattered that a user seldom comes twice before
-//! the table is full. So digests are collected as they come, user by user.
+//! its items are looked up for nothing. Where rows are scattered among many users, a user has a few rows in a table. To put
+//! them together later takes more of the disk, but less time. So digests are collected as they come, user by user.
 
 use crate::Result;
 use crate::ingest::{Code, ItemCode, Side, UserCode};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
 
-/// Rows of a user that stand side by side, for which a table saves nothing.
-const SEVERAL: u64 = 4;
-/// Rows of a user in a table for which it pays to put them together there. Putting them together later takes more of the
-/// disk, but less time than a table does.
-const TOGETHER: u64 = 16;
+/// Rows of a run, on average, from which a table saves nothing. A run is what one user has side by side.
+const ROWS_OF_A_RUN: u64 = 4;
+/// Rows of a user in a table, on average, from which a table is quicker than to put them together later.
+const ROWS_OF_A_USER: u64 = 16;
 /// A run takes as much memory as so many rows: a user, its number of rows, its partition and its place.
 const RUN: usize = 3;
 
-/// Whether a table saves nothing that had so many rows in so many runs, of so many users: either they come together as
-/// they are, or they do not come together in a table.
+/// Whether rows go straight, if a table had so many rows in so many runs, of so many users: runs are long, or users have
+/// few rows in all.
 pub(super) fn needs_no_table(rows: u64, runs: u64, users: u64) -> bool {
-    rows >= runs.saturating_mul(SEVERAL) || rows < users.saturating_mul(TOGETHER)
+    rows >= runs.saturating_mul(ROWS_OF_A_RUN) || rows < users.saturating_mul(ROWS_OF_A_USER)
 }
 
 /// Users with their distinct items, one after the other. A user may come again.

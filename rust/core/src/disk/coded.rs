@@ -2,19 +2,20 @@
 //!
 //! A candidate is an item that some round can release, as the user counts say. Users are read once, and pruned as on
 //! Spark: what stays of a user is its number of items, and its candidates with their ranks. Candidates go by codes. So a
-//! round reads a few bytes of each row, adds up weights in an array and decides its items, as in memory.
+//! round reads a few bytes of each row, adds up weights in arrays and decides its items, as in memory. If the arrays of all
+//! threads are too large, they hold a range of the candidates, and the round reads the users once for each range.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
+use super::candidates::{Coding, Met};
 use super::numbering::Hashes;
 use super::pruned::{Block, Columns, Sums};
 use super::rounds::Rounds;
 use crate::accounting::L0Bound;
-use crate::bounding::{AHEAD, ItemSet, Priorities};
+use crate::bounding::{ItemSet, Priorities};
 use crate::contributions::ItemCode;
-use crate::exchange::{ByDigest, Chances, Decisions, OnItems, Packed, Partition, Weights, checked_weight};
-use crate::numeric::widths::codes;
+use crate::exchange::{Decisions, OnItems, Packed, Partition, Weights, checked_weight};
 use crate::random::{CodedWords, Digest};
 use crate::rounds::Round;
 use crate::runtime::memory::Growing;
@@ -26,135 +27,6 @@ const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
 
-/// Finds the items that some round can release, and gives codes to them.
-struct Coding<'a> {
-    bound: L0Bound,
-    priorities: Priorities,
-    chances: Chances,
-    /// The hashes of frequent items, and the users of each.
-    hashes: Hashes,
-    users: &'a [u32],
-    /// The most users of all other items.
-    above: u32,
-    met: RwLock<Met>,
-    /// The bytes that candidates may take.
-    most: usize,
-    are_too_many: AtomicBool,
-}
-
-/// The frequent items and candidates that were met so far.
-#[derive(Debug, Default)]
-struct Met {
-    /// The first item with each frequent hash, and its code; zero before there is one.
-    first: Vec<Digest>,
-    first_codes: Vec<u32>,
-    /// Candidates that are not first.
-    others: ByDigest<u32>,
-    candidates: Growing<u128>,
-}
-
-/// The place of an item that no round can release.
-const NO_CODE: u32 = u32::MAX;
-
-/// Bytes of an entry of a table of digests: digest, code, and the free entries beside it.
-const OTHER_BYTES: usize = 40;
-
-impl Met {
-    /// The bytes that candidates take now, or would take if one more came: a full table is there twice while it grows.
-    fn bytes(&self) -> usize {
-        let tables = if self.others.len() < self.others.capacity() { 1 } else { 3 };
-        self.candidates.bytes() + tables * self.others.capacity() * OTHER_BYTES
-    }
-
-    /// The code of an item that was met before. Other items than first ones are met only if they are candidates.
-    #[inline]
-    fn code(&self, of_hash: Option<u32>, item: Digest) -> Option<u32> {
-        match of_hash {
-            Some(of_hash) if self.first[of_hash as usize] == item => Some(self.first_codes[of_hash as usize]),
-            Some(_) | None => self.others.get(&item).copied(),
-        }
-    }
-
-    /// Meet an item; returns its code.
-    fn meet(&mut self, of_hash: Option<u32>, item: Digest, is_candidate: bool) -> u32 {
-        // Another thread may have met it since.
-        if let Some(code) = self.code(of_hash, item) {
-            return code;
-        }
-        let code = if is_candidate { codes(self.candidates.len()) } else { NO_CODE };
-        self.candidates.extend(is_candidate.then_some(item.0).into_iter());
-        match of_hash.map(|of_hash| of_hash as usize) {
-            Some(place) if self.first[place] == Digest::default() => {
-                (self.first[place], self.first_codes[place]) = (item, code);
-            }
-            Some(_) | None if is_candidate => {
-                self.others.insert(item, code);
-            }
-            Some(_) | None => {}
-        }
-        code
-    }
-}
-
-impl Coding<'_> {
-    /// The code of each item of a partition. Only items that were not met before are looked at more closely.
-    fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
-        let mut of_hashes = Vec::new();
-        self.hashes.codes_of(items, &mut of_hashes);
-        let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
-        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
-        found.clear();
-        for (place, (item, of_hash)) in items.iter().zip(&of_hashes).enumerate() {
-            let code = met.code(*of_hash, *item);
-            if code.is_none() {
-                places.push(place);
-                new.push(*item);
-                users.push(of_hash.map_or(self.above, |of_hash| self.users[of_hash as usize]));
-            }
-            found.push(code.unwrap_or(NO_CODE)); // Otherwise: changed below, if it is a candidate.
-        }
-        drop(met);
-        let are_candidates = self.chances.can_release(&new, &users);
-        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
-        for ((place, item), is_candidate) in places.into_iter().zip(new).zip(are_candidates) {
-            if is_candidate || of_hashes[place].is_some() {
-                found[place] = met.meet(of_hashes[place], item, is_candidate);
-            }
-        }
-        if met.bytes() > self.most {
-            self.are_too_many.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Prune a user: what stays are the candidates with fewer than `bound` other items before them.
-    fn prune(
-        &self,
-        user: Digest,
-        (items, places): (&[Digest], &mut [u32]),
-        codes_of: &[u32],
-        (block, keyed): (&mut Block, &mut CodedWords),
-    ) {
-        let bound = self.bound.get() as usize;
-        let (total, code) = (codes(places.len()), |place: &u32| codes_of[*place as usize]);
-        if places.len() <= bound {
-            return block.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
-        }
-        let is_other = |place: &u32| code(place) == NO_CODE;
-        for first in [bound.saturating_mul(AHEAD), usize::MAX] {
-            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
-            let others = places[..ordered].iter().filter(|place| is_other(place)).count();
-            if others >= bound || ordered >= places.len() {
-                break;
-            }
-        }
-        // The rank of the first item of which nothing is ever kept, as of all behind it.
-        let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
-        let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
-        let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
-        block.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
-    }
-}
-
 impl Rounds<'_> {
     /// Prune all users, given the user counts of frequent items.
     ///
@@ -164,11 +36,7 @@ impl Rounds<'_> {
         let spec = self.job.spec();
         let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
         let (hashes, users) = Hashes::new(frequent);
-        let met = Met {
-            first: vec![Digest::default(); users.len()],
-            first_codes: vec![NO_CODE; users.len()],
-            ..Met::default()
-        };
+        let met = Met::new(users.len());
         let coding = Coding {
             bound,
             priorities: Priorities::new(self.job.key()),
@@ -177,7 +45,7 @@ impl Rounds<'_> {
             users: &users,
             above: self.job.frequent_above(),
             met: RwLock::new(met),
-            most: self.stages.memory.candidates,
+            most: self.stages.memory.candidate_bytes,
             are_too_many: AtomicBool::new(false),
         };
         let blocks = Spool::<i32>::new(self.scratch)?;
@@ -194,7 +62,7 @@ impl Rounds<'_> {
             |(_, mut writer)| writer.flush(),
         )?;
         if coding.are_too_many.into_inner() {
-            return Ok(Coded::TooMany(coding.hashes.with_users(&users)));
+            return Ok(Coded::TooMany(coding.hashes.into_counts(&users)));
         }
         let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Coded::Pruned(Pruned { blocks: blocks.stored(), items: met.candidates, bound }))
@@ -216,7 +84,7 @@ impl Rounds<'_> {
         Ok(released)
     }
 
-    /// The weight of each candidate in a round. A thread adds up those of a range at a time.
+    /// The weight of each candidate in a round. Users are read once for each range of candidates.
     fn weights(&self, round: &Round, pruned: &Pruned, removed: &ItemSet) -> Result<Vec<u64>> {
         let (items, summed) = (pruned.items.len(), self.stages.memory.summed);
         let all = Mutex::new(vec![0_u64; items]);

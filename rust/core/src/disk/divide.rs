@@ -26,7 +26,7 @@ pub(super) fn divided<'a>(
     }
 }
 
-/// The same; `None` if they are in so many partitions.
+/// As [`divided`]; `None` if there are enough partitions already.
 ///
 /// Users are divided by the same bits, more finely. So the new partitions ascend as the old ones do, and all rows of a
 /// user stay together. Every value is unpacked and packed by itself.

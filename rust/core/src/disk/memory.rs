@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::numbering::BYTES as NUMBERED_BYTES;
 use crate::exchange::Sizes;
-use crate::numeric::widths::index;
+use crate::numeric::widths::{codes, index};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
@@ -25,7 +25,8 @@ const UNPACKED: u64 = 12;
 const LISTED: u64 = 6;
 /// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
-/// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code.
+/// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code,
+/// rounded up.
 const FREQUENT_BYTES: usize = 36;
 /// Bytes of a sum of weights on one thread.
 const SUM_BYTES: usize = size_of::<u64>();
@@ -41,8 +42,11 @@ const MOST_STRAIGHT: usize = 1 << 20;
 const LEAST_WRITTEN: usize = 1 << 16;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
-/// Partitions of users. Each of them has to fit into a thread's memory, and dividing them later takes long.
-const PARTITIONS: u32 = 1024;
+/// Partitions of users and of items, at least and at most. Each of users has to fit into a thread's memory, better into its caches, and
+/// dividing them later takes long.
+const PARTITIONS: [u32; 2] = [256, 1024];
+/// Rows of a piece of a partition, at least about: the place of each piece is in memory.
+const PIECE: usize = 256;
 /// Limits from which large pages pay until rows go to scratch.
 const LARGE: usize = 512 << 20;
 
@@ -63,11 +67,11 @@ pub(super) struct Memory {
     pub(super) frequent: usize,
     /// The bytes of items that some round can release, while users are pruned: 16 for each, and more for those that are not
     /// frequent. In the rounds each of them takes 24.
-    pub(super) candidates: usize,
-    /// The items whose weights a thread adds up together.
+    pub(super) candidate_bytes: usize,
+    /// The most candidates whose weights are added up in one pass.
     pub(super) summed: usize,
     /// The bytes of codes of items of several users, and of the partitions that are read beside them.
-    pub(super) numbered: usize,
+    pub(super) numbered_bytes: usize,
     /// Rows that a thread collects before it puts them into order of partitions, where there is no table.
     pub(super) straight: usize,
     /// Bytes that a thread collects before it writes.
@@ -76,7 +80,8 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Beside the buffers, rows take half of the limit while they are read, and their grouping and packing most of the
-    /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch.
+    /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch. Codes of items of
+    /// several users, with the partitions that are read beside them, may take three quarters.
     pub(super) fn new(limit: u64, control: &Control) -> Self {
         let limit = index(limit);
         let most = NonZeroUsize::new(limit / THREAD_BYTES).map_or(1, NonZeroUsize::get);
@@ -89,23 +94,25 @@ impl Memory {
         };
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
         let shared = limit / 4 / SHARED_BYTES;
-        let (frequent, candidates) = (limit / 4 / FREQUENT_BYTES, limit / 4);
+        let (frequent, candidate_bytes) = (limit / 4 / FREQUENT_BYTES, limit / 4);
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
-        let numbered = limit / 4 * 3;
+        let numbered_bytes = limit / 4 * 3;
         // All threads read, whatever the stages take.
         let reading = limit / 2 / control.threads().max(threads);
+        let straight = (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT);
+        let [least, most] = PARTITIONS;
         Self {
             limit: limit as u64,
             table,
             threads,
             sizes,
-            partitions: PARTITIONS,
+            partitions: codes(straight / PIECE).clamp(least, most),
             shared,
             frequent,
-            candidates,
+            candidate_bytes,
             summed,
-            numbered,
-            straight: (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT),
+            numbered_bytes,
+            straight,
             written: (reading / 16).max(LEAST_WRITTEN),
         }
     }
@@ -113,7 +120,7 @@ impl Memory {
     /// The most items of several users that can have codes while partitions of this many packed bytes are read.
     pub(super) fn numbered_beside(&self, largest: u64) -> usize {
         let read = index(largest.saturating_mul(LISTED)).saturating_mul(self.threads);
-        self.numbered.saturating_sub(read) / NUMBERED_BYTES
+        self.numbered_bytes.saturating_sub(read) / NUMBERED_BYTES
     }
 
     /// Whether large pages of the system would take too much of the limit, from the first row on.
@@ -121,13 +128,13 @@ impl Memory {
         self.limit < LARGE as u64
     }
 
-    /// The same, with so many partitions that each thread can hold one, if the largest of those so far has this many
+    /// This division, with so many partitions that each thread can hold one, if the largest of those so far has this many
     /// packed bytes. A user is never divided.
     pub(super) fn divided(self, largest: u64) -> Self {
         self.divided_for(largest, UNPACKED * WEIGHTS)
     }
 
-    /// The same for partitions whose users are handed out as they are.
+    /// As [`Memory::divided`], for partitions whose users are handed out as they are.
     pub(super) fn divided_slightly(self, largest: u64) -> Self {
         self.divided_for(largest, LISTED)
     }
@@ -141,7 +148,7 @@ impl Memory {
         Self { partitions: partitions - partitions % self.partitions, ..self }
     }
 
-    /// The same, with so few threads that each can hold a partition of this many packed bytes.
+    /// This division, with so few threads that each can hold a partition of this many packed bytes.
     ///
     /// # Errors
     /// [`Error::MemoryLimit`] if not even one can.
@@ -149,10 +156,10 @@ impl Memory {
         self.for_held(largest.saturating_mul(UNPACKED))
     }
 
-    /// The same for partitions whose users are handed out as they are.
+    /// As [`Memory::for_partitions`], for partitions whose users are handed out as they are.
     ///
     /// # Errors
-    /// As [`Memory::for_partitions`].
+    /// As there.
     pub(super) fn for_lists(self, largest: u64) -> Result<Self> {
         self.for_held(largest.saturating_mul(LISTED))
     }
@@ -176,9 +183,11 @@ mod tests {
     #[test]
     fn threads_and_partitions_fit_into_the_limit() {
         let control = Control::new(NonZeroUsize::new(8), None);
-        for (limit, threads) in [(1 << 20, 1), (LEAST, 2), (1 << 30, 8)] {
+        for (limit, threads, partitions) in
+            [(1 << 20, 1, 256), (LEAST, 2, 256), (1 << 28, 8, 1024), (1 << 30, 8, 1024)]
+        {
             let memory = Memory::new(limit, &control);
-            assert_eq!(memory.threads, threads);
+            assert_eq!((memory.threads, memory.partitions), (threads, partitions));
             let rows = memory.threads * (memory.sizes.rows * ROW_BYTES + memory.written);
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
             assert!((control.threads() * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);

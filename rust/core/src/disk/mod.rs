@@ -2,9 +2,9 @@
 //!
 //! The first rows are read into memory as always. If they take more than their part of the memory limit, they are packed
 //! and go to scratch. Later rows go through an empty table again, or straight there if the rows of a user stand side by
-//! side or are scattered among many users (`straight`). At the end the rounds run on what is in scratch (`rounds`): with the stages of
-//! [`exchange`](crate::exchange), as on Spark, or with the same weights and decisions on items in memory. So the release
-//! is the same bit for bit.
+//! side or are scattered among many users (`straight`). At the end the rounds run on what is in scratch (`rounds`): with
+//! the stages of [`exchange`](crate::exchange), as on Spark, or with the same weights and decisions on items in memory.
+//! So the release is the same bit for bit.
 //!
 //! ```text
 //! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
@@ -14,10 +14,22 @@
 //! names: from digests, by a second read of files, or from scratch
 //! ```
 //!
+//! | part | modules |
+//! |---|---|
+//! | what is asked for | `run`, `select`, `count`, `top_k`; counts of users beside a release: `counts` |
+//! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
+//! | the way of the rounds | `rounds`, which takes one of the next four |
+//! | plain rounds | `coded`, with `candidates` and `pruned` |
+//! | scored rounds | `scored`, with blocks that are `rewritten` |
+//! | users in order; weights that return | `ordered`; `adaptive` |
+//! | codes of items of several users | by hash: `numbering`; in a table: `shared` |
+//! | machinery | `stages`, `output`, `by_partition`, `divide`, `memory` |
+//!
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
 mod adaptive;
 mod by_partition;
+mod candidates;
 mod census;
 mod coded;
 mod count;

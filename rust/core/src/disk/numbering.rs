@@ -36,7 +36,7 @@ impl Hashes {
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         let users = counts.iter().map(|(_, users)| *users).collect();
         let mut coded = counts;
-        coded.iter_mut().zip(0..).for_each(|((_, users), code)| *users = code);
+        coded.iter_mut().zip(0..).for_each(|((_, value), code)| *value = code);
         coded.sort_unstable();
         // About four to eight hashes have the same leading bits, and are looked through together.
         let leading = (coded.len() / 4).max(2).ilog2();
@@ -55,7 +55,7 @@ impl Hashes {
     }
 
     /// The hashes, with the users of each, given the users by code.
-    pub(super) fn with_users(self, users: &[u32]) -> Vec<(u32, u32)> {
+    pub(super) fn into_counts(self, users: &[u32]) -> Vec<(u32, u32)> {
         let mut counts = self.coded;
         for (_, code) in &mut counts {
             *code = users[*code as usize];
@@ -65,7 +65,8 @@ impl Hashes {
 
     /// The code of the hash of each item; none if it is not among them.
     ///
-    /// The first two loops only read memory. No branch depends on what they find, so the processor overlaps their reads.
+    /// The first loop finds the places, and the second reads one entry of each. No branch depends on what they read, so the
+    /// processor overlaps the reads. `black_box` keeps the compiler from leaving the second loop out.
     pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) {
         found.clear();
         let Some(last) = self.coded.len().checked_sub(1) else {
@@ -222,7 +223,7 @@ mod tests {
             let users: Vec<u32> = (0..len).rev().collect();
             let mut counts: Vec<(u32, u32)> = all.into_iter().zip(users.iter().copied()).collect();
             counts.sort_unstable();
-            assert_eq!(hashes.with_users(&users), counts);
+            assert_eq!(hashes.into_counts(&users), counts);
         }
     }
 }

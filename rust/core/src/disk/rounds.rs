@@ -124,7 +124,7 @@ impl Rounds<'_> {
         Ok(users)
     }
 
-    /// The same for rounds whose users are weighed in parts, and whose items are decided one by one.
+    /// The decisions of rounds whose users are weighed in parts, and whose items are decided one by one.
     fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
         let above = self.job.frequent_above();
         let counted = counts.filter(|_| above >= 1).map(|counts| self.counts_of_frequent(&counts, above));
@@ -155,7 +155,7 @@ impl Rounds<'_> {
         finer(contributions, (&RowOrder::Any, Memory::divided), self.job.key(), self.stages, self.scratch)
     }
 
-    /// The same where the weights of a round go to the items by way of the disk.
+    /// As [`Rounds::in_pieces`], where the weights of a round go to the items by way of the disk.
     fn weighed_in_pieces(
         &self,
         contributions: Arc<Stored<i32>>,

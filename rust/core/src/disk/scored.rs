@@ -93,9 +93,10 @@ impl Rounds<'_> {
         let budgets = publish.budgets();
         let (mut blocks, digests) = self.in_blocks(&contributions, budgets.clone(), hashes)?;
         drop(contributions);
-        let (mut items, shared) = (self.items_before_rounds(digests.as_slice())?, digests.len());
+        let (mut items, number) = (self.items_before_rounds(digests.as_slice())?, digests.len());
+        // Before the next arrays, so that the peak is lower.
         drop(digests);
-        let shared = SharedItems::new(shared);
+        let shared = SharedItems::new(number);
         stages.control.end_phase();
         let released = Mutex::default();
         for (number, scoring) in (0_u32..).zip(rounds) {

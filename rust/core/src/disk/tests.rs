@@ -127,9 +127,9 @@ fn little(table: u64, threads: usize) -> Memory {
         partitions: 5,
         shared: usize::MAX,
         frequent: usize::MAX,
-        candidates: usize::MAX,
+        candidate_bytes: usize::MAX,
         summed: 30,
-        numbered: usize::MAX,
+        numbered_bytes: usize::MAX,
         straight: 200,
         written: 300,
     }
@@ -243,7 +243,7 @@ proptest! {
         shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
         let memory =
-            Memory { partitions, shared, candidates: shared.saturating_mul(16), numbered: shared.saturating_mul(1000), ..little(0, threads) };
+            Memory { partitions, shared, candidate_bytes: shared.saturating_mul(16), numbered_bytes: shared.saturating_mul(1000), ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }
@@ -253,7 +253,7 @@ fn users_with_caps_make_the_release_of_memory() {
     let rows = rare_and_common(60, 62);
     for epsilon in [3.0, 8.0] {
         for shared in [0, usize::MAX] {
-            let memory = Memory { numbered: shared, ..little(20_000, 2) };
+            let memory = Memory { numbered_bytes: shared, ..little(20_000, 2) };
             let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
             assert!(same(&rows, From::Integers, &request, memory) > 0);
         }
@@ -264,7 +264,7 @@ fn users_with_caps_make_the_release_of_memory() {
 fn states_of_items_that_exceed_memory_travel_to_their_users() {
     let rows = some_rows(400);
     for mechanism in &MECHANISMS[8..] {
-        let memory = Memory { numbered: 0, ..little(2000, 2) };
+        let memory = Memory { numbered_bytes: 0, ..little(2000, 2) };
         assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
     }
 }
@@ -275,7 +275,7 @@ fn weights_of_candidates_that_exceed_memory_go_by_way_of_the_disk() {
     let rows = some_rows(400);
     for mechanism in &MECHANISMS[..8] {
         for candidates in [0, 3200, 4000] {
-            let memory = Memory { candidates, ..little(2000, 2) };
+            let memory = Memory { candidate_bytes: candidates, ..little(2000, 2) };
             assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
         }
     }

@@ -1,7 +1,8 @@
 //! Sorting by pseudorandom words that carry a 32-bit code in their last bits.
 //!
-//! Sorting 128-bit numbers is quick, and their leading 96 bits nearly always decide. Where two agree in these, the
-//! whole words do: codes depend on who else is in the table and on timing, and an order must not.
+//! The leading bits of pseudorandom words divide them evenly among buckets, and their leading 96 bits nearly always decide.
+//! Where two agree in these, the whole words do: codes depend on who else is in the table and on timing, and an order
+//! must not.
 
 /// A word with a code in place of its last 32 bits.
 #[inline]
@@ -21,9 +22,9 @@ pub(crate) fn agree(a: u128, b: u128) -> bool {
     (a ^ b) >> 32 == 0
 }
 
-/// Fewer words are compared with each other.
+/// So many words are sorted without buckets.
 const FEW: usize = 48;
-/// Words are pseudorandom, so a bucket has about one of them. One with so many holds something else.
+/// Pseudorandom words leave one or two in a bucket. With more than so many in one, buckets do not help.
 const MANY: u32 = 64;
 
 /// Words that carry codes, and the memory to sort them.
@@ -31,7 +32,7 @@ const MANY: u32 = 64;
 pub(crate) struct CodedWords {
     pub(crate) words: Vec<u128>,
     spare: Vec<u128>,
-    /// Where the next word of each bucket goes.
+    /// How many words each bucket has, and then where its next word goes.
     places: Vec<u32>,
 }
 
@@ -47,10 +48,10 @@ impl CodedWords {
         self.sort_first(usize::MAX);
     }
 
-    /// Sort the `first` smallest words to the front, or somewhat more; all of them if there are no more. Returns how many
-    /// are sorted. None of them agrees with one that is not.
+    /// Sort at least the `first` smallest words to the front, or all if there are fewer. Returns how many are sorted. None
+    /// of them agrees with one that is not.
     ///
-    /// Leading bits divide pseudorandom words evenly among buckets of about one word. Then each word moves a few places.
+    /// Leading bits divide pseudorandom words among buckets of one or two. Then each word moves a few places.
     pub(crate) fn sort_first(&mut self, first: usize) -> usize {
         let all = self.words.len();
         if all <= FEW || u32::try_from(all).is_err() {
@@ -109,6 +110,7 @@ fn bucket(word: u128, shift: u32) -> usize {
 /// Order sorted words that agree by the whole words of their codes.
 pub(crate) fn order_ties(sorted: &mut [u128], whole: impl Fn(u32) -> u128) {
     for tied in sorted.chunk_by_mut(|a, b| agree(*a, *b)).filter(|tied| tied.len() > 1) {
+        // Runs of one user have the same whole word, and stay as they are.
         let first = whole(code_of(tied[0]));
         if tied.iter().any(|word| whole(code_of(*word)) != first) {
             tied.sort_unstable_by_key(|word| whole(code_of(*word)));

@@ -72,7 +72,7 @@ proptest! {
         if lists & 1 == 1 { (request.exclude, request.excluded) = fuzzed_list(&[0, 1], from); }
         if lists & 2 == 2 { (request.public_items, request.public) = fuzzed_list(&[3, 4, 100_000], from); }
         if request.calibrate().is_err() { return Ok(()); }
-        let memory = Memory { limit, partitions, shared: usize::MAX, candidates, numbered, written,
+        let memory = Memory { limit, partitions, shared: usize::MAX, candidate_bytes: candidates, numbered_bytes: numbered, written,
             sizes: Sizes { rows: size, weights: size, returned: size * 4 }, ..little(table, threads) };
         let files = tempfile::tempdir().unwrap();
         let control = Control::new(memory.threads.try_into().ok(), None);

@@ -1,7 +1,8 @@
 //! The users of one partition with all their distinct items, straight from packed values.
 //!
-//! Most users are in one run of one value only, for their rows stand side by side in the table. Their items are distinct
-//! already, so they are handed out as they are. Only users of several runs have their items compared.
+//! The items of one run are distinct, so a user of one run is handed out as it is. Users from a table, or whose rows stand
+//! side by side, mostly have one. Scattered rows that went straight to the disk are a run each. So runs are put in order
+//! of their users, and the items of users with several are compared.
 
 use std::ops::Range;
 
@@ -64,13 +65,13 @@ impl Partition {
     /// Add a packed value.
     ///
     /// # Errors
-    /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items.
+    /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items or runs.
     pub(crate) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
         self.items.extend_from_slice(&packed.dictionary);
-        if self.items.len() > u32::MAX as usize || self.users.len() > u32::MAX as usize {
+        if self.items.len() > u32::MAX as usize {
             return Err(Error::Capacity { what: "items of one partition of users", limit });
         }
         let first = codes(first);
@@ -80,7 +81,11 @@ impl Partition {
             self.rows.extend(places.chunk_by(|a, b| a == b).map(|rows| first + rows[0]));
             self.users.push((user, start..self.rows.len()));
             Ok(())
-        })
+        })?;
+        if self.users.len() > u32::MAX as usize {
+            return Err(Error::Capacity { what: "runs of one partition of users", limit });
+        }
+        Ok(())
     }
 
     /// Hand out each user once, with the places of its distinct items, which may be put into another order.
@@ -112,7 +117,7 @@ impl Partition {
     }
 }
 
-/// A place of each item that some word has, given its digest and a place of it.
+/// One place of each distinct item. A word has the digest of an item, and its place as code.
 fn distinct(items: &[Digest], words: &mut CodedWords, places: &mut Vec<u32>) {
     let item = |word: &u128| items[code_of(*word) as usize];
     words.sort();

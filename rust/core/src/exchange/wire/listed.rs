@@ -34,7 +34,7 @@ impl Lister {
     pub(crate) fn add_user(&mut self, user: Digest, items: &[Digest]) {
         self.users.push(user.0.into());
         self.lens.push(codes(items.len()).into());
-        // Copying one item as a slice is a call.
+        // Copying a slice is a call, which takes longer than one item does.
         match items {
             [item] => self.items.push(*item),
             items => self.items.extend_from_slice(items),
