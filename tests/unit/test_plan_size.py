@@ -22,6 +22,8 @@ def test_rows_go_to_the_disk_at_half_of_the_limit() -> None:
     for name in ("seconds_sips", "seconds_steered"):
         assert large[name] > 10 * middle[name]
     assert large["seconds_steered"] > large["seconds_sips"]
+    assert small["least_limit"] == middle["least_limit"] == 0 < 64 << 20 < large["least_limit"] < 2 << 30
+    assert dpsel.plan_size(10**7, memory_limit="64MiB").rows[0]["least_limit"] == 64 << 20
     without = dpsel.plan_size(10**9).rows[0]
     assert (without["place"], without["memory"]) == ("memory", large["memory_of_all_rows"])
 
@@ -55,7 +57,9 @@ def test_no_figure_that_is_more_than_nothing_is_shown_as_nothing() -> None:
     assert "0.0" not in shown.split()
     assert "< 0.1" in shown
     small = next(line for line in shown.splitlines() if line.strip().startswith("1,000 "))
-    assert small.split().count("0") == 2, "no scratch"
+    assert small.split().count("0") == 3, "no scratch and no limit"
+    assert small.split().count("s") == 2
+    assert "min" in shown
 
 
 def test_a_plan_is_a_table_and_json() -> None:

@@ -163,7 +163,10 @@ def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
 
 
 memory_option = click.option(
-    "--memory-limit", type=ByteSize(), metavar="SIZE", help="Stop with an error above SIZE, such as 4GiB."
+    "--memory-limit",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="Stop with an error above SIZE, such as 4GiB, or go on from the disk of --scratch.",
 )
 
 

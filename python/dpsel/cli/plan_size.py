@@ -17,7 +17,8 @@ Examples:
   dpsel plan-size --rows 1e8,1e9,4.6e9 --memory-limit 4GiB
 
 How to read it: figures are extrapolated from one workload on two cores, so expect them within a factor of
-two. Without --memory-limit they are those of memory, for any size. Rows that need more than their part of
+two. From the disk they hold with a limit from that of the table on; with less, jobs take many times as long.
+Without --memory-limit they are those of memory, for any size. Rows that need more than their part of
 the memory limit go to the disk that --scratch of `dpsel select` names.
 """
 
@@ -39,7 +40,7 @@ the memory limit go to the disk that --scratch of `dpsel select` names.
     metavar="N",
     help="The length of an item that is a text.  [default: 0]",
 )
-@click.option("--scattered", is_flag=True, help="Rows of a user are in no order, and take more of the disk.")
+@click.option("--scattered", is_flag=True, help="Rows of a user are not side by side: more disk and time.")
 @json_option
 def command(*, as_json: bool, **options: Any) -> None:
     """Show about how much memory, scratch and time a table of so many rows takes.

@@ -22,10 +22,14 @@ _ROW: Final = 17
 _ROWS: Final = {"sips": (13, 80, 200), "steered": (15, 260, 640)}
 #: The same where rows of a user are apart, so that its digest stands beside each of them.
 _SCATTERED: Final = {"sips": (31, 120, 340), "steered": (36, 320, 650)}
+#: Bytes of a limit for each row. With less, items of several users do not fit, and jobs take many times as long.
+_LIMIT: Final = 1
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20
 #: Bytes of a limit that are for buffers. Half of the others are for rows before they go to the disk.
 _BUFFERS: Final = 48 << 20
+#: Seconds from which a time is in minutes.
+_MINUTES: Final = 120
 #: The least figure in a table that is written as a number.
 _SHOWN: Final = 0.1
 
@@ -66,7 +70,7 @@ def plan_size(
     """
     limit = as_bytes("memory_limit", memory_limit)
     if limit is not None and limit < _LEAST:
-        raise InvalidParameterError(f"memory_limit must be at least 64 MiB, got {memory_limit}")
+        raise InvalidParameterError(f"memory_limit must be at least 64 MiB, got {limit / (1 << 20):.4g} MiB")
     each = as_int("text_bytes", text_bytes)
     if each < 0:
         raise InvalidParameterError(f"text_bytes must be a whole number from 0 on, got {each}")
@@ -92,6 +96,7 @@ def _row(
         "place": "disk" if on_disk else "memory",
         "memory": min(memory, limit) if on_disk and limit is not None else memory,
         "memory_of_all_rows": memory,
+        "least_limit": max(_LEAST, rows * _LIMIT) if on_disk else 0,
         **scratch,
         **seconds,
     }
@@ -114,7 +119,8 @@ class SizePlan(Tabular):
         """One dict per row.
 
         ``place`` is where rows are kept, ``"memory"`` or ``"disk"``. ``memory`` is what the job takes there,
-        ``memory_of_all_rows`` what it would take without a disk, both in bytes. ``scratch_sips`` and
+        ``memory_of_all_rows`` what it would take without a disk, both in bytes. ``least_limit`` is the memory
+        limit, in bytes, from which the other figures of a disk hold; it is 0 in memory. ``scratch_sips`` and
         ``scratch_steered`` are at most about the bytes on the disk of the two mechanisms. ``seconds_sips``
         and ``seconds_steered`` are their time on two cores.
         """
@@ -125,21 +131,27 @@ class SizePlan(Tabular):
         return json.dumps({"rows": self._rows}, indent=2)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        head = ["rows", "kept in", "memory, GB", "Sips: scratch, GB", "minutes"]
-        head += ["Steered: scratch, GB", "minutes"]
+        head = ["rows", "kept in", "memory, GB", "with a limit from, GB", "Sips: scratch, GB", "time"]
+        head += ["Steered: scratch, GB", "time"]
         body = [
             [
                 f"{row['rows']:,}",
                 row["place"],
                 _figure(row["memory"] / 1e9),
+                _figure(row["least_limit"] / 1e9),
                 _figure(row["scratch_sips"] / 1e9),
-                _figure(row["seconds_sips"] / 60),
+                _time(row["seconds_sips"]),
                 _figure(row["scratch_steered"] / 1e9),
-                _figure(row["seconds_steered"] / 60),
+                _time(row["seconds_steered"]),
             ]
             for row in self._rows
         ]
         return head, body
+
+
+def _time(seconds: float) -> str:
+    """Return seconds, or minutes from two on."""
+    return f"{seconds / 60:.0f} min" if seconds >= _MINUTES else f"{_figure(seconds)} s"
 
 
 def _figure(value: float) -> str:

@@ -42,6 +42,8 @@ pub(super) struct Met {
 /// The place of an item that no round can release.
 const NO_CODE: u32 = u32::MAX;
 
+/// Items of a partition that are looked up at once.
+const LOOKED_UP: usize = 1 << 16;
 /// Bytes of an entry of a table of digests: digest, code, and the free entries beside it.
 const OTHER_BYTES: usize = 40;
 
@@ -89,14 +91,22 @@ impl Met {
 }
 
 impl Coding<'_> {
-    /// The code of each item of a partition. Only items that were not met before are looked at more closely.
+    /// The code of each item of a partition.
     pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
+        found.clear();
         let mut of_hashes = Vec::new();
-        self.hashes.codes_of(items, &mut of_hashes);
+        for items in items.chunks(LOOKED_UP) {
+            self.hashes.codes_of(items, &mut of_hashes);
+            self.add_codes(items, &of_hashes, found);
+        }
+    }
+
+    /// Add the codes of items, given those of their hashes. Only items that were not met before are looked at more closely.
+    fn add_codes(&self, items: &[Digest], of_hashes: &[Option<u32>], found: &mut Vec<u32>) {
         let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
-        found.clear();
-        for (place, (item, of_hash)) in items.iter().zip(&of_hashes).enumerate() {
+        let first = found.len();
+        for (place, (item, of_hash)) in items.iter().zip(of_hashes).enumerate() {
             let code = met.code(*of_hash, *item);
             if code.is_none() {
                 places.push(place);
@@ -109,12 +119,13 @@ impl Coding<'_> {
         let are_candidates = self.chances.can_release(&new, &users);
         let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
         for ((place, item), is_candidate) in places.into_iter().zip(new).zip(are_candidates) {
-            if is_candidate || of_hashes[place].is_some() {
-                found[place] = met.meet(of_hashes[place], item, is_candidate);
+            if met.bytes() > self.most {
+                // What this partition becomes is not used.
+                return self.are_too_many.store(true, Ordering::Relaxed);
             }
-        }
-        if met.bytes() > self.most {
-            self.are_too_many.store(true, Ordering::Relaxed);
+            if is_candidate || of_hashes[place].is_some() {
+                found[first + place] = met.meet(of_hashes[place], item, is_candidate);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //!
 //! A value has the number of hashes that count once, as `u32`; these hashes; then pairs of a hash and its users.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use zerocopy::{FromBytes, IntoBytes};
@@ -119,27 +120,37 @@ impl<'a> Census<'a> {
     }
 }
 
-/// The hashes with more than `above` users, and how many they have at most.
+/// The hashes with more than `above` users, and how many they have at most; `None` if there are more than `most`.
 ///
 /// # Errors
 /// Those of scratch; an interruption.
-pub(super) fn frequent(counts: &Stored<i32>, above: u32, stages: Stages<'_>) -> Result<Vec<(u32, u32)>> {
-    let found = Mutex::new(Vec::new());
+pub(super) fn frequent(
+    counts: &Stored<i32>,
+    (above, most): (u32, usize),
+    stages: Stages<'_>,
+) -> Result<Option<Vec<(u32, u32)>>> {
+    let (found, number) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+    let are_too_many = || number.load(Ordering::Relaxed) > most;
     stages.each_partition(
         counts,
         || (Partition::default(), Vec::new()),
         |(partition, own), _, values| {
+            if are_too_many() {
+                return Ok(());
+            }
             partition.once.clear();
             partition.several.clear();
             counts.each(values, |value| {
                 stages.control.check()?;
                 partition.push(value)
             })?;
+            let before = own.len();
             partition.count(|hash, users| {
                 if users > above {
                     own.push((hash, users));
                 }
             });
+            number.fetch_add(own.len() - before, Ordering::Relaxed);
             Ok(())
         },
         |(_, own)| {
@@ -152,7 +163,7 @@ pub(super) fn frequent(counts: &Stored<i32>, above: u32, stages: Stages<'_>) -> 
             Ok(())
         },
     )?;
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok((!are_too_many()).then(|| found.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// What was counted in one partition of hashes.
@@ -232,7 +243,10 @@ mod tests {
         }
         let stored = spool.stored();
         for above in [0, 1, 4, 1000] {
-            let mut found = frequent(&stored, above, stages).unwrap();
+            let mut found = frequent(&stored, (above, usize::MAX), stages).unwrap().unwrap();
+            let most = found.len();
+            assert!(frequent(&stored, (above, most), stages).unwrap().is_some());
+            assert!(most == 0 || frequent(&stored, (above, most - 1), stages).unwrap().is_none());
             found.sort_unstable();
             assert!(found.into_iter().eq(expected.clone().into_iter().filter(|(_, users)| *users > above)));
         }

@@ -10,15 +10,13 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::candidates::{Coding, Met};
 use super::numbering::Hashes;
-use super::pruned::{Block, Columns, Sums};
+use super::pruned::{Block, Coded, Columns, Pruned, Sums};
 use super::rounds::Rounds;
-use crate::accounting::L0Bound;
 use crate::bounding::{ItemSet, Priorities};
 use crate::contributions::ItemCode;
 use crate::exchange::{Decisions, OnItems, Packed, Partition, Weights, checked_weight};
-use crate::random::{CodedWords, Digest};
+use crate::random::Digest;
 use crate::rounds::Round;
-use crate::runtime::memory::Growing;
 use crate::scratch::{Spool, Stored};
 use crate::{Error, Result};
 
@@ -130,33 +128,12 @@ impl Rounds<'_> {
     }
 }
 
-/// What becomes of users whose candidates are to go by codes.
-pub(super) enum Coded {
-    Pruned(Pruned),
-    /// The candidates do not fit into memory. The user counts come back.
-    TooMany(Vec<(u32, u32)>),
-}
-
-/// Pruned users in scratch, and the candidates by code.
-pub(super) struct Pruned {
-    blocks: Stored<i32>,
-    items: Growing<u128>,
-    bound: L0Bound,
-}
-
-impl Pruned {
-    fn item(&self, code: usize) -> Digest {
-        Digest(self.items.as_slice()[code])
-    }
-}
-
 /// Prunes the users of partitions on one thread. Buffers are kept from partition to partition.
 struct Pruner {
     partition: Partition,
     codes: Vec<u32>,
     block: Block,
     packed: Vec<u8>,
-    keyed: CodedWords,
 }
 
 impl Pruner {
@@ -166,15 +143,14 @@ impl Pruner {
             codes: Vec::new(),
             block: Block::default(),
             packed: Vec::new(),
-            keyed: CodedWords::default(),
         }
     }
 
     /// Prune all users of the partition.
     fn run(&mut self, coding: &Coding<'_>, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let Self { partition, codes, block, packed, keyed } = self;
+        let Self { partition, codes, block, packed } = self;
         coding.codes_of(&partition.items, codes);
-        partition.each_user(|items, user, places| {
+        partition.each_user(|items, user, places, keyed| {
             coding.prune(user, (items, places), codes, (block, keyed));
             if block.rows() >= BLOCK_ROWS {
                 block.take(packed);

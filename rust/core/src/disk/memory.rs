@@ -22,7 +22,7 @@ const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
 const UNPACKED: u64 = 12;
 /// The same where users are handed out as they are.
-const LISTED: u64 = 6;
+const LISTED: u64 = 10;
 /// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
 const SHARED_BYTES: usize = 144;
 /// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code,
@@ -117,10 +117,13 @@ impl Memory {
         }
     }
 
-    /// The most items of several users that can have codes while partitions of this many packed bytes are read.
-    pub(super) fn numbered_beside(&self, largest: u64) -> usize {
-        let read = index(largest.saturating_mul(LISTED)).saturating_mul(self.threads);
-        self.numbered_bytes.saturating_sub(read) / NUMBERED_BYTES
+    /// The most items of several users that can have codes while partitions of this many packed bytes are read. Half of the
+    /// limit is theirs in any case.
+    pub(super) fn numbered_beside(self, largest: u64) -> usize {
+        // Otherwise: not even one thread can read them, which is an error when it tries.
+        let threads = self.for_lists(largest).map_or(1, |memory| memory.threads);
+        let read = index(largest.saturating_mul(LISTED)).saturating_mul(threads);
+        self.numbered_bytes.saturating_sub(read).max(self.numbered_bytes / 3 * 2) / NUMBERED_BYTES
     }
 
     /// Whether large pages of the system would take too much of the limit, from the first row on.
@@ -196,8 +199,10 @@ mod tests {
         let memory = Memory::new(1 << 30, &control);
         assert!(!memory.is_small());
         assert_eq!(memory.numbered_beside(0), (768 << 20) / NUMBERED_BYTES);
-        assert_eq!(memory.numbered_beside(8 << 20), (384 << 20) / NUMBERED_BYTES);
-        assert_eq!(memory.numbered_beside(1 << 30), 0);
+        assert_eq!(memory.numbered_beside(1 << 20), (688 << 20) / NUMBERED_BYTES);
+        // One large user takes threads from the stage, and no more.
+        assert_eq!(memory.numbered_beside(40 << 20), (512 << 20) / NUMBERED_BYTES);
+        assert_eq!(memory.numbered_beside(u64::MAX), (512 << 20) / NUMBERED_BYTES);
         let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);

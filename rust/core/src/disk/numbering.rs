@@ -119,11 +119,11 @@ impl Known<'_> {
 impl Numbered {
     /// No item yet. There may be at most `most` of them.
     ///
-    /// There is room for twice the items that one expects to share a hash, so that the list is not copied at the end.
+    /// There is room for more items than one expects to share a hash, so that the list is not copied at the end. Room that is
+    /// not used takes no memory.
     pub(super) fn new(hashes: &Hashes, most: usize) -> Self {
         let len = hashes.len();
-        let pairs = (len as u64).saturating_mul(len as u64) >> u32::BITS;
-        Self { first: Growing::zeroed(len, index(pairs) + 16), others: ByDigest::default(), most }
+        Self { first: Growing::zeroed(len, len / 4 + 16), others: ByDigest::default(), most }
     }
 
     pub(super) fn known(&self) -> Known<'_> {

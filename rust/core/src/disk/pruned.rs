@@ -5,10 +5,14 @@ use std::ops::Range;
 use zerocopy::native_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
 use crate::contributions::ItemCode;
 use crate::exchange::Weights;
 use crate::numeric::widths::{codes, index};
+use crate::random::Digest;
+use crate::runtime::memory::Growing;
+use crate::scratch::Stored;
 use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("pruned users in scratch are damaged");
@@ -159,6 +163,27 @@ impl<'a> Columns<'a> {
             }
         }
         if items.is_empty() && ranks.is_empty() { Ok(()) } else { Err(DAMAGED) }
+    }
+}
+
+/// What becomes of users whose candidates are to go by codes.
+pub(super) enum Coded {
+    Pruned(Pruned),
+    /// The candidates do not fit into memory. The user counts come back.
+    TooMany(Vec<(u32, u32)>),
+}
+
+/// Pruned users in scratch, and the candidates by code.
+pub(super) struct Pruned {
+    pub(super) blocks: Stored<i32>,
+    pub(super) items: Growing<u128>,
+    pub(super) bound: L0Bound,
+}
+
+impl Pruned {
+    /// The candidate with a code.
+    pub(super) fn item(&self, code: usize) -> Digest {
+        Digest(self.items.as_slice()[code])
     }
 }
 

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::census::frequent;
-use super::coded::Coded;
 use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
 use super::output::{Collected, Output};
+use super::pruned::Coded;
 use super::stages::{Stages, largest, parts};
 use crate::contributions::RowOrder;
 use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
@@ -24,6 +24,8 @@ use crate::{Error, Result};
 const HELD: u64 = 4;
 /// Bytes of a user count in memory: in the list of a thread and in the table.
 const COUNTED: u64 = 24;
+/// So many times the frequent items that can have codes, their users are counted without codes.
+const FREQUENT: usize = 2;
 
 /// What needs too much memory, and how much it needs.
 const SHARED: &str = "holding the weights of items of several users, which take 600 bytes of the limit each";
@@ -115,20 +117,20 @@ impl Rounds<'_> {
     /// The numbers of users of items with more than one, whose weights have to fit into memory.
     fn shared(&self, counts: Option<Stored<i32>>) -> Result<UserCounts> {
         let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
-        let users = self.frequent(&counts, 1)?;
+        let memory = self.stages.memory;
+        let users = self.counts_of_frequent(&counts, 1, memory.shared)?;
         self.stages.control.end_phase();
-        if users.frequent() > self.stages.memory.shared {
-            let (limit, stage) = (self.stages.memory.limit, SHARED);
-            return Err(Error::MemoryLimit { limit, stage });
-        }
-        Ok(users)
+        let users = users.ok_or(Error::MemoryLimit { limit: memory.limit, stage: SHARED })?;
+        Ok(UserCounts::new(1, users))
     }
 
     /// The decisions of rounds whose users are weighed in parts, and whose items are decided one by one.
     fn in_pieces(&self, contributions: Arc<Stored<i32>>, counts: Option<Stored<i32>>) -> Result<Packed> {
-        let above = self.job.frequent_above();
-        let counted = counts.filter(|_| above >= 1).map(|counts| self.counts_of_frequent(&counts, above));
-        let mut counted = counted.transpose()?;
+        let (above, most) = (self.job.frequent_above(), self.stages.memory.frequent.saturating_mul(FREQUENT));
+        let mut counted = match counts.filter(|_| above >= 1) {
+            Some(counts) => self.counts_of_frequent(&counts, above, most)?,
+            None => None,
+        };
         self.stages.control.end_phase();
         if let Some(users) = counted.take_if(|users| users.len() <= self.stages.memory.frequent) {
             match self.coded(&contributions, users)? {
@@ -271,24 +273,19 @@ impl Rounds<'_> {
     /// The hashes of items with more than one user; none if these items do not fit into memory beside a partition of this
     /// many bytes for each thread.
     fn shared_hashes(&self, counts: &Stored<i32>, largest: u64) -> Result<Option<Hashes>> {
-        let counts = frequent(counts, 1, self.stages)?;
-        if counts.len() > self.stages.memory.numbered_beside(largest) {
-            return Ok(None);
-        }
-        let bytes = counts.len() as u64 * COUNTED;
-        self.stages.control.charge_memory(bytes, "holding the hashes of items of several users")?;
-        Ok(Some(Hashes::new(counts).0))
+        let most = self.stages.memory.numbered_beside(largest);
+        Ok(self.counts_of_frequent(counts, 1, most)?.map(|counts| Hashes::new(counts).0))
     }
 
-    /// The numbers of users of items with more than `above`.
-    fn frequent(&self, counts: &Stored<i32>, above: u32) -> Result<UserCounts> {
-        Ok(UserCounts::new(above, self.counts_of_frequent(counts, above)?))
-    }
-
-    /// The same by hash.
-    fn counts_of_frequent(&self, counts: &Stored<i32>, above: u32) -> Result<Vec<(u32, u32)>> {
-        let frequent = frequent(counts, above, self.stages)?;
-        let bytes = frequent.len() as u64 * COUNTED;
+    /// The hashes of items with more than `above` users, and their users; `None` if there are more than `most`.
+    fn counts_of_frequent(
+        &self,
+        counts: &Stored<i32>,
+        above: u32,
+        most: usize,
+    ) -> Result<Option<Vec<(u32, u32)>>> {
+        let frequent = frequent(counts, (above, most), self.stages)?;
+        let bytes = frequent.as_ref().map_or(0, Vec::len) as u64 * COUNTED;
         self.stages.control.charge_memory(bytes, "holding the user counts of frequent items")?;
         Ok(frequent)
     }

@@ -8,7 +8,7 @@ use super::rewritten::Rewritten;
 use super::rounds::Rounds;
 use crate::exchange::{Bounded, CodedItems, MOST_SHARED, Packed, Partition, SharedItems, Users};
 use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest, Purpose, Words};
+use crate::random::{Digest, Purpose, Words};
 use crate::rounds::Decider;
 use crate::runtime::memory::Growing;
 use crate::scratch::Stored;
@@ -34,7 +34,6 @@ struct Buffers {
     codes: Vec<Option<u32>>,
     users: Users,
     packed: Vec<u8>,
-    keyed: CodedWords,
 }
 
 impl Blocks<'_> {
@@ -61,11 +60,11 @@ impl Blocks<'_> {
 
     /// Put all users of the partition into blocks. The last block is written when it is full, or by [`Blocks::write`].
     fn fill(&self, buffers: &mut Buffers) -> Result<()> {
-        let Buffers { partition, codes, users, packed, keyed } = buffers;
+        let Buffers { partition, codes, users, packed } = buffers;
         self.codes_of(&partition.items, codes)?;
-        partition.each_user(|items, user, places| {
+        partition.each_user(|items, user, places, keyed| {
             let item = |place: &u32| codes[*place as usize].ok_or(items[*place as usize]);
-            self.bounded.add((items, user, places), item, (&mut *users, &mut *keyed));
+            self.bounded.add((items, user, places), item, (&mut *users, keyed));
             if users.rows() >= BLOCK_ROWS { self.write(users, packed) } else { Ok(()) }
         })
     }
@@ -139,7 +138,6 @@ impl Rounds<'_> {
             codes: Vec::new(),
             users: Users::default(),
             packed: Vec::new(),
-            keyed: CodedWords::default(),
         };
         stages.each_partition(
             contributions,

@@ -17,7 +17,7 @@ use crate::exchange::wire::{
     push_weight,
 };
 use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest, ReleaseKey};
+use crate::random::{Digest, ReleaseKey};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
 const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
@@ -40,7 +40,6 @@ pub struct BlockUsers {
     runs: PartitionRuns,
     /// For the place of each item in the partition its code in the block.
     places: Vec<u32>,
-    keyed: CodedWords,
 }
 
 impl BlockUsers {
@@ -56,15 +55,15 @@ impl BlockUsers {
         };
         let partition = Partition::new(key);
         let runs = PartitionRuns::default();
-        Self { bounded, block, partition, runs, places: Vec::new(), keyed: CodedWords::default() }
+        Self { bounded, block, partition, runs, places: Vec::new() }
     }
 
     /// Put all users of the partition that has ended into blocks.
     fn end_partition(&mut self, number: i32, made: &mut PartitionedValues) -> Result<()> {
-        let Self { bounded, block, partition, places: known, keyed, .. } = self;
+        let Self { bounded, block, partition, places: known, .. } = self;
         known.clear();
         known.resize(partition.items.len(), UNKNOWN);
-        partition.each_user(|items, user, places| {
+        partition.each_user(|items, user, places, keyed| {
             let (users, mut finder) = block.parts();
             let item = |place: &u32| finder.find(items[*place as usize], &mut known[*place as usize]);
             bounded.add((items, user, places), item, (users, keyed));

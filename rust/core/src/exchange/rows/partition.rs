@@ -24,13 +24,15 @@ pub(crate) struct Partition {
     users: Vec<(Digest, Range<usize>)>,
     /// The runs in order of their users.
     in_order: CodedWords,
+    /// The items of one user.
+    keyed: CodedWords,
 }
 
 impl Partition {
     pub(crate) fn new(key: &ReleaseKey) -> Self {
         let dictionaries = Dictionaries::new(key);
-        let in_order = CodedWords::default();
-        Self { dictionaries, items: Vec::new(), rows: Vec::new(), users: Vec::new(), in_order }
+        let [in_order, keyed] = [(); 2].map(|()| CodedWords::default());
+        Self { dictionaries, items: Vec::new(), rows: Vec::new(), users: Vec::new(), in_order, keyed }
     }
 
     /// Start anew with all values of a partition in scratch.
@@ -88,30 +90,31 @@ impl Partition {
         Ok(())
     }
 
-    /// Hand out each user once, with the places of its distinct items, which may be put into another order.
+    /// Hand out each user once, with the places of its distinct items, which may be put into another order, and a buffer for
+    /// that.
     ///
     /// # Errors
     /// Those of `each`.
     pub(crate) fn each_user(
         &mut self,
-        mut each: impl FnMut(&[Digest], Digest, &mut [u32]) -> Result<()>,
+        mut each: impl FnMut(&[Digest], Digest, &mut [u32], &mut CodedWords) -> Result<()>,
     ) -> Result<()> {
-        let Self { items, rows, users, in_order, .. } = self;
+        let Self { items, rows, users, in_order, keyed, .. } = self;
         let user_of = |run: u128| users[code_of(run) as usize].0;
         in_order.fill((0..).zip(users.iter()).map(|(run, (user, _))| with_code(user.0, run)));
         in_order.sort();
         order_ties(&mut in_order.words, |run| users[run as usize].0.0);
-        let (mut keyed, mut together) = (CodedWords::default(), Vec::new());
+        let mut together = Vec::new();
         for runs in in_order.words.chunk_by(|a, b| agree(*a, *b) && user_of(*a) == user_of(*b)) {
             let rows_of = |run: &u128| users[code_of(*run) as usize].1.clone();
             if let [run] = runs {
-                each(items, user_of(*run), &mut rows[rows_of(run)])?;
+                each(items, user_of(*run), &mut rows[rows_of(run)], keyed)?;
                 continue;
             }
             let places = runs.iter().flat_map(|run| &rows[rows_of(run)]);
             keyed.fill(places.map(|place| with_code(items[*place as usize].0, *place)));
-            distinct(items, &mut keyed, &mut together);
-            each(items, user_of(runs[0]), &mut together)?;
+            distinct(items, keyed, &mut together);
+            each(items, user_of(runs[0]), &mut together, keyed)?;
         }
         Ok(())
     }
@@ -144,7 +147,7 @@ mod tests {
             packing.pack(0..packing.users(), |_, packed| partition.push(&packed)).unwrap();
         }
         let mut lens = Vec::new();
-        let count = |items: &[Digest], _, places: &mut [u32]| {
+        let count = |items: &[Digest], _, places: &mut [u32], _: &mut CodedWords| {
             let mut digests: Vec<Digest> = places.iter().map(|place| items[*place as usize]).collect();
             digests.sort_unstable();
             digests.dedup();

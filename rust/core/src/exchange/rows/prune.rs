@@ -108,7 +108,6 @@ struct Pruner {
     places: ByDigest<u32>,
     /// The same for each place in a partition; `NOWHERE` for items that no round can release.
     known: Vec<u32>,
-    keyed: CodedWords,
     kept: Vec<PrunedItem>,
 }
 
@@ -124,7 +123,6 @@ impl Pruner {
             writer: PrunedWriter::default(),
             places: ByDigest::default(),
             known: Vec::new(),
-            keyed: CodedWords::default(),
             kept: Vec::new(),
         }
     }
@@ -132,8 +130,8 @@ impl Pruner {
     /// Add the users of a partition.
     fn add_partition(&mut self, partition: &mut Partition) -> Result<()> {
         self.look_up(&partition.items);
-        partition.each_user(|items, user, places| {
-            self.add_user(items, user, places);
+        partition.each_user(|items, user, places, keyed| {
+            self.add_user((items, user, places), keyed);
             Ok(())
         })
     }
@@ -151,14 +149,14 @@ impl Pruner {
     }
 
     /// Add a user with the places of all of its items.
-    fn add_user(&mut self, items: &[Digest], user: Digest, places: &mut [u32]) {
+    fn add_user(&mut self, (items, user, places): (&[Digest], Digest, &mut [u32]), keyed: &mut CodedWords) {
         let Self { bound, known, .. } = self;
         if places.iter().all(|place| known[*place as usize] == NOWHERE) {
             return;
         }
         if places.len() > *bound {
             let digest = |place| items[place as usize];
-            self.priorities.order(user, places, digest, usize::MAX, &mut self.keyed);
+            self.priorities.order(user, places, digest, usize::MAX, keyed);
         }
         let known = places.iter().map(|place| known[*place as usize]);
         let candidates = (0..).zip(known).filter(|(_, place)| *place != NOWHERE);

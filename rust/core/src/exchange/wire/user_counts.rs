@@ -108,11 +108,6 @@ impl UserCounts {
         Self { frequent_above, frequent: frequent.into_iter().collect::<HashedMap<_, _>>().into() }
     }
 
-    /// The number of frequent items, up to those that share a hash.
-    pub(crate) fn frequent(&self) -> usize {
-        self.frequent.len()
-    }
-
     /// The most users that the item can have.
     pub(crate) fn at_most(&self, item: Digest) -> u32 {
         // Otherwise: the item is not frequent, so it has at most this number of users.
