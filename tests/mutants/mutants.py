@@ -2129,8 +2129,8 @@ MUTANTS = [
     Mutant(
         "users are pruned in the order of bounding, not that of the reserve",
         CORE + "exchange/rows/prune.rs",
-        "            self.priorities.order(user, places, digest, usize::MAX, &mut self.keyed);",
-        "            self.priorities.order(user, places, digest, *bound, &mut self.keyed);",
+        "            self.priorities.order(user, places, digest, usize::MAX, keyed);",
+        "            self.priorities.order(user, places, digest, *bound, keyed);",
         ("cargo:exchange",),
     ),
     Mutant(
