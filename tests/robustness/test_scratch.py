@@ -174,6 +174,35 @@ def test_memory_stays_within_the_limit(mechanism, tmp_path):
 
 
 @LINUX
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=5)])
+def test_one_large_user_changes_nothing_and_takes_no_more_than_the_limit(mechanism, tmp_path):
+    """One user has half of the rows, which come between those of others."""
+    script = f"""
+    import pyarrow.parquet
+    import resource
+    number = np.arange(1_000_000)
+    user = np.where(number % 2 == 0, 0, 1 + number * 7919 % 8000)
+    item = np.where(number % 2 == 0, number, number * number % 997)
+    pyarrow.parquet.write_table(pa.table(dict(user=user, item=item)), "rows.parquet", row_group_size=100_000)
+    del number, user, item
+    def release(**settings):
+        return dpsel.select_partitions(
+            "rows.parquet", user="user", item="item", privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+            max_items_per_user=20, insecure_test_key=bytes(32), mechanism=dpsel.{mechanism!r}, **settings)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    there = release(memory_limit={LIMIT}, scratch=".", threads=2)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    here = release()
+    same = pa.table(there.items).equals(pa.table(here.items)) and there.report == here.report
+    print(grown, len(here), same)
+    """
+    grown, found, same = finish(script, tmp_path, timeout=500).split()
+    assert int(found) > 50
+    assert same == "True"
+    assert int(grown) < 1.1 * LIMIT, int(grown) / LIMIT
+
+
+@LINUX
 def test_large_pages_are_off_while_a_job_works_from_a_disk(tmp_path):
     script = f"""
     def large_pages():
