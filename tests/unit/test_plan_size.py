@@ -73,7 +73,7 @@ def test_a_plan_is_a_table_and_json() -> None:
     ("options", "words"),
     [
         ({"rows": 0}, "rows must be"),
-        ({"rows": 1, "memory_limit": (64 << 20) - 1}, "memory_limit must be at least 64 MiB"),
+        ({"rows": 1, "memory_limit": (64 << 20) - 1}, "memory_limit must be at least 64 MiB, got 63.99"),
         ({"rows": 1, "memory_limit": "much"}, "memory_limit must be a number of bytes"),
         ({"rows": 1, "text_bytes": -1}, "text_bytes must be"),
         ({"rows": 1, "text_bytes": True}, "text_bytes must be"),

@@ -70,7 +70,7 @@ def plan_size(
     """
     limit = as_bytes("memory_limit", memory_limit)
     if limit is not None and limit < _LEAST:
-        raise InvalidParameterError(f"memory_limit must be at least 64 MiB, got {limit / (1 << 20):.4g} MiB")
+        raise InvalidParameterError(f"memory_limit must be at least 64 MiB, got {limit / (1 << 20):.10g} MiB")
     each = as_int("text_bytes", text_bytes)
     if each < 0:
         raise InvalidParameterError(f"text_bytes must be a whole number from 0 on, got {each}")
