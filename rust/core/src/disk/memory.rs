@@ -28,6 +28,9 @@ const SHARED_BYTES: usize = 144;
 /// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code,
 /// rounded up.
 const FREQUENT_BYTES: usize = 36;
+/// The most candidates, whose codes have 32 bits, and the bytes of each while users are pruned.
+const MOST_CANDIDATES: usize = 1 << 31;
+const CANDIDATE_BYTES: usize = size_of::<u128>();
 /// Bytes of a sum of weights on one thread.
 const SUM_BYTES: usize = size_of::<u64>();
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
@@ -94,7 +97,8 @@ impl Memory {
         };
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
         let shared = limit / 4 / SHARED_BYTES;
-        let (frequent, candidate_bytes) = (limit / 4 / FREQUENT_BYTES, limit / 4);
+        let frequent = limit / 4 / FREQUENT_BYTES;
+        let candidate_bytes = (limit / 4).min(MOST_CANDIDATES.saturating_mul(CANDIDATE_BYTES));
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
         let numbered_bytes = limit / 4 * 3;
         // All threads read, whatever the stages take.
@@ -195,6 +199,8 @@ mod tests {
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
             assert!((control.threads() * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
+        let largest = Memory::new(u64::MAX >> 8, &control).candidate_bytes / CANDIDATE_BYTES;
+        assert!(largest < u32::MAX as usize, "codes have 32 bits");
         assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
         let memory = Memory::new(1 << 30, &control);
         assert!(!memory.is_small());
