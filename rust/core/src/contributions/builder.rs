@@ -7,11 +7,12 @@ use super::grouped::Contributions;
 use super::grouping::{Users, group_rows};
 use super::interner::{Interner, Scratch};
 use super::order::RowOrder;
+use super::own::Own;
 use super::records::NoRecord;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
-use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, Payload, Side, Sink, UserCode};
-use crate::random::Digest;
+use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
+use crate::random::{Digest, Digester, Purpose, ReleaseKey};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
@@ -25,6 +26,8 @@ const CHUNK_ROWS: usize = 1 << 19;
 pub struct ContributionsBuilder {
     users: Interner<NoRecord>,
     items: Interner<KeyStore>,
+    own_users: Option<Own>,
+    own_items: Option<Own>,
     sharding: Sharding,
     closed: Mutex<Result<Vec<Chunk>>>,
     control: Control,
@@ -38,10 +41,19 @@ impl ContributionsBuilder {
         Self {
             users: Interner::new(sharding, || NoRecord),
             items: Interner::new(sharding, KeyStore::default),
+            own_users: None,
+            own_items: None,
             sharding,
             closed: Mutex::new(Ok(Vec::new())),
             control: control.clone(),
         }
+    }
+
+    /// An empty builder for an input of at least `rows` rows. If that is many, small integers are their own codes.
+    pub(super) fn for_rows(rows: u64, key: &ReleaseKey, control: &Control) -> Self {
+        let own = |purpose| Own::new(rows, Digester::new(key, purpose));
+        let (own_users, own_items) = (own(Purpose::UserDigest), own(Purpose::ItemDigest));
+        Self { own_users, own_items, ..Self::new(control) }
     }
 
     /// The same rows as part of a job, which counts their memory from now on.
@@ -65,7 +77,14 @@ impl ContributionsBuilder {
 
     /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
-        Worker { builder: self, open: OpenChunk::default(), scratch: Scratch::default(), codes: Vec::new() }
+        Worker {
+            builder: self,
+            open: OpenChunk::default(),
+            scratch: Scratch::default(),
+            codes: Vec::new(),
+            own_users: OwnOfThread::default(),
+            own_items: OwnOfThread::default(),
+        }
     }
 
     /// Append the numbers of the codes of the users or items with these digests to `codes`.
@@ -115,8 +134,15 @@ impl ContributionsBuilder {
     /// Capacity or memory limit.
     pub(crate) fn finish(self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
-        let vocabulary = Vocabulary::new(self.items.into_shards()?, self.sharding, schema);
-        let users = Users::new(self.users.into_shards()?, self.sharding);
+        let (mut users, mut items) = (self.users.into_shards()?, self.items.into_shards()?);
+        if let Some(own) = self.own_users {
+            self.control.charge_memory(own.set_digests(&mut users, self.sharding)?, READING)?;
+        }
+        if let Some(own) = self.own_items {
+            self.control.charge_memory(own.set_digests(&mut items, self.sharding)?, READING)?;
+        }
+        let vocabulary = Vocabulary::new(items, self.sharding, schema);
+        let users = Users::new(users, self.sharding);
         self.control.check()?;
         self.control.end_reading();
         let grouped = group_rows(&users, &chunks, vocabulary, order, &self.control)?;
@@ -134,6 +160,44 @@ pub struct Worker<'a> {
     open: OpenChunk,
     scratch: Scratch,
     codes: Vec<u32>,
+    own_users: OwnOfThread,
+    own_items: OwnOfThread,
+}
+
+/// What one thread has of the integers that are their own codes.
+#[derive(Debug, Default)]
+enum OwnOfThread {
+    #[default]
+    NotBegun,
+    Interned,
+    Own(OwnCodes),
+}
+
+impl OwnOfThread {
+    /// Begin with these integers, unless that was done.
+    fn begun<R>(
+        &mut self,
+        all: Option<&Own>,
+        integers: &[u64],
+        interner: &Interner<R>,
+    ) -> Result<Option<&mut OwnCodes>> {
+        if matches!(self, Self::NotBegun) {
+            let own = all.map(|all| all.begin(integers, interner)).transpose()?.flatten();
+            *self = own.map_or(Self::Interned, Self::Own);
+        }
+        Ok(match self {
+            Self::Own(own) => Some(own),
+            Self::NotBegun | Self::Interned => None,
+        })
+    }
+
+    /// Hand over what occurred.
+    fn end(&self, all: Option<&Own>) -> Result<()> {
+        match (self, all) {
+            (Self::Own(own), Some(all)) => all.end(own),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Worker<'_> {
@@ -154,6 +218,18 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// The integers that are their own codes; see [`Sink::own_codes`].
+    ///
+    /// # Errors
+    /// Another thread failed.
+    pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
+        let ContributionsBuilder { users, items, own_users, own_items, .. } = self.builder;
+        match C::SIDE {
+            Side::User => self.own_users.begun(own_users.as_ref(), integers, users),
+            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items),
+        }
+    }
+
     /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
     ///
     /// # Errors
@@ -172,6 +248,9 @@ impl Sink for Worker<'_> {
     ) -> Result<()> {
         Worker::intern(self, digests, payload, codes)
     }
+    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
+        Worker::own_codes::<C>(self, integers)
+    }
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
         Worker::push(self, users, lens, items)
     }
@@ -179,7 +258,13 @@ impl Sink for Worker<'_> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.builder.close(&mut self.open) {
+        let builder = self.builder;
+        let ended = [
+            builder.close(&mut self.open),
+            self.own_users.end(builder.own_users.as_ref()),
+            self.own_items.end(builder.own_items.as_ref()),
+        ];
+        if let Err(error) = ended.into_iter().collect::<Result<()>>() {
             // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {
                 *closed = Err(error);

@@ -31,7 +31,8 @@ impl Users {
         Self { shards, sharding }
     }
 
-    /// The number of places of a part. Some have no user, because shards differ in length.
+    /// The number of places of a part. Some have no user: shards differ in length, and not all codes that are kept for
+    /// integers are used.
     fn places(&self, part: usize) -> usize {
         // Otherwise: without shards there are no users.
         places(part, self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards())
@@ -41,7 +42,8 @@ impl Users {
     fn digest(&self, part: usize, place: usize) -> Option<Digest> {
         let code = codes(user_at(part, place));
         let shard = self.shards[self.sharding.shard_of_code(code)].digests();
-        shard.get(self.sharding.local_of_code(code)).copied().map(Digest)
+        // A digest of zero stands for a code without a user.
+        shard.get(self.sharding.local_of_code(code)).copied().filter(|digest| *digest != 0).map(Digest)
     }
 }
 

@@ -34,9 +34,17 @@ impl<R> Interner<R> {
         Self { shards, sharding }
     }
 
-    /// Number of keys.
+    /// Keep the codes below `below` for keys that are never interned. No key has been interned so far.
+    pub(super) fn reserve(&self, below: u32) -> Result<()> {
+        for shard in &self.shards {
+            shard.lock().map_err(|_| POISONED)?.reserve(self.sharding.local_of_code(below));
+        }
+        Ok(())
+    }
+
+    /// Number of keys that were interned.
     pub(crate) fn len(&mut self) -> Result<usize> {
-        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.len())).sum()
+        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.interned())).sum()
     }
 
     pub(crate) fn into_shards(self) -> Result<Vec<Shard<R>>> {
@@ -97,7 +105,7 @@ impl<R> Interner<R> {
     }
 }
 
-const POISONED: Error = Error::Internal("a reading thread failed");
+pub(super) const POISONED: Error = Error::Internal("a reading thread failed");
 
 impl Scratch {
     /// Order the keys by shard and note their rows; returns the end of each shard.

@@ -10,6 +10,7 @@ mod grouped;
 mod grouping;
 mod interner;
 mod order;
+mod own;
 mod read;
 mod records;
 mod refill;

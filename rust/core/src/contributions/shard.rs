@@ -15,6 +15,8 @@ use crate::{Error, Result};
 const AHEAD: usize = 256;
 /// Marks a key that was not found in its home bucket. Every local code is smaller.
 const NOT_SEEN: u32 = u32::MAX;
+/// Room for digests behind those of keys that are never interned, so that they are seldom copied.
+const AHEAD_OF_RESERVED: usize = 1 << 22;
 /// Slots of a bucket: eight tags and eight local codes fill one cache line.
 const SLOTS: usize = 8;
 
@@ -37,6 +39,9 @@ impl Element for Bucket {}
 pub(crate) struct Shard<R> {
     buckets: Growing<Bucket>,
     digests: Growing<u128>,
+    /// So many local codes belong to keys that are never interned. Their digests are set in the end, and those without a
+    /// key stay zero.
+    reserved: usize,
     pub(crate) records: R,
 }
 
@@ -50,7 +55,25 @@ pub(crate) trait Records<Source> {
 
 impl<R> Shard<R> {
     pub(crate) fn new(records: R) -> Self {
-        Self { buckets: Growing::default(), digests: Growing::default(), records }
+        Self { buckets: Growing::default(), digests: Growing::default(), reserved: 0, records }
+    }
+
+    /// Keep the first local codes for keys that are never interned. The shard is empty so far.
+    pub(super) fn reserve(&mut self, locals: usize) {
+        self.digests = Growing::zeroed(locals, AHEAD_OF_RESERVED);
+        self.reserved = locals;
+    }
+
+    /// Only so many local codes are needed for keys that are never interned. If others follow, nothing changes.
+    pub(super) fn end_reserved(&mut self, locals: usize) {
+        if self.interned() == 0 {
+            self.digests.truncate(locals);
+        }
+    }
+
+    /// Set the digest of a key that is never interned.
+    pub(super) fn set_reserved(&mut self, local: usize, digest: Digest) {
+        self.digests.as_mut_slice()[local] = digest.0;
     }
 
     /// Digests in order of local codes.
@@ -58,9 +81,14 @@ impl<R> Shard<R> {
         self.digests.as_slice()
     }
 
-    /// Number of keys.
+    /// All local codes are below this.
     pub(crate) fn len(&self) -> usize {
         self.digests.len()
+    }
+
+    /// Number of keys that were interned.
+    pub(super) fn interned(&self) -> usize {
+        self.digests.len().saturating_sub(self.reserved)
     }
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
@@ -71,7 +99,7 @@ impl<R> Shard<R> {
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let (buckets, digests) = (self.buckets.as_slice(), self.digests.as_slice());
-        let Some(last) = digests.len().checked_sub(1) else {
+        let Some(last) = digests.len().checked_sub(1).filter(|_| !buckets.is_empty()) else {
             return found.fill(NOT_SEEN);
         };
         let mut homes = [0; AHEAD];
@@ -107,7 +135,7 @@ impl<R> Shard<R> {
         let mut fresh = Vec::with_capacity(AHEAD);
         for (chunk, (keys, locals)) in keys.chunks(AHEAD).zip(locals.chunks_mut(AHEAD)).enumerate() {
             self.look_up(keys, &mut found);
-            while (self.len() + keys.len()) * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
+            while (self.interned() + keys.len()) * 4 >= self.buckets.as_slice().len() * SLOTS * 3 {
                 self.grow();
             }
             let (buckets, digests) = (self.buckets.as_mut_slice(), self.digests.room(keys.len()));
@@ -156,7 +184,7 @@ impl<R> Shard<R> {
     where
         R: Records<Source>,
     {
-        self.buckets.bytes() + self.digests.bytes() + self.records.bytes()
+        self.buckets.bytes() + self.interned() * size_of::<Digest>() + self.records.bytes()
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod testing;
 mod tests;
 mod utf8;
 
-pub(crate) use encode::{Codes, Sink};
+pub(crate) use encode::{Codes, OwnCodes, Sink};
 pub use files::STANDARD_INPUT_NAME;
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};

@@ -121,6 +121,14 @@ impl OpenSource {
         }
     }
 
+    /// The source has at least so many rows, as far as that is known before it is read.
+    pub(crate) fn least_rows(&self) -> u64 {
+        match &self.0 {
+            Opened::Stream(..) => 0,
+            Opened::Files(files) => files.least_rows(),
+        }
+    }
+
     /// Read, encode and deliver all rows. Each thread has a sink of its own.
     ///
     /// Rows of a null item are dropped. With several item columns, rows with a null in any of them are dropped.

@@ -148,6 +148,11 @@ impl<T: Element> Growing<T> {
         self.len = 0;
     }
 
+    /// Keep the first `len` elements, if there are more.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Make room for `more` elements. Small arrays double. Large arrays reserve much more, so they are seldom copied.
     fn reserve(&mut self, more: usize) {
         let (capacity, needed) = (self.array.as_slice().len(), self.len + more);

@@ -113,8 +113,9 @@ impl WeightHistogram {
         let ranges = low.chunks_mut(RANGE).zip(high.chunks_mut(RANGE)).enumerate().collect();
         let parts = &self.parts;
         parallel::map(threads, ranges, |(at, (low, high))| {
+            // Also at first: the system provides a page twice if it is read before it is written to.
+            low.fill(0);
             if !first {
-                low.fill(0);
                 clear(high);
             }
             for entry in parts.iter().flat_map(|part| &part.buckets[at]) {

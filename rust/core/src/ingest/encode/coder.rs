@@ -115,7 +115,13 @@ impl<C: Code> Coder<C> {
         codes.resize(first + values.len(), C::default());
         let codes = &mut codes[first..];
         self.start(values.len());
-        if words.scale == 1 && self.remembers {
+        let are_own = kind == KeyKind::Integer && words.scale == 1;
+        let own = if are_own { sink.own_codes::<C>(values)? } else { None };
+        let is_small = own.is_none() && words.scale == 1 && self.remembers;
+        let first = own.as_ref().map_or(0, |own| own.below());
+        if let Some(own) = own {
+            self.unknown = own.code(values, codes, &mut self.rows);
+        } else if is_small {
             self.look_up_small(kind, values, codes);
         } else {
             self.all_rows(values.len());
@@ -123,8 +129,8 @@ impl<C: Code> Coder<C> {
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
-        self.intern_unknown(NoPayload, sink, codes)?;
-        if words.scale == 1 && self.remembers {
+        self.intern_unknown(NoPayload, first, sink, codes)?;
+        if is_small {
             self.small.put(values, &self.rows, &self.codes);
         }
         Ok(())
@@ -147,7 +153,7 @@ impl<C: Code> Coder<C> {
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
         self.digest_long(kind, column);
-        self.intern_unknown(BytePayload(column), sink, codes)
+        self.intern_unknown(BytePayload(column), 0, sink, codes)
     }
 
     /// Replace the digests of keys that need more than one block, which are meaningless so far.
@@ -224,8 +230,14 @@ impl<C: Code> Coder<C> {
         self.unknown = left;
     }
 
-    /// Intern the keys whose codes are unknown, and write their codes.
-    fn intern_unknown(&mut self, payload: impl Payload, sink: &mut impl Sink, codes: &mut [C]) -> Result<()> {
+    /// Intern the keys whose codes are unknown, and write their codes, which begin at `first`.
+    fn intern_unknown(
+        &mut self,
+        payload: impl Payload,
+        first: u32,
+        sink: &mut impl Sink,
+        codes: &mut [C],
+    ) -> Result<()> {
         self.codes.clear();
         sink.intern(&self.digests, &Rows { payload, rows: &self.rows[..self.unknown] }, &mut self.codes)?;
         for (row, code) in self.rows.iter().zip(&self.codes) {
@@ -233,7 +245,7 @@ impl<C: Code> Coder<C> {
         }
         if let Some(frequent) = self.frequent.as_mut().filter(|frequent| frequent.pays()) {
             for (block, code) in self.blocks.iter().zip(&self.codes) {
-                frequent.put(*block, *code);
+                frequent.put(*block, *code, first);
             }
         }
         Ok(())

@@ -57,10 +57,10 @@ impl<C: Code> FrequentKeys<C> {
         (self.blocks[place] == block, self.codes[place])
     }
 
-    /// Store the code of a key.
+    /// Store the code of a key. `first` is the smallest code of interned keys.
     #[inline]
-    pub(super) fn put(&mut self, block: Block, code: C) {
-        if code.number() < NUMBERS && block != Block::LONG {
+    pub(super) fn put(&mut self, block: Block, code: C, first: u32) {
+        if code.number().wrapping_sub(first) < NUMBERS && block != Block::LONG {
             let place = place(block);
             (self.blocks[place], self.codes[place]) = (block, code);
         }
@@ -139,13 +139,13 @@ mod tests {
         let mut known = 0;
         for n in 0..2 * NUMBERS {
             assert!(!frequent.get(block(n)).0);
-            frequent.put(block(n), ItemCode::new(n));
+            frequent.put(block(n), ItemCode::new(5 + n), 5);
             known += u32::from(frequent.get(block(n)).0);
         }
         assert_eq!(known, NUMBERS);
         for n in 0..2 * NUMBERS {
             let (known, code) = frequent.get(block(n));
-            assert!(!known || code == ItemCode::new(n));
+            assert!(!known || code == ItemCode::new(5 + n));
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn long_keys_are_never_known() {
         let mut frequent = FrequentKeys::<ItemCode>::new().unwrap();
-        frequent.put(Block::LONG, ItemCode::new(1));
+        frequent.put(Block::LONG, ItemCode::new(1), 0);
         assert!(!frequent.get(Block::LONG).0);
     }
 }

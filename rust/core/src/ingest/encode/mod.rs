@@ -8,10 +8,12 @@ mod encoder;
 mod frequent;
 mod items;
 mod ngrams;
+mod own_codes;
 mod payload;
 mod sink;
 mod users;
 
 pub(super) use chunk::Chunk;
 pub(super) use encoder::Encoder;
+pub(crate) use own_codes::OwnCodes;
 pub(crate) use sink::{Codes, Sink};

@@ -1,5 +1,6 @@
 //! The receiver of encoded rows.
 
+use super::own_codes::OwnCodes;
 use crate::Result;
 use crate::ingest::items::{Code, ItemCode, Payload, UserCode};
 use crate::random::Digest;
@@ -25,6 +26,16 @@ pub(crate) trait Sink {
         payload: &impl Payload,
         codes: &mut Vec<C>,
     ) -> Result<()>;
+
+    /// The integers that are their own codes, and so are never interned; `None` where all keys are interned. `integers`
+    /// are those of the step: the first ones of a job show whether it pays.
+    ///
+    /// # Errors
+    /// Another thread failed.
+    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
+        let _ = integers;
+        Ok(None)
+    }
 
     /// Begin a step: some keys will be interned, then their rows pushed.
     fn begin(&mut self) -> Result<Codes> {

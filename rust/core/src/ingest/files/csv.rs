@@ -50,7 +50,7 @@ pub(super) fn open(input: Input, columns: &Columns, dialect: Dialect) -> Result<
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
     let task = CsvFile { input, source, schema: Arc::new(schema), positions, dialect };
-    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// The error for a column that is not there.

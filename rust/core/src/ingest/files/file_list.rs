@@ -20,6 +20,8 @@ pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
     /// Bytes to be read, if known.
     bytes: Option<u64>,
+    /// There are at least so many rows.
+    least_rows: u64,
     tasks: Vec<Box<dyn Task + Send>>,
 }
 
@@ -110,10 +112,14 @@ impl Files {
                 FileFormat::Ipc => ipc::open(input, columns, control),
             })?;
             all = Some(match all {
-                None => Self { layout: opened.layout, bytes: opened.bytes, tasks: opened.tasks },
+                None => {
+                    let OpenFile { layout, bytes, rows, tasks } = opened;
+                    Self { layout, bytes, least_rows: rows, tasks }
+                }
                 Some(mut all) => {
                     all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
                     all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
+                    all.least_rows = all.least_rows.saturating_add(opened.rows);
                     all.tasks.extend(opened.tasks);
                     all
                 }
@@ -128,6 +134,11 @@ impl Files {
     /// The merged types of the columns.
     pub(in crate::ingest) fn layout(&self) -> &ColumnLayout {
         &self.layout
+    }
+
+    /// There are at least so many rows.
+    pub(in crate::ingest) fn least_rows(&self) -> u64 {
+        self.least_rows
     }
 
     /// Read all rows.

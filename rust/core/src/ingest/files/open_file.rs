@@ -8,5 +8,7 @@ pub(super) struct OpenFile {
     pub(super) layout: ColumnLayout,
     /// Bytes to be read, if known.
     pub(super) bytes: Option<u64>,
+    /// The rows, if they are known; otherwise zero.
+    pub(super) rows: u64,
     pub(super) tasks: Vec<Box<dyn Task + Send>>,
 }

@@ -96,7 +96,7 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let bytes = size.or(in_memory.as_ref().map(|input| input.bytes().len() as u64));
     // Otherwise: a pipe, whose bytes are counted while they are read.
     let task = IpcFile { input, in_memory, source, positions, bytes: bytes.unwrap_or_default() };
-    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// Whether it is the file format and not the stream format.

@@ -51,7 +51,7 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let (layout, bytes) = (layout.with_undeclared(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
-    Ok(OpenFile { layout, bytes, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {

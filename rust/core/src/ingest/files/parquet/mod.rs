@@ -78,8 +78,10 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let instants = int96::columns(&metadata, &mask);
     let shared =
         Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
+    // Otherwise: a file that says so cannot be read, which its parts find out.
+    let rows = u64::try_from(shared.metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
     let (tasks, bytes) = parts(&Arc::new(shared))?;
-    Ok(OpenFile { layout, bytes: Some(bytes), tasks })
+    Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
 }
 
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");

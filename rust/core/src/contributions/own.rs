@@ -1,0 +1,202 @@
+//! Users or items whose integers are their own codes.
+
+use std::sync::Mutex;
+
+use super::interner::{Interner, POISONED};
+use super::shard::Shard;
+use super::sharding::Sharding;
+use crate::Result;
+use crate::ingest::OwnCodes;
+use crate::random::{Digest, Digester, KeyKind};
+
+/// Rows for each integer that may be its own code. What is kept for an integer that does not occur is little beside that.
+const ROWS: u64 = 16;
+/// The most integers.
+const MOST: u64 = if cfg!(test) { 1 << 10 } else { 1 << 22 };
+/// The least integers that are worth it: those of inputs of a million rows.
+const LEAST: u32 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
+/// Integers digested at a time.
+const BATCH: usize = 1024;
+
+/// The integers of one side that are their own codes.
+#[derive(Debug)]
+pub(super) struct Own {
+    digester: Digester,
+    below: u32,
+    state: Mutex<State>,
+}
+
+/// The first rows decide whether integers are their own codes.
+#[derive(Debug)]
+enum State {
+    Undecided,
+    /// Few integers are small, so all are interned.
+    Interned,
+    /// Those that occurred, of threads that have ended.
+    Own(OwnCodes),
+}
+
+impl Own {
+    /// For an input of at least `rows` rows; `None` if that is too small.
+    pub(super) fn new(rows: u64, digester: Digester) -> Option<Self> {
+        let most = u32::try_from((rows / ROWS).min(MOST)).ok().filter(|most| *most >= LEAST)?;
+        Some(Self { digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
+    }
+
+    /// What a thread begins with, whose first integers these are; `None` if all are interned.
+    ///
+    /// # Errors
+    /// Another thread failed.
+    pub(super) fn begin<R>(&self, integers: &[u64], interner: &Interner<R>) -> Result<Option<OwnCodes>> {
+        let mut state = self.state.lock().map_err(|_| POISONED)?;
+        if matches!(*state, State::Undecided) {
+            let small = integers.iter().filter(|integer| **integer < self.below.into()).count();
+            *state = if small * 2 >= integers.len() {
+                interner.reserve(self.below)?;
+                State::Own(OwnCodes::new(self.below))
+            } else {
+                State::Interned
+            };
+        }
+        Ok(matches!(*state, State::Own(_)).then(|| OwnCodes::new(self.below)))
+    }
+
+    /// Take what occurred in a thread.
+    ///
+    /// # Errors
+    /// Another thread failed.
+    pub(super) fn end(&self, seen: &OwnCodes) -> Result<()> {
+        if let State::Own(all) = &mut *self.state.lock().map_err(|_| POISONED)? {
+            all.merge(seen);
+        }
+        Ok(())
+    }
+
+    /// Set the digests of the integers that occurred. Returns the bytes that they take.
+    ///
+    /// # Errors
+    /// Another thread failed.
+    pub(super) fn set_digests<R>(self, shards: &mut [Shard<R>], sharding: Sharding) -> Result<u64> {
+        let State::Own(own) = self.state.into_inner().map_err(|_| POISONED)? else { return Ok(0) };
+        let codes: Vec<u32> = own.occurred().collect();
+        let end = codes.last().map_or(0, |last| sharding.local_of_code(*last) + 1);
+        for shard in &mut *shards {
+            shard.end_reserved(end);
+        }
+        let mut digests = Vec::with_capacity(BATCH);
+        for codes in codes.chunks(BATCH) {
+            digests.clear();
+            self.digester.integers(KeyKind::Integer, codes.iter().map(|code| (*code).into()), &mut digests);
+            for (code, digest) in codes.iter().zip(&digests) {
+                shards[sharding.shard_of_code(*code)].set_reserved(sharding.local_of_code(*code), *digest);
+            }
+        }
+        Ok((end * sharding.shards() * size_of::<Digest>()) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use arrow_schema::DataType;
+    use proptest::prelude::*;
+
+    use super::super::testing::Integers;
+    use super::super::{Contributions, ContributionsBuilder, RowOrder, Worker};
+    use crate::ingest::testing::digests;
+    use crate::ingest::{Code, ItemCode, ItemSchema, UserCode};
+    use crate::random::{Digest, Purpose, ReleaseKey};
+    use crate::runtime::Control;
+
+    /// Code integers as a coder does.
+    fn code<C: Code>(
+        worker: &mut Worker<'_>,
+        integers: &[u64],
+        key: &ReleaseKey,
+        purpose: Purpose,
+    ) -> Vec<C> {
+        let mut coded = vec![C::default(); integers.len()];
+        let mut rows: Vec<u32> = (0..).take(integers.len()).collect();
+        if let Some(own) = worker.own_codes::<C>(integers).unwrap() {
+            let left = own.code(integers, &mut coded, &mut rows);
+            rows.truncate(left);
+        }
+        let others: Vec<u64> = rows.iter().map(|row| integers[*row as usize]).collect();
+        let mut interned = Vec::new();
+        worker.intern(&digests(&others, key, purpose), &Integers, &mut interned).unwrap();
+        for (row, code) in rows.into_iter().zip(interned) {
+            coded[row as usize] = code;
+        }
+        coded
+    }
+
+    /// Users with their numbers of items, where a number may be zero, for an input that seems to have so many rows.
+    fn read(runs: &[(u64, Vec<u64>)], rows: u64, key: &ReleaseKey) -> Contributions {
+        let builder = ContributionsBuilder::for_rows(rows, key, &Control::default());
+        for runs in runs.chunks(7) {
+            let mut worker = builder.worker();
+            let users: Vec<u64> = runs.iter().map(|(user, _)| *user).collect();
+            let items: Vec<u64> = runs.iter().flat_map(|(_, items)| items.iter().copied()).collect();
+            let lens: Vec<u32> = runs.iter().map(|(_, items)| u32::try_from(items.len()).unwrap()).collect();
+            let users: Vec<UserCode> = code(&mut worker, &users, key, Purpose::UserDigest);
+            let items: Vec<ItemCode> = code(&mut worker, &items, key, Purpose::ItemDigest);
+            worker.push(&users, Some(&lens), &items).unwrap();
+        }
+        let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+        builder.finish(schema, &RowOrder::Any).unwrap()
+    }
+
+    fn sets(made: &Contributions) -> BTreeMap<Digest, BTreeSet<Digest>> {
+        let known = made.vocabulary.digests();
+        let items = |(start, len): (&usize, &u32)| {
+            let items = &made.items.as_slice()[*start..][..*len as usize];
+            items.iter().map(|item| known.get(ItemCode(*item))).collect()
+        };
+        let users = made.users.iter().copied().zip(made.starts.iter().zip(&made.lens).map(items));
+        users.collect()
+    }
+
+    /// Integers of both sides of the bound, which is 64 for 1024 rows and 1024 for many.
+    fn integer() -> impl Strategy<Value = u64> {
+        prop_oneof![4 => 0_u64..70, 1 => 60_u64..1200, 1 => u64::MAX - 3..=u64::MAX]
+    }
+
+    proptest! {
+        #[test]
+        fn users_have_their_items_whatever_is_its_own_code(
+            runs in prop::collection::vec((integer(), prop::collection::vec(integer(), 0..5)), 0..60),
+        ) {
+            let key = ReleaseKey::insecure_test([7; 32]);
+            let mut expected = BTreeMap::<Digest, BTreeSet<Digest>>::new();
+            for (user, items) in &runs {
+                let user = digests(&[*user], &key, Purpose::UserDigest)[0];
+                expected.entry(user).or_default().extend(digests(items, &key, Purpose::ItemDigest));
+            }
+            for rows in [0, 1024, u64::MAX] {
+                let made = read(&runs, rows, &key);
+                prop_assert_eq!(made.users.len(), expected.len());
+                prop_assert_eq!(sets(&made), expected.clone());
+                // Codes without an item have no digest, and no item has two.
+                let all = made.vocabulary.digests_from(0..made.vocabulary.code_bound());
+                let mut known: Vec<Digest> = all.into_iter().filter(|digest| digest.0 != 0).collect();
+                let held: BTreeSet<Digest> = expected.values().flatten().copied().collect();
+                known.sort_unstable();
+                prop_assert!(known.into_iter().eq(held));
+            }
+        }
+    }
+
+    #[test]
+    fn few_small_integers_are_interned() {
+        let (key, control) = (ReleaseKey::insecure_test([7; 32]), Control::default());
+        for (first, owns) in [([1, 2, 1 << 40], true), ([1, 1 << 40, 1 << 41], false)] {
+            let builder = ContributionsBuilder::for_rows(1 << 20, &key, &control);
+            let mut worker = builder.worker();
+            assert_eq!(worker.own_codes::<ItemCode>(&first).unwrap().is_some(), owns);
+            // The first integers decide for all threads.
+            assert_eq!(builder.worker().own_codes::<ItemCode>(&[5]).unwrap().is_some(), owns);
+            assert!(builder.worker().own_codes::<UserCode>(&[5]).unwrap().is_some());
+        }
+    }
+}
