@@ -529,6 +529,20 @@ MUTANTS = [
         ("cargo:ingest", LAW1),
     ),
     Mutant(
+        "users are lost whose numbers only one thread has seen",
+        CORE + "contributions/own.rs",
+        "            all.merge(seen);\n",
+        "            *all = seen.clone();\n",
+        ("cargo:contributions::own",),
+    ),
+    Mutant(
+        "integers that are their own codes are new keys, too",
+        CORE + "ingest/encode/own_codes.rs",
+        "left += usize::from(*integer >= u64::from(self.below));",
+        "left += usize::from(integer.saturating_add(1) >= u64::from(self.below));",
+        ("cargo:contributions::own", "cargo:own_codes"),
+    ),
+    Mutant(
         "small integers of all kinds are one",
         CORE + "ingest/encode/frequent.rs",
         "if self.kind.replace(kind) != Some(kind) {",
