@@ -12,8 +12,9 @@ use crate::numeric::widths::clipped;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, WEIGHING, parallel};
 
-/// Codes below this are summed by each thread for itself: codes grow with first appearance, so the frequent items are
-/// among them, and their contributions need not be put into buckets.
+/// Codes below this are summed by each thread for itself. Codes grow with first appearance, or are small integers that
+/// number items, often by frequency. So frequent items are among them, and their contributions need not be put into
+/// buckets.
 const PRIVATE_CODES: usize = 1 << 16;
 /// Bits of a code inside its range; the sums of a range take 1 MiB.
 const RANGE_BITS: u32 = 18;

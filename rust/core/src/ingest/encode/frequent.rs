@@ -11,7 +11,7 @@ use crate::runtime::memory::Array;
 
 /// Number of places. Two tables, for users and for items, leave room for a batch in the second-level cache.
 const PLACES: usize = 1 << 12;
-/// Codes from this number on are not admitted.
+/// Codes from this number on are not admitted, counted from the first code of an interned key.
 const NUMBERS: u32 = 1 << 16;
 
 /// A cache of codes by canonical block. Each key has one place, and a later key with the same place replaces it.

@@ -17,7 +17,8 @@ pub trait Code: Copy + Default + std::fmt::Debug {
     const SIDE: Side;
     /// The code with a number.
     fn new(number: u32) -> Self;
-    /// The number of the code. Numbers roughly follow the order of first appearance, so frequent keys have small ones.
+    /// The number of the code. Numbers of interned keys roughly follow the order of first appearance, so frequent ones
+    /// have small numbers.
     fn number(self) -> u32;
 }
 
