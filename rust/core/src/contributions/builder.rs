@@ -193,10 +193,8 @@ impl OwnOfThread {
 
     /// Hand over what occurred.
     fn end(&self, all: Option<&Own>) -> Result<()> {
-        match (self, all) {
-            (Self::Own(own), Some(all)) => all.end(own),
-            _ => Ok(()),
-        }
+        let (Self::Own(own), Some(all)) = (self, all) else { return Ok(()) };
+        all.end(own)
     }
 }
 
