@@ -77,9 +77,10 @@ impl BoundedContributions {
         &self.contributions.vocabulary
     }
 
-    /// The keys and digests of the items, when the contributions are no longer needed.
-    pub(crate) fn into_vocabulary(self) -> Vocabulary {
-        self.contributions.vocabulary
+    /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed.
+    pub(crate) fn into_vocabulary(self) -> (Vocabulary, Box<dyn Send>) {
+        let Contributions { users, starts, lens, items, vocabulary, .. } = self.contributions;
+        (vocabulary, Box::new((users, starts, lens, items, self.ordered)))
     }
 
     /// The digest of each user.
@@ -97,10 +98,14 @@ impl BoundedContributions {
         self.contributions.items.as_slice().len()
     }
 
-    /// Ranges of users with about equal numbers of kept items, one per thread worth starting.
-    pub(crate) fn user_ranges(&self, control: &Control) -> Vec<Range<usize>> {
-        let kept = self.contributions.lens.iter().map(|len| *len.min(&self.bound));
-        ranges(kept, parallel::threads_for(self.rows(), control))
+    /// The number of threads that are worth starting.
+    pub(crate) fn threads(&self, control: &Control) -> usize {
+        parallel::threads_for(self.rows(), control)
+    }
+
+    /// Ranges of users with about equal numbers of kept items.
+    pub(crate) fn user_ranges(&self, count: usize) -> Vec<Range<usize>> {
+        ranges(self.contributions.lens.iter().map(|len| *len.min(&self.bound)), count)
     }
 
     /// The kept items of a user.
@@ -142,7 +147,8 @@ impl BoundedContributions {
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
-            let mut order = Order { bound, priorities, digests: &digests, keyed: CodedWords::default() };
+            let (keyed, spare) = (CodedWords::default(), Vec::new());
+            let mut order = Order { bound, priorities, digests: &digests, keyed, spare };
             part.each_user(tally, |user| job(user, &mut order));
         });
     }
@@ -207,6 +213,7 @@ struct Order<'a> {
     priorities: &'a Priorities,
     digests: &'a Digests<'a>,
     keyed: CodedWords,
+    spare: Vec<u32>,
 }
 
 impl Order<'_> {
@@ -223,7 +230,8 @@ impl Order<'_> {
     fn sort(&mut self, user: &mut User<'_>, first: usize) {
         let items = &mut user.items[..*user.len as usize];
         let digest = |item| self.digests.get(ItemCode(item));
-        let first = self.priorities.order(user.digest, items, digest, first, &mut self.keyed);
+        self.digests.gather(items, &mut self.spare, &mut self.keyed.words);
+        let first = self.priorities.order_digested(user.digest, items, digest, first, &mut self.keyed);
         // Otherwise: none of them counts as ordered, and they are put in order again.
         *user.ordered = u32::try_from(first).unwrap_or(0);
     }

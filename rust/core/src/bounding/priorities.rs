@@ -26,6 +26,18 @@ impl Priorities {
         keyed: &mut CodedWords,
     ) -> usize {
         keyed.fill(items.iter().map(|&item| digest(item).0));
+        self.order_digested(user, items, digest, first, keyed)
+    }
+
+    /// As [`Self::order`]; `keyed` has the digests of the items.
+    pub(super) fn order_digested(
+        &self,
+        user: Digest,
+        items: &mut [u32],
+        digest: impl Fn(u32) -> Digest,
+        first: usize,
+        keyed: &mut CodedWords,
+    ) -> usize {
         self.0.fill_for_user(user, &mut keyed.words);
         for (word, &item) in keyed.words.iter_mut().zip(items.iter()) {
             *word = with_code(*word, item);

@@ -16,7 +16,7 @@ use crate::random::{Digest, Digester, Purpose, ReleaseKey};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-const READING: &str = "reading the rows";
+pub(super) const READING: &str = "reading the rows";
 
 /// Rows of a thread's open chunk at which it is closed.
 const CHUNK_ROWS: usize = 1 << 19;
@@ -49,7 +49,8 @@ impl ContributionsBuilder {
         }
     }
 
-    /// An empty builder for an input of at least `rows` rows. If that is many, small integers are their own codes.
+    /// An empty builder for an input of `rows` rows with a user and an item, about. If these are many, small integers are their own
+    /// codes.
     pub(super) fn for_rows(rows: u64, key: &ReleaseKey, control: &Control) -> Self {
         let own = |purpose| Own::new(rows, Digester::new(key, purpose));
         let (own_users, own_items) = (own(Purpose::UserDigest), own(Purpose::ItemDigest));
@@ -135,17 +136,18 @@ impl ContributionsBuilder {
     pub(crate) fn finish(self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
         let (mut users, mut items) = (self.users.into_shards()?, self.items.into_shards()?);
+        let threads = self.control.threads();
         if let Some(own) = self.own_users {
-            self.control.charge_memory(own.set_digests(&mut users, self.sharding)?, READING)?;
+            own.set_digests(&mut users, self.sharding, threads)?;
         }
         if let Some(own) = self.own_items {
-            self.control.charge_memory(own.set_digests(&mut items, self.sharding)?, READING)?;
+            own.set_digests(&mut items, self.sharding, threads)?;
         }
         let vocabulary = Vocabulary::new(items, self.sharding, schema);
         let users = Users::new(users, self.sharding);
         self.control.check()?;
         self.control.end_reading();
-        let grouped = group_rows(&users, &chunks, vocabulary, order, &self.control)?;
+        let grouped = group_rows(&users, chunks, vocabulary, order, &self.control)?;
         self.control.end_phase();
         Ok(grouped)
     }
@@ -174,15 +176,16 @@ enum OwnOfThread {
 }
 
 impl OwnOfThread {
-    /// Begin with these integers, unless that was done.
+    /// Begin with these integers, unless that was done. No integers decide nothing.
     fn begun<R>(
         &mut self,
         all: Option<&Own>,
         integers: &[u64],
         interner: &Interner<R>,
+        control: &Control,
     ) -> Result<Option<&mut OwnCodes>> {
-        if matches!(self, Self::NotBegun) {
-            let own = all.map(|all| all.begin(integers, interner)).transpose()?.flatten();
+        if matches!(self, Self::NotBegun) && !integers.is_empty() {
+            let own = all.map(|all| all.begin(integers, interner, control)).transpose()?.flatten();
             *self = own.map_or(Self::Interned, Self::Own);
         }
         Ok(match self {
@@ -221,10 +224,10 @@ impl Worker<'_> {
     /// # Errors
     /// Another thread failed.
     pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
-        let ContributionsBuilder { users, items, own_users, own_items, .. } = self.builder;
+        let ContributionsBuilder { users, items, own_users, own_items, control, .. } = self.builder;
         match C::SIDE {
-            Side::User => self.own_users.begun(own_users.as_ref(), integers, users),
-            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items),
+            Side::User => self.own_users.begun(own_users.as_ref(), integers, users, control),
+            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items, control),
         }
     }
 

@@ -13,7 +13,7 @@ impl SeenItems {
         if items.len() < 2 {
             return u32::from(!items.is_empty());
         }
-        let size = (items.len() * 2).next_power_of_two();
+        let size = (items.len() * 4).next_power_of_two();
         if self.slots.len() < size {
             self.slots.resize(size, 0);
         }

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use zerocopy::FromZeros;
+
 use super::chunk::{Chunk, PARTS, places, user_at};
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
@@ -53,45 +55,74 @@ impl Users {
 /// Capacity or memory limit.
 pub(super) fn group_rows(
     users: &Users,
-    chunks: &[Chunk],
+    chunks: Vec<Chunk>,
     vocabulary: Vocabulary,
     order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
-    let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, chunks)).collect();
+    let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, &chunks)).collect();
     let total: usize = sizes.iter().map(|size| size.rows).sum();
     let places = sizes.iter().map(|size| size.users).sum();
     control.charge_memory((total * 4 + places * 28) as u64, "grouping rows by user")?;
     let mut starts = vec![0; places];
     let mut lens = vec![0; places];
+    // Unlike `vec!`, `new_vec_zeroed` does not write to memory that the system has zeroed.
+    let mut digests = Digest::new_vec_zeroed(places).unwrap_or_else(|_| vec![Digest::default(); places]);
     let mut items = Array::<u32>::zeroed(total);
     let threads = parallel::threads_for(total, control);
-    let parts = split(&sizes, parallel::parts_for(threads), &mut starts, &mut lens, items.as_mut_slice());
+    let columns = Columns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
+    let parts = split(&sizes, parallel::parts_for(threads), columns, items.as_mut_slice());
     let sorter = ItemSorter::new(order, &vocabulary);
     let tally = control.tally(100, PARTS);
-    let done = parallel::map(threads, parts, |part| part.group(&sizes, chunks, &sorter, tally));
-    done.into_iter().collect::<Result<()>>()?;
-    let users = existing(users, &sizes, &mut starts, &mut lens);
+    let done = parallel::map(threads, parts, |part| part.group(&sizes, users, &chunks, &sorter, tally));
+    let filled = done.into_iter().collect::<Result<Vec<_>>>()?;
+    close_gaps(&filled, &mut digests, &mut starts, &mut lens);
     let in_order = matches!(order, RowOrder::Items(_));
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
-    let chunks: usize = chunks.iter().map(Chunk::bytes).sum();
-    control.release_memory((chunks + (total - kept) * 4) as u64);
-    Ok(Contributions { users, starts, lens, items, in_order, vocabulary })
+    let bytes: usize = chunks.iter().map(Chunk::bytes).sum();
+    parallel::free(threads, chunks);
+    control.release_memory((bytes + (total - kept) * 4) as u64);
+    Ok(Contributions { users: digests, starts, lens, items, in_order, vocabulary })
 }
 
-/// The digests of all users in order of parts and places. Places without a user leave `starts` and `lens`.
-fn existing(users: &Users, sizes: &[Size], starts: &mut Vec<usize>, lens: &mut Vec<u32>) -> Vec<Digest> {
-    let places = sizes.iter().enumerate().flat_map(|(part, size)| (0..size.users).map(move |at| (part, at)));
-    let mut digests = Vec::with_capacity(starts.len());
-    for (read, (part, place)) in places.enumerate() {
-        if let Some(digest) = users.digest(part, place) {
-            (starts[digests.len()], lens[digests.len()]) = (starts[read], lens[read]);
-            digests.push(digest);
-        }
+/// The users of a stretch. Places without a user leave free space at the end, which is never written.
+struct Columns<'a> {
+    digests: &'a mut [Digest],
+    starts: &'a mut [usize],
+    lens: &'a mut [u32],
+}
+
+impl<'a> Columns<'a> {
+    /// The first `places`. The others stay.
+    fn take(&mut self, places: usize) -> Columns<'a> {
+        let (digests, rest_digests) = std::mem::take(&mut self.digests).split_at_mut(places);
+        let (starts, rest_starts) = std::mem::take(&mut self.starts).split_at_mut(places);
+        let (lens, rest_lens) = std::mem::take(&mut self.lens).split_at_mut(places);
+        *self = Columns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
+        Columns { digests, starts, lens }
     }
-    starts.truncate(digests.len());
-    lens.truncate(digests.len());
-    digests
+}
+
+/// Move the users of all stretches together. Each has a range of places, and its first ones are filled.
+fn close_gaps(
+    stretches: &[(Range<usize>, usize)],
+    digests: &mut Vec<Digest>,
+    starts: &mut Vec<usize>,
+    lens: &mut Vec<u32>,
+) {
+    let mut end = 0;
+    for (places, filled) in stretches {
+        let from = places.start..places.start + filled;
+        if places.start > end {
+            digests.copy_within(from.clone(), end);
+            starts.copy_within(from.clone(), end);
+            lens.copy_within(from, end);
+        }
+        end += filled;
+    }
+    digests.truncate(end);
+    starts.truncate(end);
+    lens.truncate(end);
 }
 
 /// Users and rows of a part.
@@ -112,94 +143,98 @@ impl Size {
 /// stretch, which is never written.
 struct Stretch<'a> {
     parts: Range<usize>,
+    /// The places of all its users in the whole result.
+    places: Range<usize>,
     /// Position of the stretch's first row in the whole result.
     first_row: usize,
-    starts: &'a mut [usize],
-    lens: &'a mut [u32],
+    columns: Columns<'a>,
     items: &'a mut [u32],
 }
 
 fn split<'a>(
     sizes: &[Size],
     stretches: usize,
-    mut starts: &'a mut [usize],
-    mut lens: &'a mut [u32],
+    mut columns: Columns<'a>,
     mut items: &'a mut [u32],
 ) -> Vec<Stretch<'a>> {
     // Clipped sizes do no harm: they only balance the work.
     let rows = sizes.iter().map(|size| clipped(size.rows));
-    let (mut first, mut first_row) = (0, 0);
+    let (mut first, mut first_place, mut first_row) = (0, 0, 0);
     let mut result = Vec::with_capacity(stretches);
     for end in parallel::balanced_ends(rows, stretches) {
         let parts = first..end;
-        let users = sizes[parts.clone()].iter().map(|size| size.users).sum();
+        let users: usize = sizes[parts.clone()].iter().map(|size| size.users).sum();
         let rows = sizes[parts.clone()].iter().map(|size| size.rows).sum();
-        let (own_starts, rest_starts) = starts.split_at_mut(users);
-        let (own_lens, rest_lens) = lens.split_at_mut(users);
         let (own_items, rest_items) = items.split_at_mut(rows);
-        result.push(Stretch { parts, first_row, starts: own_starts, lens: own_lens, items: own_items });
-        (starts, lens, items) = (rest_starts, rest_lens, rest_items);
-        (first, first_row) = (end, first_row + rows);
+        let places = first_place..first_place + users;
+        let (own, end_row) = (columns.take(users), first_row + rows);
+        (first, first_place) = (end, places.end);
+        result.push(Stretch { parts, places, first_row, columns: own, items: own_items });
+        (items, first_row) = (rest_items, end_row);
     }
     result
 }
 
 impl Stretch<'_> {
+    /// Returns the places of the stretch, and how many of them are filled.
     fn group(
         self,
         sizes: &[Size],
+        users: &Users,
         chunks: &[Chunk],
         sorter: &ItemSorter<'_>,
         tally: Tally<'_>,
-    ) -> Result<()> {
-        let Self { parts, mut first_row, mut starts, mut lens, mut items } = self;
-        let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
+    ) -> Result<(Range<usize>, usize)> {
+        let Self { parts, places, mut first_row, columns, mut items } = self;
+        let (mut seen, mut grouped, mut found) = (SeenItems::default(), Vec::new(), 0);
         for part in parts {
-            let Size { users, rows } = sizes[part];
-            let (own_starts, rest_starts) = starts.split_at_mut(users);
-            let (own_lens, rest_lens) = lens.split_at_mut(users);
+            let Size { users: places, rows } = sizes[part];
             grouped.resize(rows.max(grouped.len()), 0);
-            group_part(part, chunks, own_starts, own_lens, &mut grouped[..rows])?;
-            for (start, len) in own_starts.iter_mut().zip(own_lens) {
-                let own = &mut grouped[*start..][..*len as usize];
-                *len = sorter.sort(own, &mut seen);
-                let (kept, rest) = items.split_at_mut(*len as usize);
+            let (starts, lens) = group_part(part, chunks, places, &mut grouped[..rows])?;
+            for (place, (start, len)) in starts.into_iter().zip(lens).enumerate() {
+                let Some(digest) = users.digest(part, place) else { continue };
+                let own = &mut grouped[start..][..len as usize];
+                let len = sorter.sort(own, &mut seen);
+                let (kept, rest) = items.split_at_mut(len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
-                *start = first_row;
+                (columns.digests[found], columns.starts[found], columns.lens[found]) =
+                    (digest, first_row, len);
+                found += 1;
                 first_row += kept.len();
                 items = rest;
             }
-            (starts, lens) = (rest_starts, rest_lens);
             tally.add(1);
         }
-        Ok(())
+        Ok((places, found))
     }
 }
 
-/// Counting sort of one part's rows by user; `starts` are relative to the part.
+/// Counting sort of one part's rows by user. Returns where the items of each user start in the part, and their numbers.
 fn group_part(
     part: usize,
     chunks: &[Chunk],
-    starts: &mut [usize],
-    lens: &mut [u32],
+    places: usize,
     items: &mut [u32],
-) -> Result<()> {
-    let mut counts = vec![0; lens.len()];
+) -> Result<(Vec<usize>, Vec<u32>)> {
+    let mut counts = vec![0; places];
     for chunk in chunks {
         chunk.count(part, &mut counts);
     }
+    let (mut starts, mut lens) = (Vec::with_capacity(places), Vec::with_capacity(places));
     let mut row = 0;
-    for ((start, len), count) in starts.iter_mut().zip(lens).zip(counts) {
-        *start = row;
+    for count in counts {
+        starts.push(row);
         let fits = u32::try_from(count);
-        *len = fits.map_err(|_| Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) })?;
+        lens.push(
+            fits.map_err(|_| Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) })?,
+        );
         row += count;
     }
-    let mut cursors = starts.to_vec();
+    let mut cursors = starts.clone();
     for chunk in chunks {
         chunk.place(part, &mut cursors, items);
     }
-    Ok(())
+    Ok((starts, lens))
 }
 
 #[cfg(test)]

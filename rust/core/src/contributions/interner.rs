@@ -13,6 +13,9 @@ mod tests;
 /// Keys that are ordered by shard together. They fit the first-level caches, and each shard gets some of them.
 const BLOCK: usize = 8192;
 
+/// Room for digests behind those of keys that are never interned, in all shards together, so that they are seldom copied.
+const AHEAD_OF_RESERVED: usize = 1 << 25;
+
 /// Gives codes to keys. Each key belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Interner<R> {
@@ -34,12 +37,14 @@ impl<R> Interner<R> {
         Self { shards, sharding }
     }
 
-    /// Keep the codes below `below` for keys that are never interned. No key has been interned so far.
-    pub(super) fn reserve(&self, below: u32) -> Result<()> {
+    /// Keep the codes below `below` for keys that are never interned. No key has been interned so far. Returns the bytes
+    /// of their digests.
+    pub(super) fn reserve(&self, below: u32) -> Result<u64> {
+        let (locals, more) = (self.sharding.local_of_code(below), AHEAD_OF_RESERVED / self.shards.len());
         for shard in &self.shards {
-            shard.lock().map_err(|_| POISONED)?.reserve(self.sharding.local_of_code(below));
+            shard.lock().map_err(|_| POISONED)?.reserve(locals, more);
         }
-        Ok(())
+        Ok((locals * self.shards.len() * size_of::<Digest>()) as u64)
     }
 
     /// Number of keys that were interned.

@@ -2,14 +2,17 @@
 
 use std::sync::Mutex;
 
+use super::builder::READING;
 use super::interner::{Interner, POISONED};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::Result;
 use crate::ingest::OwnCodes;
-use crate::random::{Digest, Digester, KeyKind};
+use crate::random::{Digester, KeyKind};
+use crate::runtime::{Control, parallel};
 
-/// Rows for each integer that may be its own code. What is kept for an integer that does not occur is little beside that.
+/// Rows with a user and an item, for each integer that may be its own code. What is kept for an integer is little beside that,
+/// whether or not it occurs.
 const ROWS: u64 = 16;
 /// The most integers.
 const MOST: u64 = if cfg!(test) { 1 << 10 } else { 1 << 22 };
@@ -37,22 +40,28 @@ enum State {
 }
 
 impl Own {
-    /// For an input of at least `rows` rows; `None` if that is too small.
+    /// For an input of `rows` rows with a user and an item; `None` if these are too few.
     pub(super) fn new(rows: u64, digester: Digester) -> Option<Self> {
         let most = u32::try_from((rows / ROWS).min(MOST)).ok().filter(|most| *most >= LEAST)?;
         Some(Self { digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
     }
 
-    /// What a thread begins with, whose first integers these are; `None` if all are interned.
+    /// What a thread begins with, whose first integers these are; `None` if all are interned. Where they are their own
+    /// codes, memory is taken for each that may occur: how much a job takes does not tell which ones do.
     ///
     /// # Errors
-    /// Another thread failed.
-    pub(super) fn begin<R>(&self, integers: &[u64], interner: &Interner<R>) -> Result<Option<OwnCodes>> {
+    /// Another thread failed; the limit of memory.
+    pub(super) fn begin<R>(
+        &self,
+        integers: &[u64],
+        interner: &Interner<R>,
+        control: &Control,
+    ) -> Result<Option<OwnCodes>> {
         let mut state = self.state.lock().map_err(|_| POISONED)?;
         if matches!(*state, State::Undecided) {
             let small = integers.iter().filter(|integer| **integer < self.below.into()).count();
             *state = if small * 2 >= integers.len() {
-                interner.reserve(self.below)?;
+                control.charge_memory(interner.reserve(self.below)?, READING)?;
                 State::Own(OwnCodes::new(self.below))
             } else {
                 State::Interned
@@ -72,26 +81,31 @@ impl Own {
         Ok(())
     }
 
-    /// Set the digests of the integers that occurred. Returns the bytes that they take.
+    /// Set the digests of the integers that occurred.
     ///
     /// # Errors
     /// Another thread failed.
-    pub(super) fn set_digests<R>(self, shards: &mut [Shard<R>], sharding: Sharding) -> Result<u64> {
-        let State::Own(own) = self.state.into_inner().map_err(|_| POISONED)? else { return Ok(0) };
-        let codes: Vec<u32> = own.occurred().collect();
-        let end = codes.last().map_or(0, |last| sharding.local_of_code(*last) + 1);
-        for shard in &mut *shards {
-            shard.end_reserved(end);
-        }
-        let mut digests = Vec::with_capacity(BATCH);
-        for codes in codes.chunks(BATCH) {
-            digests.clear();
-            self.digester.integers(KeyKind::Integer, codes.iter().map(|code| (*code).into()), &mut digests);
-            for (code, digest) in codes.iter().zip(&digests) {
-                shards[sharding.shard_of_code(*code)].set_reserved(sharding.local_of_code(*code), *digest);
+    pub(super) fn set_digests<R: Send>(
+        self,
+        shards: &mut [Shard<R>],
+        sharding: Sharding,
+        threads: usize,
+    ) -> Result<()> {
+        let Self { digester, below, state } = self;
+        let State::Own(own) = state.into_inner().map_err(|_| POISONED)? else { return Ok(()) };
+        let threads = threads.min(below as usize / BATCH).max(1);
+        parallel::map(threads, (0..).zip(shards).collect(), |(first, shard): (u32, &mut Shard<R>)| {
+            let codes: Vec<u32> = own.occurred(first, sharding.shards()).collect();
+            let mut digests = Vec::with_capacity(BATCH);
+            for codes in codes.chunks(BATCH) {
+                digests.clear();
+                digester.integers(KeyKind::Integer, codes.iter().map(|code| (*code).into()), &mut digests);
+                for (code, digest) in codes.iter().zip(&digests) {
+                    shard.set_reserved(sharding.local_of_code(*code), *digest);
+                }
             }
-        }
-        Ok((end * sharding.shards() * size_of::<Digest>()) as u64)
+        });
+        Ok(())
     }
 }
 

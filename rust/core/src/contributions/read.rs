@@ -67,7 +67,7 @@ pub(crate) fn read_in_order(
     control: &Control,
 ) -> Result<Contributions> {
     let schema = source.layout().item_schema()?;
-    let builder = ContributionsBuilder::for_rows(source.least_rows(), key, control);
+    let builder = ContributionsBuilder::for_rows(source.known_rows(), key, control);
     source.deliver(key, control, || builder.worker())?;
     builder.finish(schema, order)
 }

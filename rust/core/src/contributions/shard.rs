@@ -15,8 +15,6 @@ use crate::{Error, Result};
 const AHEAD: usize = 256;
 /// Marks a key that was not found in its home bucket. Every local code is smaller.
 const NOT_SEEN: u32 = u32::MAX;
-/// Room for digests behind those of keys that are never interned, so that they are seldom copied.
-const AHEAD_OF_RESERVED: usize = 1 << 22;
 /// Slots of a bucket: eight tags and eight local codes fill one cache line.
 const SLOTS: usize = 8;
 
@@ -58,17 +56,11 @@ impl<R> Shard<R> {
         Self { buckets: Growing::default(), digests: Growing::default(), reserved: 0, records }
     }
 
-    /// Keep the first local codes for keys that are never interned. The shard is empty so far.
-    pub(super) fn reserve(&mut self, locals: usize) {
-        self.digests = Growing::zeroed(locals, AHEAD_OF_RESERVED);
+    /// Keep the first local codes for keys that are never interned. The shard is empty so far. `more` keys may follow without
+    /// copying the digests, if the system gives so many addresses.
+    pub(super) fn reserve(&mut self, locals: usize, more: usize) {
+        self.digests = Growing::zeroed(locals, more);
         self.reserved = locals;
-    }
-
-    /// Only so many local codes are needed for keys that are never interned. If others follow, nothing changes.
-    pub(super) fn end_reserved(&mut self, locals: usize) {
-        if self.interned() == 0 {
-            self.digests.truncate(locals);
-        }
     }
 
     /// Set the digest of a key that is never interned.
@@ -114,7 +106,7 @@ impl<R> Shard<R> {
         }
         let end = buckets.len() - 1;
         black_box(homes[..keys.len()].iter().fold(0, |mixed, h| mixed ^ buckets[(*h).min(end)].tags[0]));
-        black_box(found[..keys.len()].iter().fold(0, |mixed, f| mixed ^ digests[*f as usize]));
+        black_box(found[..keys.len()].iter().fold(0, |mixed, f| mixed ^ digests[*f as usize] as u64));
         for (f, key) in found.iter_mut().zip(keys) {
             *f |= u32::from(digests[*f as usize] != key.0).wrapping_neg();
         }
@@ -165,8 +157,19 @@ impl<R> Shard<R> {
         let mut late = Vec::new();
         for at in (0..old).rev() {
             let bucket = std::mem::take(&mut buckets[at]);
-            let entries = bucket.tags.into_iter().zip(bucket.locals).take(bucket.filled());
-            late.extend(entries.filter(|(tag, local)| !place(buckets, at, *tag, *local)));
+            // Nearly all entries go to one of two buckets that have room.
+            let mut filled = [buckets[2 * at].filled(), buckets[2 * at + 1].filled()];
+            for (tag, local) in bucket.tags.into_iter().zip(bucket.locals).take(bucket.filled()) {
+                let home = home(tag, buckets.len());
+                if home / 2 == at && filled[home % 2] < SLOTS {
+                    buckets[home].set(filled[home % 2], tag, local);
+                    filled[home % 2] += 1;
+                } else if place(buckets, at, tag, local) {
+                    filled = [buckets[2 * at].filled(), buckets[2 * at + 1].filled()];
+                } else {
+                    late.push((tag, local));
+                }
+            }
         }
         for (tag, local) in late {
             // The table is less than half full, so one of the two calls finds a place.

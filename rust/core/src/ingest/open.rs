@@ -121,11 +121,11 @@ impl OpenSource {
         }
     }
 
-    /// The source has at least so many rows, as far as that is known before it is read.
-    pub(crate) fn least_rows(&self) -> u64 {
+    /// So many rows have a user and an item, as far as that is known before they are read.
+    pub(crate) fn known_rows(&self) -> u64 {
         match &self.0 {
             Opened::Stream(..) => 0,
-            Opened::Files(files) => files.least_rows(),
+            Opened::Files(files) => files.known_rows(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::selected::Selected;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::runtime::Control;
+use crate::runtime::{Control, parallel};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
@@ -80,5 +80,8 @@ pub fn select_rounds(
         released.extend(decided.released);
         control.end_phase();
     }
-    Ok(Selected { items: released, vocabulary: contributions.into_vocabulary() })
+    let threads = contributions.threads(control);
+    let (vocabulary, rest) = contributions.into_vocabulary();
+    parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
+    Ok(Selected { items: released, vocabulary })
 }

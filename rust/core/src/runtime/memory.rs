@@ -108,11 +108,9 @@ pub(crate) struct Growing<T> {
 }
 
 impl<T: Element> Growing<T> {
-    /// `len` zeros, with room for `more` elements.
+    /// `len` zeros, with addresses for `more` elements if the system gives them.
     pub(crate) fn zeroed(len: usize, more: usize) -> Self {
-        let mut zeros = Self::default();
-        zeros.reserve(len.saturating_add(more));
-        Self { len, ..zeros }
+        Self { array: Array::mapped(len.saturating_add(more)).unwrap_or_else(|| Array::zeroed(len)), len }
     }
 
     /// The elements so far.
@@ -146,11 +144,6 @@ impl<T: Element> Growing<T> {
     /// Remove all elements, and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
-    }
-
-    /// Keep the first `len` elements, if there are more.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
     }
 
     /// Make room for `more` elements. Small arrays double. Large arrays reserve much more, so they are seldom copied.

@@ -45,6 +45,11 @@ pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Frees values on several threads. It takes a while to give large arrays back to the system.
+pub(crate) fn free<T: Send>(threads: usize, values: Vec<T>) {
+    map(threads, values, drop);
+}
+
 /// Splits the positions of `sizes` into `parts` ranges of similar total size; returns the ends.
 pub(crate) fn balanced_ends(sizes: impl ExactSizeIterator<Item = u32> + Clone, parts: usize) -> Vec<usize> {
     let (len, total) = (sizes.len(), sizes.clone().map(u64::from).sum::<u64>());

@@ -5,6 +5,7 @@
 //! then each range is added up by one thread: in cache, and without atomic operations.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use crate::Result;
 use crate::bounding::BoundedContributions;
@@ -16,6 +17,12 @@ use crate::runtime::{Control, Tally, WEIGHING, parallel};
 /// number items, often by frequency. So frequent items are among them, and their contributions need not be put into
 /// buckets.
 const PRIVATE_CODES: usize = 1 << 16;
+/// Places where other codes add zero. With one place alone each addition would wait for the last.
+const ASIDE: usize = 64;
+/// Contributions that wait at most.
+const WAITING: usize = 4096;
+/// Codes whose upper halves share a page of memory.
+const PAGE: usize = 1024;
 /// Bits of a code inside its range; the sums of a range take 1 MiB.
 const RANGE_BITS: u32 = 18;
 /// Codes of a range.
@@ -33,14 +40,28 @@ const MOST: u32 = (1 << COUNT_BITS) - 1;
 pub struct WeightHistogram {
     low: Array<u32>,
     high: Array<u32>,
+    /// Whether a page of upper halves may have something else than zeros.
+    touched: Vec<bool>,
     /// One per thread, kept for their memory; none before the first round.
     parts: Vec<Part>,
+}
+
+/// The sums of some items, from a multiple of [`PAGE`] on.
+struct Sums<'a> {
+    low: &'a mut [u32],
+    high: &'a mut [u32],
+    touched: &'a mut [bool],
 }
 
 impl WeightHistogram {
     /// All weights zero.
     pub(crate) fn new(code_bound: usize) -> Self {
-        Self { low: Array::zeroed(code_bound), high: Array::zeroed(code_bound), parts: Vec::new() }
+        Self {
+            low: Array::zeroed(code_bound),
+            high: Array::zeroed(code_bound),
+            touched: vec![false; code_bound.div_ceil(PAGE)],
+            parts: Vec::new(),
+        }
     }
 
     /// All codes are below this.
@@ -50,8 +71,18 @@ impl WeightHistogram {
 
     /// The weights of some codes.
     pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
-        let (low, high) = (&self.low.as_slice()[codes.clone()], &self.high.as_slice()[codes]);
-        low.iter().zip(high).map(|(low, high)| u64::from(*high) << u32::BITS | u64::from(*low))
+        let pages = codes.start / PAGE..codes.end.div_ceil(PAGE);
+        // Pages that nobody wrote to are not read either: the system would provide them.
+        let is_touched = self.touched[pages].contains(&true);
+        let high = is_touched.then(|| &self.high.as_slice()[codes.clone()]);
+        self.low.as_slice()[codes].iter().enumerate().map(move |(at, low)| {
+            let high = high.map_or(0, |high| u64::from(high[at]));
+            high << u32::BITS | u64::from(*low)
+        })
+    }
+
+    fn sums(&mut self) -> Sums<'_> {
+        Sums { low: self.low.as_mut_slice(), high: self.high.as_mut_slice(), touched: &mut self.touched }
     }
 
     /// Set to the weights of one round: every user of k kept items gives `weight`(k) to each of them.
@@ -67,120 +98,172 @@ impl WeightHistogram {
         control: &Control,
     ) -> Result<()> {
         let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(&weight).collect();
-        let (users, codes, first) =
-            (contributions.user_ranges(control), self.code_bound(), self.parts.is_empty());
-        self.parts.resize_with(users.len(), Part::default);
-        let parts: Vec<_> = self.parts.iter_mut().zip(users).collect();
+        let codes = self.code_bound();
+        let threads = contributions.threads(control);
+        self.parts.resize_with(threads, Part::default);
         let tally = control.tally(WEIGHING, contributions.users());
-        parallel::map(parts.len(), parts, |(part, users)| {
-            part.collect(contributions, users, &weights, codes, tally);
+        // Users take different times, so each thread takes some until none are left.
+        let users = Mutex::new(contributions.user_ranges(parallel::parts_for(threads)).into_iter());
+        parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
+            part.clear(codes);
+            // Nothing panics while it holds the lock.
+            let next = || users.lock().unwrap_or_else(PoisonError::into_inner).next();
+            for users in std::iter::from_fn(next) {
+                part.collect(contributions, users, &weights, tally);
+            }
         });
-        self.add_ranges(&weights, first, control);
+        self.add_ranges(&weights, control);
         self.add_rest(contributions, weight);
         control.check()
     }
 
     /// Set to weights found elsewhere, one for each code.
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
     pub(super) fn set(&mut self, weights: impl Iterator<Item = u64>) {
-        let sums = self.low.as_mut_slice().iter_mut().zip(self.high.as_mut_slice());
-        for ((low, high), weight) in sums.zip(weights) {
-            (*low, *high) = (weight as u32, (weight >> u32::BITS) as u32);
-        }
+        let codes = self.code_bound();
+        let mut sums = self.sums();
+        sums.clear();
+        (0..codes).zip(weights).for_each(|(item, weight)| sums.add(item, weight));
     }
 
     /// Add the contributions that are not in buckets.
     fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
-        let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
-        for part in &self.parts {
-            for (item, &sum) in part.private.iter().enumerate() {
-                add(low, high, item, sum);
+        let parts = std::mem::take(&mut self.parts);
+        let mut sums = self.sums();
+        for part in &parts {
+            for (item, &sum) in part.private.iter().enumerate().take(sums.low.len().min(PRIVATE_CODES)) {
+                sums.add(item, sum);
             }
             for &user in &part.large {
                 let items = contributions.kept_items(user);
                 // Users of more items give less to each.
                 let weight = weight(clipped(items.len()));
-                for item in items {
-                    add(low, high, *item as usize, weight);
-                }
+                items.iter().for_each(|item| sums.add(*item as usize, weight));
+            }
+        }
+        self.parts = parts;
+    }
+
+    /// Set every range to the sums of its buckets.
+    fn add_ranges(&mut self, weights: &[u64], control: &Control) {
+        let threads = parallel::threads_for(self.code_bound(), control);
+        let parts = std::mem::take(&mut self.parts);
+        let ranges = self.sums().ranges().enumerate().collect();
+        parallel::map(threads, ranges, |(at, mut sums): (_, Sums<'_>)| {
+            sums.clear();
+            for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
+                let (item, k) = (entry >> COUNT_BITS, entry & MOST);
+                sums.add(item as usize, weights[k as usize]);
+            }
+        });
+        self.parts = parts;
+    }
+}
+
+impl<'a> Sums<'a> {
+    /// Each range of codes for itself.
+    fn ranges(self) -> impl Iterator<Item = Sums<'a>> {
+        let high = self.high.chunks_mut(RANGE).zip(self.touched.chunks_mut(RANGE / PAGE));
+        self.low.chunks_mut(RANGE).zip(high).map(|(low, (high, touched))| Sums { low, high, touched })
+    }
+
+    /// Set everything to zero.
+    ///
+    /// Lower halves are written to at first, too: the system provides a page twice if it is read before. Most pages of
+    /// upper halves are zeros that were never touched, and stay so.
+    fn clear(&mut self) {
+        self.low.fill(0);
+        for (high, touched) in self.high.chunks_mut(PAGE).zip(&mut *self.touched) {
+            if std::mem::take(touched) {
+                high.fill(0);
             }
         }
     }
 
-    /// Set every range to the sums of its buckets. The sums are zero in the `first` round.
-    fn add_ranges(&mut self, weights: &[u64], first: bool, control: &Control) {
-        let threads = parallel::threads_for(self.code_bound(), control);
-        let (low, high) = (self.low.as_mut_slice(), self.high.as_mut_slice());
-        let ranges = low.chunks_mut(RANGE).zip(high.chunks_mut(RANGE)).enumerate().collect();
-        let parts = &self.parts;
-        parallel::map(threads, ranges, |(at, (low, high))| {
-            // Also at first: the system provides a page twice if it is read before it is written to.
-            low.fill(0);
-            if !first {
-                clear(high);
-            }
-            for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
-                let (item, k) = (entry >> COUNT_BITS, entry & MOST);
-                add(low, high, item as usize, weights[k as usize]);
-            }
-        });
-    }
-}
-
-/// Set everything to zero without writing to pages of zeros: most pages of the upper halves were never touched.
-fn clear(sums: &mut [u32]) {
-    for page in sums.chunks_mut(1024).filter(|page| page.iter().any(|sum| *sum != 0)) {
-        page.fill(0);
-    }
-}
-
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
-fn add(low: &mut [u32], high: &mut [u32], item: usize, weight: u64) {
-    let (sum, carry) = low[item].overflowing_add(weight as u32);
-    low[item] = sum;
-    let upper = (weight >> u32::BITS) as u32 + u32::from(carry);
-    if upper > 0 {
-        high[item] += upper;
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
+    fn add(&mut self, item: usize, weight: u64) {
+        let (sum, carry) = self.low[item].overflowing_add(weight as u32);
+        self.low[item] = sum;
+        let upper = (weight >> u32::BITS) as u32 + u32::from(carry);
+        if upper > 0 {
+            self.high[item] += upper;
+            self.touched[item / PAGE] = true;
+        }
     }
 }
 
 /// The contributions of the users of one thread.
 #[derive(Debug, Default)]
 struct Part {
-    /// Sums of the first codes.
+    /// Sums of the first codes. Behind them are places where other codes add zero.
     private: Vec<u64>,
     /// Contributions to the other codes by range: the code inside its range, and the number of items of the user.
     buckets: Vec<Vec<u32>>,
+    /// Contributions that go to a bucket soon: the item, and the number of items of the user.
+    waiting: Vec<(u32, u32)>,
     /// Users with too many items for that.
     large: Vec<usize>,
 }
 
 impl Part {
+    /// Start anew, for codes below `codes`.
+    fn clear(&mut self, codes: usize) {
+        self.private.clear();
+        self.private.resize(PRIVATE_CODES + ASIDE, 0);
+        self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.waiting.resize(WAITING, (0, 0));
+        self.large.clear();
+    }
+
+    /// Add the contributions of some users.
     fn collect(
         &mut self,
         contributions: &BoundedContributions,
         users: Range<usize>,
         weights: &[u64],
-        codes: usize,
         tally: Tally<'_>,
     ) {
-        self.private.clear();
-        self.private.resize(PRIVATE_CODES.min(codes), 0);
-        self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
-        self.buckets.iter_mut().for_each(Vec::clear);
-        self.large.clear();
+        let mut waiting = 0;
         tally.each(users, |user| {
             let items = contributions.kept_items(user);
             let (Some(&weight), Ok(k)) = (weights.get(items.len()), u32::try_from(items.len())) else {
                 return self.large.push(user);
             };
-            for &item in items {
-                match self.private.get_mut(item as usize) {
-                    Some(sum) => *sum += weight,
-                    None => self.buckets[item as usize >> RANGE_BITS].push(item << COUNT_BITS | k),
+            for items in items.chunks(WAITING) {
+                if waiting + items.len() > WAITING {
+                    self.sort(std::mem::take(&mut waiting));
                 }
+                waiting = self.add(items, (weight, k), waiting);
             }
         });
+        self.sort(waiting);
+    }
+
+    /// Add `weight` for each of some items of a user of k items. Returns how many contributions wait then.
+    ///
+    /// Frequent and other items alternate at random, which a branch could not predict. So the loop has none: every
+    /// contribution adds something to `private`, and is written to `waiting`, where the next one replaces it unless it
+    /// has to stay.
+    #[inline]
+    fn add(&mut self, items: &[u32], (weight, k): (u64, u32), mut waiting: usize) -> usize {
+        let private = &mut self.private[..PRIVATE_CODES + ASIDE];
+        let places = &mut self.waiting[..WAITING];
+        for &item in items {
+            let code = item as usize;
+            let is_private = code < PRIVATE_CODES;
+            private[if is_private { code } else { PRIVATE_CODES + code % ASIDE }] +=
+                if is_private { weight } else { 0 };
+            places[waiting] = (item, k);
+            waiting += usize::from(!is_private);
+        }
+        waiting
+    }
+
+    /// Put the contributions that wait into their buckets.
+    fn sort(&mut self, waiting: usize) {
+        for (item, k) in &self.waiting[..waiting] {
+            self.buckets[*item as usize >> RANGE_BITS].push(item << COUNT_BITS | k);
+        }
     }
 }

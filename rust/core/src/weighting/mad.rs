@@ -132,7 +132,7 @@ fn in_units(put: u128) -> u64 {
 
 /// Show the kept items of every user, in no order.
 fn for_each_user(visits: Visits<'_>, visit: impl Fn(&[u32]) + Sync) {
-    let parts = visits.contributions.user_ranges(visits.control);
+    let parts = visits.contributions.user_ranges(visits.contributions.threads(visits.control));
     // Every round shows the users twice.
     let tally = visits.control.tally(WEIGHING / 2, visits.contributions.users());
     parallel::map(parts.len(), parts, |users| {

@@ -7,6 +7,8 @@ use crate::ingest::items::Code;
 use crate::numeric::widths::index;
 
 const WORD: usize = u64::BITS as usize;
+/// Integers coded together: they stay in the first-level cache.
+const BLOCK: usize = 1024;
 
 /// The integers below a bound, and which of them occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,19 +30,50 @@ impl OwnCodes {
     }
 
     /// Write the codes of small integers, and the rows of the other integers to `rows`. Returns the number of these.
+    pub(crate) fn code<C: Code>(&mut self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
+        let blocks = integers.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
+        let mut left = 0;
+        for (first, (integers, codes)) in (0..).step_by(BLOCK).zip(blocks) {
+            self.code_block(integers, codes);
+            left += self.others(integers, first, &mut rows[left..]);
+            self.note(integers);
+        }
+        left
+    }
+
+    /// Write the codes of a block.
+    #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
+    fn code_block<C: Code>(&self, integers: &[u64], codes: &mut [C]) {
+        for (integer, code) in integers.iter().zip(codes) {
+            *code = C::new(*integer as u32);
+        }
+    }
+
+    /// Write the rows of the larger integers of a block, whose rows start at `first`. Returns their number.
     ///
     /// Small and large integers alternate at random, which a branch could not predict. So the loop has none.
-    #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
-    pub(crate) fn code<C: Code>(&mut self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
+    fn others(&self, integers: &[u64], first: u32, rows: &mut [u32]) -> usize {
         let mut left = 0;
-        for ((row, integer), code) in (0_u32..).zip(integers).zip(codes) {
-            *code = C::new(*integer as u32);
-            let at = index((*integer).min(self.below.into()));
-            self.occurred[at / WORD] |= 1 << (at % WORD);
+        for (row, integer) in (first..).zip(integers) {
             rows[left] = row;
             left += usize::from(*integer >= u64::from(self.below));
         }
         left
+    }
+
+    /// Note that the integers of a block occurred.
+    ///
+    /// Nearly all occurred before, so their bits are read but not written: a write would delay the next read of the same
+    /// word, and the words of frequent integers are few.
+    fn note(&mut self, integers: &[u64]) {
+        let (below, occurred) = (self.below.into(), self.occurred.as_mut_slice());
+        for integer in integers {
+            let at = index((*integer).min(below));
+            let (word, bit) = (&mut occurred[at / WORD], 1 << (at % WORD));
+            if *word & bit == 0 {
+                *word |= bit;
+            }
+        }
     }
 
     /// Add what occurred elsewhere, below the same bound.
@@ -50,10 +83,10 @@ impl OwnCodes {
         }
     }
 
-    /// The integers that occurred, in ascending order.
-    pub(crate) fn occurred(&self) -> impl Iterator<Item = u32> + '_ {
+    /// The integers that occurred, of `first` and every `step`-th one after it, in ascending order.
+    pub(crate) fn occurred(&self, first: u32, step: usize) -> impl Iterator<Item = u32> + '_ {
         let is_set = |at: &u32| self.occurred[*at as usize / WORD] >> (*at as usize % WORD) & 1 == 1;
-        (0..self.below).filter(is_set)
+        (first..self.below).step_by(step).filter(is_set)
     }
 }
 
@@ -73,13 +106,13 @@ mod tests {
             assert_eq!([codes[0], codes[2], codes[4]], [0, below - 1, 0].map(ItemCode::new));
             let mut occurred = vec![0, below - 1];
             occurred.dedup();
-            assert!(own.occurred().eq(occurred.iter().copied()));
+            assert!(own.occurred(0, 1).eq(occurred.iter().copied()));
             other.code(&[u64::from(below / 2)], &mut codes, &mut rows);
             own.merge(&other);
             occurred.push(below / 2);
             occurred.sort_unstable();
             occurred.dedup();
-            assert!(own.occurred().eq(occurred));
+            assert!(own.occurred(0, 1).eq(occurred));
         }
     }
 }

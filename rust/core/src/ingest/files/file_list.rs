@@ -20,8 +20,8 @@ pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
     /// Bytes to be read, if known.
     bytes: Option<u64>,
-    /// There are at least so many rows.
-    least_rows: u64,
+    /// So many rows have a user and an item, as far as files say so.
+    rows: u64,
     tasks: Vec<Box<dyn Task + Send>>,
 }
 
@@ -114,12 +114,12 @@ impl Files {
             all = Some(match all {
                 None => {
                     let OpenFile { layout, bytes, rows, tasks } = opened;
-                    Self { layout, bytes, least_rows: rows, tasks }
+                    Self { layout, bytes, rows, tasks }
                 }
                 Some(mut all) => {
                     all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
                     all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
-                    all.least_rows = all.least_rows.saturating_add(opened.rows);
+                    all.rows = all.rows.saturating_add(opened.rows);
                     all.tasks.extend(opened.tasks);
                     all
                 }
@@ -136,9 +136,9 @@ impl Files {
         &self.layout
     }
 
-    /// There are at least so many rows.
-    pub(in crate::ingest) fn least_rows(&self) -> u64 {
-        self.least_rows
+    /// So many rows have a user and an item, as far as files say so before they are read.
+    pub(in crate::ingest) fn known_rows(&self) -> u64 {
+        self.rows
     }
 
     /// Read all rows.

@@ -179,7 +179,7 @@ impl Counted {
         for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
             counts[*item as usize] += 1;
         }
-        Ok(Self { counts, vocabulary: bounded.into_vocabulary() })
+        Ok(Self { counts, vocabulary: bounded.into_vocabulary().0 })
     }
 
     /// The items that somebody holds, or the items of a public list, each with its number of users.

@@ -17,6 +17,7 @@ use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
+use parquet::file::statistics::Statistics;
 
 use super::input::{InMemory, Input};
 use super::open_file::OpenFile;
@@ -78,8 +79,8 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let instants = int96::columns(&metadata, &mask);
     let shared =
         Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
-    // Otherwise: a file that says so cannot be read, which its parts find out.
-    let rows = u64::try_from(shared.metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
+    let rows = rows.fold(0_u64, u64::saturating_add);
     let (tasks, bytes) = parts(&Arc::new(shared))?;
     Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
 }
@@ -105,6 +106,22 @@ fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
         }
     }
     Ok((tasks, bytes))
+}
+
+/// The rows of a row group that have a user and an item, at most: as many as values in the column with the fewest. Zero
+/// if the file does not say which values are null.
+fn rows_held(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
+    let values = needed(group, mask).map(|chunk| {
+        let nulls = match (chunk.column_descr().max_def_level(), chunk.statistics()) {
+            (0, _) => Some(0),
+            (_, statistics) => statistics.and_then(Statistics::null_count_opt),
+        };
+        let values = u64::try_from(chunk.num_values()).ok();
+        // Otherwise: a file that says so cannot be read, or does not say it.
+        values.zip(nulls).map_or(0, |(values, nulls)| values.saturating_sub(nulls))
+    });
+    let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+    values.fold(rows, u64::min)
 }
 
 /// The column chunks of a row group that are read.
