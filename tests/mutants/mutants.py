@@ -536,6 +536,28 @@ MUTANTS = [
         ("cargo:contributions::own",),
     ),
     Mutant(
+        "memory tells which integers are their own codes",
+        CORE + "contributions/own.rs",
+        "                control.charge_memory(interner.reserve(self.below)?, READING)?;",
+        "                interner.reserve(self.below)?;\n"
+        "                control.charge_memory(integers.iter().copied().max().unwrap_or(0), READING)?;",
+        ("cargo:contributions::own",),
+    ),
+    Mutant(
+        "null rows make room for integers",
+        CORE + "ingest/files/parquet/mod.rs",
+        "values.saturating_sub(nulls)",
+        "values.saturating_sub(nulls * 0)",
+        ("cargo:parquet",),
+    ),
+    Mutant(
+        "upper halves of sums outlive their round",
+        CORE + "weighting/histogram.rs",
+        "            self.touched[item / PAGE] = true;\n",
+        "",
+        ("cargo:weighting",),
+    ),
+    Mutant(
         "integers that are their own codes are new keys, too",
         CORE + "ingest/encode/own_codes.rs",
         "left += usize::from(*integer >= u64::from(self.below));",
@@ -671,15 +693,15 @@ MUTANTS = [
     Mutant(
         "threads lose updates of shared items",
         CORE + "weighting/histogram.rs",
-        "                add(low, high, item, sum);",
-        "                if low[item] == 0 { add(low, high, item, sum); }",
+        "                sums.add(item, sum);",
+        "                if sums.low[item] == 0 { sums.add(item, sum); }",
         (LAW1,),
     ),
     Mutant(
         "sums forget what passes 32 bits",
         CORE + "weighting/histogram.rs",
-        "high[item] += upper;",
-        "high[item] |= upper & 1;",
+        "self.high[item] += upper;",
+        "self.high[item] |= upper & 1;",
         ("cargo:weighting",),
     ),
     Mutant(
@@ -1016,8 +1038,8 @@ MUTANTS = [
     Mutant(
         "places without a user keep the rows of the next one",
         CORE + "contributions/grouping.rs",
-        "(starts[digests.len()], lens[digests.len()]) = (starts[read], lens[read]);",
-        "(starts[digests.len()], lens[digests.len()]) = (starts[digests.len()], lens[digests.len()]);",
+        "            starts.copy_within(from.clone(), end);\n",
+        "",
         (REFERENCE, "cargo:contributions"),
     ),
     Mutant(

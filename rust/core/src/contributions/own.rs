@@ -207,10 +207,35 @@ mod tests {
         for (first, owns) in [([1, 2, 1 << 40], true), ([1, 1 << 40, 1 << 41], false)] {
             let builder = ContributionsBuilder::for_rows(1 << 20, &key, &control);
             let mut worker = builder.worker();
+            // No integers decide nothing: the first batch may have nulls alone.
+            assert!(worker.own_codes::<ItemCode>(&[]).unwrap().is_none());
             assert_eq!(worker.own_codes::<ItemCode>(&first).unwrap().is_some(), owns);
             // The first integers decide for all threads.
             assert_eq!(builder.worker().own_codes::<ItemCode>(&[5]).unwrap().is_some(), owns);
             assert!(builder.worker().own_codes::<UserCode>(&[5]).unwrap().is_some());
+        }
+    }
+    /// Otherwise the least limit that a job needs would tell the number of the one user with a large one.
+    #[test]
+    fn memory_does_not_tell_which_integers_occur() {
+        let key = ReleaseKey::insecure_test([7; 32]);
+        for (rows, below) in [(1024, 64), (u64::MAX, 1024)] {
+            let taken = |integer: u64| {
+                let control = Control::default();
+                let builder = ContributionsBuilder::for_rows(rows, &key, &control);
+                let mut worker = builder.worker();
+                let users: Vec<UserCode> = code(&mut worker, &[integer], &key, Purpose::UserDigest);
+                let items: Vec<ItemCode> = code(&mut worker, &[integer], &key, Purpose::ItemDigest);
+                worker.push(&users, None, &items).unwrap();
+                drop(worker);
+                let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+                let made = builder.finish(schema, &RowOrder::Any).unwrap();
+                assert_eq!((made.users.len(), made.lens), (1, vec![1]));
+                (control.held_memory(), made.vocabulary.code_bound())
+            };
+            let first = taken(0);
+            assert_eq!(first, taken(1));
+            assert_eq!(first, taken(below - 1));
         }
     }
 }

@@ -236,4 +236,12 @@ mod tests {
             assert_eq!((growing.as_slice()[len], growing.len()), (7, len + 1));
         }
     }
+    #[test]
+    fn addresses_that_the_system_refuses_are_not_needed() {
+        for more in [1 << 45, usize::MAX] {
+            let mut growing = Growing::<u128>::zeroed(10, more);
+            growing.room(1).push(7);
+            assert_eq!((growing.len(), growing.as_slice()[10]), (11, 7));
+        }
+    }
 }

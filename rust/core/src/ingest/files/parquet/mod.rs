@@ -3,6 +3,8 @@
 //! The footer is at the end of the file, so a pipe is read into memory first.
 
 mod int96;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,0 +1,45 @@
+//! How many rows a footer promises.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+
+use super::*;
+
+/// What is known of a file with these items, written in groups of two rows.
+fn known(items: ArrayRef, statistics: EnabledStatistics) -> u64 {
+    let users: ArrayRef = Arc::new(Int64Array::from_iter_values(0..items.len() as i64));
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("user", users, false), ("item", items, true)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_statistics_enabled(statistics)
+        .set_max_row_group_row_count(Some(2))
+        .build();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let footer = ArrowReaderMetadata::load(&Bytes::from(file), ArrowReaderOptions::new()).unwrap();
+    let groups = footer.metadata().row_groups().iter();
+    groups.map(|group| rows_held(group, &ProjectionMask::all())).sum()
+}
+
+#[test]
+fn rows_without_an_item_do_not_count() {
+    let nulls: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, None, None, Some(2), Some(3), None]));
+    assert_eq!(known(Arc::clone(&nulls), EnabledStatistics::Chunk), 3);
+    // Without statistics nothing is known of a column that may have nulls.
+    assert_eq!(known(nulls, EnabledStatistics::None), 0);
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([
+        Some(vec![Some(1), Some(2), Some(3)]),
+        Some(vec![]),
+        None,
+        Some(vec![None, Some(4)]),
+    ]);
+    // A row counts once, however many items it has.
+    assert_eq!(known(Arc::new(lists), EnabledStatistics::Chunk), 3);
+}
