@@ -2,7 +2,8 @@
 
 use crate::random::Digest;
 
-/// A code is `local << bits | shard`. Codes grow in the order of first appearance, so frequent keys have small codes.
+/// A code is `local << bits | shard`. Codes of interned keys grow in the order of first appearance, so frequent keys have
+/// small codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sharding {
     bits: u32,

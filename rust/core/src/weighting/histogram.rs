@@ -137,7 +137,9 @@ impl WeightHistogram {
                 let items = contributions.kept_items(user);
                 // Users of more items give less to each.
                 let weight = weight(clipped(items.len()));
-                items.iter().for_each(|item| sums.add(*item as usize, weight));
+                for item in items {
+                    sums.add(*item as usize, weight);
+                }
             }
         }
         self.parts = parts;

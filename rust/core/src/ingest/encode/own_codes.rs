@@ -30,23 +30,18 @@ impl OwnCodes {
     }
 
     /// Write the codes of small integers, and the rows of the other integers to `rows`. Returns the number of these.
+    #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
     pub(crate) fn code<C: Code>(&mut self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
         let blocks = integers.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
         let mut left = 0;
         for (first, (integers, codes)) in (0..).step_by(BLOCK).zip(blocks) {
-            self.code_block(integers, codes);
+            for (integer, code) in integers.iter().zip(codes) {
+                *code = C::new(*integer as u32);
+            }
             left += self.others(integers, first, &mut rows[left..]);
             self.note(integers);
         }
         left
-    }
-
-    /// Write the codes of a block.
-    #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
-    fn code_block<C: Code>(&self, integers: &[u64], codes: &mut [C]) {
-        for (integer, code) in integers.iter().zip(codes) {
-            *code = C::new(*integer as u32);
-        }
     }
 
     /// Write the rows of the larger integers of a block, whose rows start at `first`. Returns their number.

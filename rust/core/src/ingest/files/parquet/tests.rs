@@ -12,7 +12,7 @@ use super::*;
 
 /// What is known of a file with these items, written in groups of two rows.
 fn known(items: ArrayRef, statistics: EnabledStatistics) -> u64 {
-    let users: ArrayRef = Arc::new(Int64Array::from_iter_values(0..items.len() as i64));
+    let users: ArrayRef = Arc::new(Int64Array::from_iter_values((0..).take(items.len())));
     let batch =
         RecordBatch::try_from_iter_with_nullable([("user", users, false), ("item", items, true)]).unwrap();
     let properties = WriterProperties::builder()
