@@ -1036,10 +1036,10 @@ MUTANTS = [
         ("cargo:contributions::chunk",),
     ),
     Mutant(
-        "places without a user keep the rows of the next one",
+        "places without a user count as users",
         CORE + "contributions/grouping.rs",
-        "            starts.copy_within(from.clone(), end);\n",
-        "",
+        "places.filter_map(move |(place, own)| Some((self.digest(part, place)?, own)))",
+        "places.map(move |(place, own)| (self.digest(part, place).unwrap_or_default(), own))",
         (REFERENCE, "cargo:contributions"),
     ),
     Mutant(

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use zerocopy::FromZeros;
-
 use super::chunk::{Chunk, PARTS, places, user_at};
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
@@ -33,11 +31,27 @@ impl Users {
         Self { shards, sharding }
     }
 
-    /// The number of places of a part. Some have no user: shards differ in length, and not all codes that are kept for
-    /// integers are used.
-    fn places(&self, part: usize) -> usize {
+    /// The number of all places. Some have no user: shards differ in length, and not all codes that are kept for integers
+    /// are used.
+    fn all_places(&self) -> usize {
         // Otherwise: without shards there are no users.
-        places(part, self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards())
+        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
+    }
+
+    /// The number of places of a part.
+    fn places(&self, part: usize) -> usize {
+        places(part, self.all_places())
+    }
+
+    /// The number of users of a part.
+    fn count(&self, part: usize) -> usize {
+        (0..self.places(part)).filter_map(|place| self.digest(part, place)).count()
+    }
+
+    /// The users of a part, each with what there is for its place.
+    fn of_part<T>(&self, part: usize, of_places: Vec<T>) -> impl Iterator<Item = (Digest, T)> {
+        let places = of_places.into_iter().enumerate();
+        places.filter_map(move |(place, own)| Some((self.digest(part, place)?, own)))
     }
 
     /// The digest of the user with a place in a part; `None` if there is no user.
@@ -60,23 +74,22 @@ pub(super) fn group_rows(
     order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
-    let sizes: Vec<Size> = (0..PARTS).map(|part| Size::new(part, users, &chunks)).collect();
-    let total: usize = sizes.iter().map(|size| size.rows).sum();
-    let places = sizes.iter().map(|size| size.users).sum();
-    control.charge_memory((total * 4 + places * 28) as u64, "grouping rows by user")?;
-    let mut starts = vec![0; places];
-    let mut lens = vec![0; places];
-    // Unlike `vec!`, `new_vec_zeroed` does not write to memory that the system has zeroed.
-    let mut digests = Digest::new_vec_zeroed(places).unwrap_or_else(|_| vec![Digest::default(); places]);
-    let mut items = Array::<u32>::zeroed(total);
+    let rows = |part| chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
+    let total = (0..PARTS).map(rows).sum();
     let threads = parallel::threads_for(total, control);
+    let parts = (0..PARTS).collect();
+    let sizes = parallel::map(threads, parts, |part| Size { users: users.count(part), rows: rows(part) });
+    let count = sizes.iter().map(|size| size.users).sum();
+    control.charge_memory((total * 4 + users.all_places() * 28) as u64, "grouping rows by user")?;
+    let (mut starts, mut lens, mut digests) =
+        (vec![0; count], vec![0; count], vec![Digest::default(); count]);
+    let mut items = Array::<u32>::zeroed(total);
     let columns = Columns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
     let parts = split(&sizes, parallel::parts_for(threads), columns, items.as_mut_slice());
     let sorter = ItemSorter::new(order, &vocabulary);
     let tally = control.tally(100, PARTS);
     let done = parallel::map(threads, parts, |part| part.group(&sizes, users, &chunks, &sorter, tally));
-    let filled = done.into_iter().collect::<Result<Vec<_>>>()?;
-    close_gaps(&filled, &mut digests, &mut starts, &mut lens);
+    done.into_iter().collect::<Result<()>>()?;
     let in_order = matches!(order, RowOrder::Items(_));
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let bytes: usize = chunks.iter().map(Chunk::bytes).sum();
@@ -85,7 +98,7 @@ pub(super) fn group_rows(
     Ok(Contributions { users: digests, starts, lens, items, in_order, vocabulary })
 }
 
-/// The users of a stretch. Places without a user leave free space at the end, which is never written.
+/// The users of some parts.
 struct Columns<'a> {
     digests: &'a mut [Digest],
     starts: &'a mut [usize],
@@ -93,36 +106,14 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The first `places`. The others stay.
-    fn take(&mut self, places: usize) -> Columns<'a> {
-        let (digests, rest_digests) = std::mem::take(&mut self.digests).split_at_mut(places);
-        let (starts, rest_starts) = std::mem::take(&mut self.starts).split_at_mut(places);
-        let (lens, rest_lens) = std::mem::take(&mut self.lens).split_at_mut(places);
+    /// The first `count`. The others stay.
+    fn take(&mut self, count: usize) -> Columns<'a> {
+        let (digests, rest_digests) = std::mem::take(&mut self.digests).split_at_mut(count);
+        let (starts, rest_starts) = std::mem::take(&mut self.starts).split_at_mut(count);
+        let (lens, rest_lens) = std::mem::take(&mut self.lens).split_at_mut(count);
         *self = Columns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
         Columns { digests, starts, lens }
     }
-}
-
-/// Move the users of all stretches together. Each has a range of places, and its first ones are filled.
-fn close_gaps(
-    stretches: &[(Range<usize>, usize)],
-    digests: &mut Vec<Digest>,
-    starts: &mut Vec<usize>,
-    lens: &mut Vec<u32>,
-) {
-    let mut end = 0;
-    for (places, filled) in stretches {
-        let from = places.start..places.start + filled;
-        if places.start > end {
-            digests.copy_within(from.clone(), end);
-            starts.copy_within(from.clone(), end);
-            lens.copy_within(from, end);
-        }
-        end += filled;
-    }
-    digests.truncate(end);
-    starts.truncate(end);
-    lens.truncate(end);
 }
 
 /// Users and rows of a part.
@@ -132,19 +123,10 @@ struct Size {
     rows: usize,
 }
 
-impl Size {
-    fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Self {
-        let rows = chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
-        Self { users: users.places(part), rows }
-    }
-}
-
 /// A range of parts and its stretch of the result, filled by one thread. Duplicates leave free space at the end of the
 /// stretch, which is never written.
 struct Stretch<'a> {
     parts: Range<usize>,
-    /// The places of all its users in the whole result.
-    places: Range<usize>,
     /// Position of the stretch's first row in the whole result.
     first_row: usize,
     columns: Columns<'a>,
@@ -159,24 +141,21 @@ fn split<'a>(
 ) -> Vec<Stretch<'a>> {
     // Clipped sizes do no harm: they only balance the work.
     let rows = sizes.iter().map(|size| clipped(size.rows));
-    let (mut first, mut first_place, mut first_row) = (0, 0, 0);
+    let (mut first, mut first_row) = (0, 0);
     let mut result = Vec::with_capacity(stretches);
     for end in parallel::balanced_ends(rows, stretches) {
         let parts = first..end;
-        let users: usize = sizes[parts.clone()].iter().map(|size| size.users).sum();
+        let users = sizes[parts.clone()].iter().map(|size| size.users).sum();
         let rows = sizes[parts.clone()].iter().map(|size| size.rows).sum();
         let (own_items, rest_items) = items.split_at_mut(rows);
-        let places = first_place..first_place + users;
-        let (own, end_row) = (columns.take(users), first_row + rows);
-        (first, first_place) = (end, places.end);
-        result.push(Stretch { parts, places, first_row, columns: own, items: own_items });
-        (items, first_row) = (rest_items, end_row);
+        result.push(Stretch { parts, first_row, columns: columns.take(users), items: own_items });
+        items = rest_items;
+        (first, first_row) = (end, first_row + rows);
     }
     result
 }
 
 impl Stretch<'_> {
-    /// Returns the places of the stretch, and how many of them are filled.
     fn group(
         self,
         sizes: &[Size],
@@ -184,57 +163,51 @@ impl Stretch<'_> {
         chunks: &[Chunk],
         sorter: &ItemSorter<'_>,
         tally: Tally<'_>,
-    ) -> Result<(Range<usize>, usize)> {
-        let Self { parts, places, mut first_row, columns, mut items } = self;
-        let (mut seen, mut grouped, mut found) = (SeenItems::default(), Vec::new(), 0);
+    ) -> Result<()> {
+        let Self { parts, mut first_row, mut columns, mut items } = self;
+        let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
         for part in parts {
-            let Size { users: places, rows } = sizes[part];
+            let Size { users: count, rows } = sizes[part];
+            let Columns { digests, starts, lens } = columns.take(count);
             grouped.resize(rows.max(grouped.len()), 0);
-            let (starts, lens) = group_part(part, chunks, places, &mut grouped[..rows])?;
-            for (place, (start, len)) in starts.into_iter().zip(lens).enumerate() {
-                let Some(digest) = users.digest(part, place) else { continue };
-                let own = &mut grouped[start..][..len as usize];
-                let len = sorter.sort(own, &mut seen);
-                let (kept, rest) = items.split_at_mut(len as usize);
+            let runs = group_part(part, chunks, users.places(part), &mut grouped[..rows])?;
+            let result = digests.iter_mut().zip(starts).zip(lens);
+            for (((digest, start), len), (own_digest, run)) in result.zip(users.of_part(part, runs)) {
+                let own = &mut grouped[run];
+                *len = sorter.sort(own, &mut seen);
+                let (kept, rest) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
-                (columns.digests[found], columns.starts[found], columns.lens[found]) =
-                    (digest, first_row, len);
-                found += 1;
+                (*digest, *start) = (own_digest, first_row);
                 first_row += kept.len();
                 items = rest;
             }
             tally.add(1);
         }
-        Ok((places, found))
+        Ok(())
     }
 }
 
-/// Counting sort of one part's rows by user. Returns where the items of each user start in the part, and their numbers.
-fn group_part(
-    part: usize,
-    chunks: &[Chunk],
-    places: usize,
-    items: &mut [u32],
-) -> Result<(Vec<usize>, Vec<u32>)> {
+/// Counting sort of one part's rows by user. Returns where the items of each place are in the part.
+fn group_part(part: usize, chunks: &[Chunk], places: usize, items: &mut [u32]) -> Result<Vec<Range<usize>>> {
     let mut counts = vec![0; places];
     for chunk in chunks {
         chunk.count(part, &mut counts);
     }
-    let (mut starts, mut lens) = (Vec::with_capacity(places), Vec::with_capacity(places));
-    let mut row = 0;
-    for count in counts {
-        starts.push(row);
-        let fits = u32::try_from(count);
-        lens.push(
-            fits.map_err(|_| Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) })?,
-        );
-        row += count;
+    if counts.iter().any(|count| u32::try_from(*count).is_err()) {
+        return Err(Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) });
     }
-    let mut cursors = starts.clone();
+    let mut row = 0;
+    let runs = counts.iter().map(|count| {
+        let start = row;
+        row += count;
+        start..row
+    });
+    let runs: Vec<Range<usize>> = runs.collect();
+    let mut cursors: Vec<usize> = runs.iter().map(|run| run.start).collect();
     for chunk in chunks {
         chunk.place(part, &mut cursors, items);
     }
-    Ok((starts, lens))
+    Ok(runs)
 }
 
 #[cfg(test)]
