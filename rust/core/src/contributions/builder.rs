@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::chunk::{Chunk, OpenChunk};
 use super::grouped::Contributions;
 use super::grouping::{Users, group_rows};
-use super::interner::{Interner, Scratch};
+use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
 use super::own::Own;
 use super::records::NoRecord;
@@ -15,8 +15,6 @@ use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Sid
 use crate::random::{Digest, Digester, Purpose, ReleaseKey};
 use crate::runtime::Control;
 use crate::{Error, Result};
-
-pub(super) const READING: &str = "reading the rows";
 
 /// Rows of a thread's open chunk at which it is closed.
 const CHUNK_ROWS: usize = 1 << 19;

@@ -110,6 +110,8 @@ impl<R> Interner<R> {
     }
 }
 
+/// What takes memory while keys are interned.
+pub(super) const READING: &str = "reading the rows";
 pub(super) const POISONED: Error = Error::Internal("a reading thread failed");
 
 impl Scratch {

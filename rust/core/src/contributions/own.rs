@@ -2,8 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::builder::READING;
-use super::interner::{Interner, POISONED};
+use super::interner::{Interner, POISONED, READING};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::Result;
