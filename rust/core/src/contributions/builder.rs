@@ -47,8 +47,8 @@ impl ContributionsBuilder {
         }
     }
 
-    /// An empty builder for an input of `rows` rows with a user and an item, about. If these are many, small integers are their own
-    /// codes.
+    /// An empty builder for an input of at most `rows` rows with a user and an item. If these are many, small integers are
+    /// their own codes.
     pub(super) fn for_rows(rows: u64, key: &ReleaseKey, control: &Control) -> Self {
         let own = |purpose| Own::new(rows, Digester::new(key, purpose));
         let (own_users, own_items) = (own(Purpose::UserDigest), own(Purpose::ItemDigest));
@@ -220,7 +220,7 @@ impl Worker<'_> {
     /// The integers that are their own codes; see [`Sink::own_codes`].
     ///
     /// # Errors
-    /// Another thread failed.
+    /// Another thread failed; the limit of memory.
     pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
         let ContributionsBuilder { users, items, own_users, own_items, control, .. } = self.builder;
         match C::SIDE {

@@ -37,14 +37,13 @@ impl<R> Interner<R> {
         Self { shards, sharding }
     }
 
-    /// Keep the codes below `below` for keys that are never interned. No key has been interned so far. Returns the bytes
-    /// of their digests.
-    pub(super) fn reserve(&self, below: u32) -> Result<u64> {
+    /// Keep the codes below `below` for keys that are never interned. No key has been interned so far.
+    pub(super) fn reserve(&self, below: u32) -> Result<()> {
         let (locals, more) = (self.sharding.local_of_code(below), AHEAD_OF_RESERVED / self.shards.len());
         for shard in &self.shards {
             shard.lock().map_err(|_| POISONED)?.reserve(locals, more);
         }
-        Ok((locals * self.shards.len() * size_of::<Digest>()) as u64)
+        Ok(())
     }
 
     /// Number of keys that were interned.

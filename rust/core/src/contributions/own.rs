@@ -7,11 +7,11 @@ use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::Result;
 use crate::ingest::OwnCodes;
-use crate::random::{Digester, KeyKind};
+use crate::random::{Digest, Digester, KeyKind};
 use crate::runtime::{Control, parallel};
 
-/// Rows with a user and an item, for each integer that may be its own code. What is kept for an integer is little beside that,
-/// whether or not it occurs.
+/// Rows for each integer that may be its own code. What is kept for an integer is little beside that, whether or not it
+/// occurs.
 const ROWS: u64 = 16;
 /// The most integers.
 const MOST: u64 = if cfg!(test) { 1 << 10 } else { 1 << 22 };
@@ -39,14 +39,14 @@ enum State {
 }
 
 impl Own {
-    /// For an input of `rows` rows with a user and an item; `None` if these are too few.
+    /// For an input of `rows` rows that may have a user and an item; `None` if these are too few.
     pub(super) fn new(rows: u64, digester: Digester) -> Option<Self> {
         let most = u32::try_from((rows / ROWS).min(MOST)).ok().filter(|most| *most >= LEAST)?;
         Some(Self { digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
     }
 
     /// What a thread begins with, whose first integers these are; `None` if all are interned. Where they are their own
-    /// codes, memory is taken for each that may occur: how much a job takes does not tell which ones do.
+    /// codes, memory is counted for each that may occur: what is counted does not tell which ones do.
     ///
     /// # Errors
     /// Another thread failed; the limit of memory.
@@ -60,7 +60,8 @@ impl Own {
         if matches!(*state, State::Undecided) {
             let small = integers.iter().filter(|integer| **integer < self.below.into()).count();
             *state = if small * 2 >= integers.len() {
-                control.charge_memory(interner.reserve(self.below)?, READING)?;
+                control.charge_memory(u64::from(self.below) * size_of::<Digest>() as u64, READING)?;
+                interner.reserve(self.below)?;
                 State::Own(OwnCodes::new(self.below))
             } else {
                 State::Interned
@@ -122,6 +123,11 @@ mod tests {
     use crate::random::{Digest, Purpose, ReleaseKey};
     use crate::runtime::Control;
 
+    /// As on any machine: the bounds of these tests are for few shards.
+    fn two_threads() -> Control {
+        Control::new(2.try_into().ok(), None)
+    }
+
     /// Code integers as a coder does.
     fn code<C: Code>(
         worker: &mut Worker<'_>,
@@ -146,7 +152,7 @@ mod tests {
 
     /// Users with their numbers of items, where a number may be zero, for an input that seems to have so many rows.
     fn read(runs: &[(u64, Vec<u64>)], rows: u64, key: &ReleaseKey) -> Contributions {
-        let builder = ContributionsBuilder::for_rows(rows, key, &Control::default());
+        let builder = ContributionsBuilder::for_rows(rows, key, &two_threads());
         for runs in runs.chunks(7) {
             let mut worker = builder.worker();
             let users: Vec<u64> = runs.iter().map(|(user, _)| *user).collect();
@@ -202,7 +208,7 @@ mod tests {
 
     #[test]
     fn few_small_integers_are_interned() {
-        let (key, control) = (ReleaseKey::insecure_test([7; 32]), Control::default());
+        let (key, control) = (ReleaseKey::insecure_test([7; 32]), two_threads());
         for (first, owns) in [([1, 2, 1 << 40], true), ([1, 1 << 40, 1 << 41], false)] {
             let builder = ContributionsBuilder::for_rows(1 << 20, &key, &control);
             let mut worker = builder.worker();
@@ -214,13 +220,13 @@ mod tests {
             assert!(builder.worker().own_codes::<UserCode>(&[5]).unwrap().is_some());
         }
     }
-    /// Otherwise the least limit that a job needs would tell the number of the one user with a large one.
+    /// Otherwise the least limit that a job needs would tell which user has the largest of these integers.
     #[test]
     fn memory_does_not_tell_which_integers_occur() {
         let key = ReleaseKey::insecure_test([7; 32]);
         for (rows, below) in [(1024, 64), (u64::MAX, 1024)] {
             let taken = |integer: u64| {
-                let control = Control::default();
+                let control = two_threads();
                 let builder = ContributionsBuilder::for_rows(rows, &key, &control);
                 let mut worker = builder.worker();
                 let users: Vec<UserCode> = code(&mut worker, &[integer], &key, Purpose::UserDigest);

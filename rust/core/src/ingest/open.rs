@@ -121,7 +121,7 @@ impl OpenSource {
         }
     }
 
-    /// So many rows have a user and an item, as far as that is known before they are read.
+    /// At most so many rows have a user and an item, as far as that is known before they are read.
     pub(crate) fn known_rows(&self) -> u64 {
         match &self.0 {
             Opened::Stream(..) => 0,

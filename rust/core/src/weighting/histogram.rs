@@ -130,7 +130,7 @@ impl WeightHistogram {
         let parts = std::mem::take(&mut self.parts);
         let mut sums = self.sums();
         for part in &parts {
-            for (item, &sum) in part.private.iter().enumerate().take(sums.low.len().min(PRIVATE_CODES)) {
+            for (item, &sum) in part.private.iter().skip(ASIDE).enumerate() {
                 sums.add(item, sum);
             }
             for &user in &part.large {
@@ -197,7 +197,7 @@ impl<'a> Sums<'a> {
 /// The contributions of the users of one thread.
 #[derive(Debug, Default)]
 struct Part {
-    /// Sums of the first codes. Behind them are places where other codes add zero.
+    /// Sums of the first codes. Before them are places where other codes add zero.
     private: Vec<u64>,
     /// Contributions to the other codes by range: the code inside its range, and the number of items of the user.
     buckets: Vec<Vec<u32>>,
@@ -211,7 +211,7 @@ impl Part {
     /// Start anew, for codes below `codes`.
     fn clear(&mut self, codes: usize) {
         self.private.clear();
-        self.private.resize(PRIVATE_CODES + ASIDE, 0);
+        self.private.resize(ASIDE + PRIVATE_CODES.min(codes), 0);
         self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
         self.buckets.iter_mut().for_each(Vec::clear);
         self.waiting.resize(WAITING, (0, 0));
@@ -249,12 +249,12 @@ impl Part {
     /// has to stay.
     #[inline]
     fn add(&mut self, items: &[u32], (weight, k): (u64, u32), mut waiting: usize) -> usize {
-        let private = &mut self.private[..PRIVATE_CODES + ASIDE];
+        let private = self.private.as_mut_slice();
         let places = &mut self.waiting[..WAITING];
         for &item in items {
             let code = item as usize;
             let is_private = code < PRIVATE_CODES;
-            private[if is_private { code } else { PRIVATE_CODES + code % ASIDE }] +=
+            private[if is_private { ASIDE + code } else { code % ASIDE }] +=
                 if is_private { weight } else { 0 };
             places[waiting] = (item, k);
             waiting += usize::from(!is_private);

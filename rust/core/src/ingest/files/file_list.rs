@@ -20,7 +20,7 @@ pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
     /// Bytes to be read, if known.
     bytes: Option<u64>,
-    /// So many rows have a user and an item, as far as files say so.
+    /// At most so many rows have a user and an item, as far as files say so.
     rows: u64,
     tasks: Vec<Box<dyn Task + Send>>,
 }
@@ -136,7 +136,7 @@ impl Files {
         &self.layout
     }
 
-    /// So many rows have a user and an item, as far as files say so before they are read.
+    /// At most so many rows have a user and an item, as far as files say so before they are read.
     pub(in crate::ingest) fn known_rows(&self) -> u64 {
         self.rows
     }

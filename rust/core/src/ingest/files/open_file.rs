@@ -8,7 +8,7 @@ pub(super) struct OpenFile {
     pub(super) layout: ColumnLayout,
     /// Bytes to be read, if known.
     pub(super) bytes: Option<u64>,
-    /// The rows that have a user and an item, as far as the file says so before it is read; otherwise zero.
+    /// At most so many rows have a user and an item, as far as the file says so before it is read; otherwise zero.
     pub(super) rows: u64,
     pub(super) tasks: Vec<Box<dyn Task + Send>>,
 }
