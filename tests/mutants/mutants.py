@@ -1029,10 +1029,10 @@ MUTANTS = [
     ),
     Mutant(
         "two users of a part have one place",
-        CORE + "contributions/chunk.rs",
+        CORE + "contributions/parts.rs",
         "run >> PART_BITS << RUN_BITS | within",
         "run >> PART_BITS << (RUN_BITS - 1) | within",
-        ("cargo:contributions::chunk",),
+        ("cargo:contributions::parts",),
     ),
     Mutant(
         "places without a user count as users",

@@ -9,6 +9,7 @@ use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
 use super::own::Own;
 use super::records::NoRecord;
+use super::rows::Largest;
 use super::sharding::Sharding;
 use super::vocabulary::Vocabulary;
 use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
@@ -119,7 +120,8 @@ impl ContributionsBuilder {
 
     /// Add the rows of an open chunk.
     pub(super) fn close(&self, open: &mut OpenChunk) -> Result<()> {
-        let chunk = open.close();
+        let largest = |own: &Option<Own>| own.as_ref().map_or(0, Own::largest);
+        let chunk = open.close(Largest { user: largest(&self.own_users), item: largest(&self.own_items) });
         self.control.charge_memory(chunk.bytes() as u64, READING)?;
         if let Ok(chunks) = &mut *self.closed.lock().map_err(|_| POISONED)? {
             chunks.push(chunk);
@@ -138,10 +140,8 @@ impl ContributionsBuilder {
         if let Some(own) = self.own_users {
             own.set_digests(&mut users, self.sharding, threads)?;
         }
-        if let Some(own) = self.own_items {
-            own.set_digests(&mut items, self.sharding, threads)?;
-        }
-        let vocabulary = Vocabulary::new(items, self.sharding, schema);
+        let own = self.own_items.map(|own| own.set_digests(&mut items, self.sharding, threads));
+        let vocabulary = Vocabulary::new(items, self.sharding, schema, own.transpose()?.flatten());
         let users = Users::new(users, self.sharding);
         self.control.check()?;
         self.control.end_reading();

@@ -3,59 +3,10 @@
 //! A worker collects rows in an open chunk. A full chunk is divided into parts by user. Grouping a part later
 //! (`grouping`) then stays in the cache, even if users come in random order.
 
+use super::parts::{PARTS, Starts, place, starts};
+use super::rows::{Largest, Rows, pack};
 use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
-
-/// Bits of a user's code that select its part.
-const PART_BITS: u32 = 8;
-/// Number of parts.
-pub(super) const PARTS: usize = 1 << PART_BITS;
-/// Bits of the number of consecutive codes in the same part. Users who come one after the other have new items with neighbouring codes, whose
-/// digests and weights share cache lines.
-const RUN_BITS: u32 = 5;
-/// This number.
-const RUN: usize = 1 << RUN_BITS;
-
-/// Where each part starts; the last entry is the end.
-type Starts = [usize; PARTS + 1];
-
-/// The part of a user, and the user's place in it.
-#[inline]
-fn place(user: u32) -> (usize, u32) {
-    let (run, within) = (user >> RUN_BITS, user % (1 << RUN_BITS));
-    (run as usize % PARTS, run >> PART_BITS << RUN_BITS | within)
-}
-
-/// The code of the user with this place in a part.
-pub(super) fn user_at(part: usize, place: usize) -> usize {
-    ((place / RUN) << PART_BITS | part) * RUN + place % RUN
-}
-
-/// The number of places in a part if all codes are below `bound`.
-pub(super) fn places(part: usize, bound: usize) -> usize {
-    let round = PARTS * RUN;
-    bound / round * RUN + (bound % round).saturating_sub(part * RUN).min(RUN)
-}
-
-/// A user (or its place) and an item in one word, so that a row is moved as one value.
-#[inline]
-fn pack(user: u32, item: u32) -> u64 {
-    u64::from(user) << 32 | u64::from(item)
-}
-
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "each half is a code of 32 bits")]
-fn unpack(row: u64) -> (u32, u32) {
-    ((row >> 32) as u32, row as u32)
-}
-
-/// Running sums. The count of each part stands one position to the right.
-fn starts(mut counts: Starts) -> Box<Starts> {
-    for part in 0..PARTS {
-        counts[part + 1] += counts[part];
-    }
-    Box::new(counts)
-}
 
 /// Rows in the order of arrival: single rows, and runs of rows of one user.
 #[derive(Debug, Default)]
@@ -102,8 +53,8 @@ impl OpenChunk {
     }
 
     /// Divide the rows into parts and start anew.
-    pub(super) fn close(&mut self) -> Chunk {
-        let chunk = Chunk { rows: Rows::new(self.rows.as_slice()), runs: Runs::new(&self.runs) };
+    pub(super) fn close(&mut self, largest: Largest) -> Chunk {
+        let chunk = Chunk { rows: Rows::new(self.rows.as_slice(), largest), runs: Runs::new(&self.runs) };
         self.rows.clear();
         self.runs.users.clear();
         self.runs.lens.clear();
@@ -123,26 +74,25 @@ impl Chunk {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let Self { rows, runs } = self;
-        rows.rows.bytes() + runs.users.bytes() + runs.lens.bytes() + runs.items.bytes()
+        rows.bytes() + runs.users.bytes() + runs.lens.bytes() + runs.items.bytes()
     }
 
     /// Number of rows of a part.
     pub(super) fn rows_of(&self, part: usize) -> usize {
-        self.rows.part(part).len() + self.runs.rows_of(part).len()
+        self.rows.rows_of(part) + self.runs.rows_of(part).len()
     }
 
     /// Add the number of rows of each user of a part.
     pub(super) fn count(&self, part: usize, counts: &mut [usize]) {
-        for row in self.rows.part(part) {
-            counts[unpack(*row).0 as usize] += 1;
+        for (user, _) in self.rows.part(part) {
+            counts[user as usize] += 1;
         }
         self.runs.part(part).for_each(|(user, run)| counts[user] += run.len());
     }
 
     /// Copy the items of a part to `items`; a user's items start at its cursor.
     pub(super) fn place(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
-        for row in self.rows.part(part) {
-            let (user, item) = unpack(*row);
+        for (user, item) in self.rows.part(part) {
             let cursor = &mut cursors[user as usize];
             items[*cursor] = item;
             *cursor += 1;
@@ -151,36 +101,6 @@ impl Chunk {
             items[cursors[user]..][..run.len()].copy_from_slice(run);
             cursors[user] += run.len();
         });
-    }
-}
-
-/// Single rows: the user's place and the item.
-#[derive(Debug)]
-pub(super) struct Rows {
-    starts: Box<Starts>,
-    rows: Array<u64>,
-}
-
-impl Rows {
-    fn new(open: &[u64]) -> Self {
-        let mut counts = [0; PARTS + 1];
-        for row in open {
-            counts[place(unpack(*row).0).0 + 1] += 1;
-        }
-        let starts = starts(counts);
-        let (mut at, mut rows) = (starts.clone(), Array::zeroed(open.len()));
-        let out: &mut [u64] = rows.as_mut_slice();
-        for row in open {
-            let (user, item) = unpack(*row);
-            let (part, place) = place(user);
-            out[at[part]] = pack(place, item);
-            at[part] += 1;
-        }
-        Self { starts, rows }
-    }
-
-    fn part(&self, part: usize) -> &[u64] {
-        &self.rows.as_slice()[self.starts[part]..self.starts[part + 1]]
     }
 }
 
@@ -242,25 +162,5 @@ impl Runs {
             rest = others;
             (*user as usize, run)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_user_has_one_place() {
-        for bound in [0, 1, 31, 32, 33, 8191, 8192, 8193, 20_000] {
-            let mut found: Vec<usize> = (0..PARTS)
-                .flat_map(|part| (0..places(part, bound)).map(move |at| user_at(part, at)))
-                .collect();
-            found.sort_unstable();
-            assert!(found.into_iter().eq(0..bound));
-        }
-        for user in (0..100_000).step_by(7) {
-            let (part, place) = place(user);
-            assert_eq!(user_at(part, place as usize), user as usize);
-        }
     }
 }

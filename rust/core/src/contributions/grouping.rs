@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use super::chunk::{Chunk, PARTS, places, user_at};
+use super::chunk::Chunk;
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
+use super::parts::{PARTS, places, user_at};
 use super::records::NoRecord;
 use super::shard::Shard;
 use super::sharding::Sharding;

@@ -45,6 +45,11 @@ impl Own {
         Some(Self { digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
     }
 
+    /// The largest integer that may be its own code.
+    pub(super) fn largest(&self) -> u32 {
+        self.below - 1
+    }
+
     /// What a thread begins with, whose first integers these are; `None` if all are interned. Where they are their own
     /// codes, memory is counted for each that may occur: what is counted does not tell which ones do.
     ///
@@ -81,7 +86,7 @@ impl Own {
         Ok(())
     }
 
-    /// Set the digests of the integers that occurred.
+    /// Set the digests of the integers that occurred. Returns what makes them anew; `None` if all integers were interned.
     ///
     /// # Errors
     /// Another thread failed.
@@ -90,9 +95,9 @@ impl Own {
         shards: &mut [Shard<R>],
         sharding: Sharding,
         threads: usize,
-    ) -> Result<()> {
+    ) -> Result<Option<OwnDigests>> {
         let Self { digester, below, state } = self;
-        let State::Own(own) = state.into_inner().map_err(|_| POISONED)? else { return Ok(()) };
+        let State::Own(own) = state.into_inner().map_err(|_| POISONED)? else { return Ok(None) };
         let threads = threads.min(below as usize / BATCH).max(1);
         parallel::map(threads, (0..).zip(shards).collect(), |(first, shard): (u32, &mut Shard<R>)| {
             let codes: Vec<u32> = own.occurred(first, sharding.shards()).collect();
@@ -105,7 +110,27 @@ impl Own {
                 }
             }
         });
-        Ok(())
+        Ok(Some(OwnDigests { digester, below }))
+    }
+}
+
+/// Makes the digests of integers that are their own codes. Where the processor encrypts, that takes less time than reading
+/// them from memory.
+#[derive(Debug)]
+pub(super) struct OwnDigests {
+    digester: Digester,
+    below: u32,
+}
+
+impl OwnDigests {
+    /// All codes below this are integers.
+    pub(super) fn below(&self) -> u32 {
+        self.below
+    }
+
+    /// Append the digests of some of them.
+    pub(super) fn append(&self, integers: &[u32], digests: &mut Vec<u128>) {
+        self.digester.words(KeyKind::Integer, integers.iter().map(|integer| (*integer).into()), digests);
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::own::OwnDigests;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
-use crate::random::Digest;
+use crate::random::{Digest, Digester};
 
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub struct Vocabulary {
     shards: Vec<Shard<KeyStore>>,
     sharding: Sharding,
     schema: ItemSchema,
+    own: Option<OwnDigests>,
 }
 
 /// The digests of all items, looked up by code.
@@ -20,6 +22,7 @@ pub struct Vocabulary {
 pub(crate) struct Digests<'a> {
     shards: Vec<&'a [u128]>,
     sharding: Sharding,
+    own: Option<&'a OwnDigests>,
 }
 
 impl Digests<'_> {
@@ -29,28 +32,35 @@ impl Digests<'_> {
         Digest(self.shards[self.sharding.shard_of_code(item.0)][self.sharding.local_of_code(item.0)])
     }
 
-    /// Put items in the order of their shards, and their digests into `digests`. `spare` is a buffer.
+    /// Put integers that are their own codes first, then the other items in the order of their shards, and their digests
+    /// into `digests`. `spare` is a buffer.
     ///
     /// Most of the time goes into waiting for memory. With a shard at a time few instructions stand between the reads,
-    /// and the processor overlaps more of them.
+    /// and the processor overlaps more of them. The digests of integers are not read.
     pub(crate) fn gather(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
-        let mut ends = [0; Sharding::MOST];
+        let below = self.own.map_or(0, OwnDigests::below);
+        // No branch, since it could not be predicted.
+        let place = |item: u32| usize::from(item >= below) * (1 + self.sharding.shard_of_code(item));
+        let mut ends = [0; Sharding::MOST + 1];
         for item in &*items {
-            ends[self.sharding.shard_of_code(*item)] += 1;
+            ends[place(*item)] += 1;
         }
         let mut end = 0;
-        for place in &mut ends[..self.shards.len()] {
+        for place in &mut ends[..=self.shards.len()] {
             (end, *place) = (end + *place, end);
         }
         spare.clear();
         spare.extend_from_slice(items);
         for item in &*spare {
-            let place = &mut ends[self.sharding.shard_of_code(*item)];
-            items[*place] = *item;
-            *place += 1;
+            let to = &mut ends[place(*item)];
+            items[*to] = *item;
+            *to += 1;
         }
+        let [mut first, ends @ ..] = ends;
         digests.clear();
-        let mut first = 0;
+        if let Some(own) = self.own {
+            own.append(&items[..first], digests);
+        }
         for (known, end) in self.shards.iter().zip(ends) {
             digests.extend(items[first..end].iter().map(|item| known[self.sharding.local_of_code(*item)]));
             first = end;
@@ -60,8 +70,13 @@ impl Digests<'_> {
 
 impl Vocabulary {
     /// The vocabulary of all shards of an interner.
-    pub(super) fn new(shards: Vec<Shard<KeyStore>>, sharding: Sharding, schema: ItemSchema) -> Self {
-        Self { shards, sharding, schema }
+    pub(super) fn new(
+        shards: Vec<Shard<KeyStore>>,
+        sharding: Sharding,
+        schema: ItemSchema,
+        own: Option<OwnDigests>,
+    ) -> Self {
+        Self { shards, sharding, schema, own }
     }
 
     /// All codes are below this.
@@ -72,7 +87,9 @@ impl Vocabulary {
 
     /// The digests of all items, for random access.
     pub(crate) fn digests(&self) -> Digests<'_> {
-        Digests { shards: self.shards.iter().map(Shard::digests).collect(), sharding: self.sharding }
+        let shards = self.shards.iter().map(Shard::digests).collect();
+        let own = self.own.as_ref().filter(|_| Digester::is_fast());
+        Digests { shards, sharding: self.sharding, own }
     }
 
     /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.

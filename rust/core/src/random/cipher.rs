@@ -4,6 +4,16 @@ use aes::Aes256;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt};
 use zerocopy::IntoBytes;
 
+/// Whether the processor has instructions for it.
+pub(super) fn in_hardware() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("aes");
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("aes");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    false
+}
+
 /// Encrypt words in place, each as a little-endian block.
 pub(super) fn encrypt(cipher: &Aes256, words: &mut [u128]) {
     for word in words.iter_mut() {

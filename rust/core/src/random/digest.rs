@@ -19,7 +19,7 @@ use aes::Aes256;
 use aes::cipher::KeyInit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::cipher::{decrypt, encrypt};
+use super::cipher::{decrypt, encrypt, in_hardware};
 use super::{Purpose, ReleaseKey};
 use crate::numeric::widths::clipped;
 
@@ -193,10 +193,22 @@ impl Digester {
         Self { cipher: Aes256::new(&key.subkey(purpose, 0).into()), long_key: key.subkey(purpose, 1) }
     }
 
+    /// Whether a digest takes less time than a read of memory that is in no cache.
+    pub(crate) fn is_fast() -> bool {
+        in_hardware()
+    }
+
     /// Digests of integer-like keys, appended to `out`.
     pub fn integers(&self, kind: KeyKind, values: impl IntoIterator<Item = i128>, out: &mut Vec<Digest>) {
         let blocks: Vec<Block> = values.into_iter().map(|value| Block::integer(kind, value)).collect();
         self.blocks(&blocks, out);
+    }
+
+    /// Digests of integer-like keys, appended to `out` as words.
+    pub(crate) fn words(&self, kind: KeyKind, values: impl Iterator<Item = i128>, out: &mut Vec<u128>) {
+        let first = out.len();
+        out.extend(values.map(|value| Block::integer(kind, value).0));
+        encrypt(&self.cipher, &mut out[first..]);
     }
 
     /// The values that digests of integer-like keys were made of: one block is permuted, and the key undoes that.

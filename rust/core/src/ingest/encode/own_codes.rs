@@ -38,7 +38,10 @@ impl OwnCodes {
             for (integer, code) in integers.iter().zip(codes) {
                 *code = C::new(*integer as u32);
             }
-            left += self.others(integers, first, &mut rows[left..]);
+            // Users are often all small, which takes one look at all their bits.
+            if integers.iter().fold(0, |all, integer| all | integer) >= u64::from(self.below) {
+                left += self.others(integers, first, &mut rows[left..]);
+            }
             self.note(integers);
         }
         left

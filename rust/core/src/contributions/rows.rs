@@ -1,0 +1,171 @@
+//! Single rows, divided into parts by user: each is a user's place and an item, in as few bytes as both need.
+
+use super::parts::{PARTS, Starts, place, starts};
+use crate::runtime::memory::Array;
+
+/// A row is read and written as so many bytes, whatever its own width is.
+const WORD: usize = size_of::<u64>();
+/// Bytes after the rows of a part. Writing its last row may change them, and no row of the next part.
+const SPARE: usize = WORD - 1;
+
+/// A user (or its place) and an item in one word, so that a row is moved as one value.
+#[inline]
+pub(super) fn pack(user: u32, item: u32) -> u64 {
+    u64::from(user) << 32 | u64::from(item)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "each half is a code of 32 bits")]
+fn unpack(row: u64) -> (u32, u32) {
+    ((row >> 32) as u32, row as u32)
+}
+
+/// Codes that a chunk has room for, even if none occurs: those that are not counted by how many keys there are. So the
+/// room does not tell which of them occur.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Largest {
+    pub(super) user: u32,
+    pub(super) item: u32,
+}
+
+/// How rows are written: the item in the low bits, the place above it, and the bytes that both need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Form {
+    item_bits: u32,
+    width: usize,
+}
+
+impl Form {
+    /// For places and items that have no other bits than these.
+    fn new(places: u32, items: u32) -> Self {
+        let bits = |codes: u32| u32::BITS - codes.leading_zeros();
+        let item_bits = bits(items);
+        Self { item_bits, width: (bits(places) + item_bits).div_ceil(u8::BITS).max(1) as usize }
+    }
+
+    #[inline]
+    fn word(self, place: u32, item: u32) -> u64 {
+        u64::from(place) << self.item_bits | u64::from(item)
+    }
+
+    /// The place and the item of a row, whose word ends with bytes of the next one.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "each is a code of 32 bits")]
+    fn row(self, word: u64) -> (u32, u32) {
+        let row = word & u64::MAX >> ((WORD - self.width) * 8);
+        ((row >> self.item_bits) as u32, (row & ((1 << self.item_bits) - 1)) as u32)
+    }
+}
+
+/// Single rows: the user's place and the item.
+#[derive(Debug)]
+pub(super) struct Rows {
+    starts: Box<Starts>,
+    form: Form,
+    bytes: Array<u8>,
+}
+
+impl Rows {
+    /// Divide packed rows.
+    pub(super) fn new(open: &[u64], largest: Largest) -> Self {
+        let (mut counts, mut codes) = ([0; PARTS + 1], pack(largest.user, largest.item));
+        for row in open {
+            counts[place(unpack(*row).0).0 + 1] += 1;
+            codes |= row;
+        }
+        let (users, items) = unpack(codes);
+        let form = Form::new(place(users).1, items);
+        let bytes = Array::zeroed(open.len() * form.width + PARTS * SPARE);
+        let mut rows = Self { starts: starts(counts), form, bytes };
+        rows.scatter(open);
+        rows
+    }
+
+    fn scatter(&mut self, open: &[u64]) {
+        let mut at = Box::new([0; PARTS]);
+        for (part, at) in at.iter_mut().enumerate() {
+            *at = self.first_byte(part);
+        }
+        let (form, bytes) = (self.form, self.bytes.as_mut_slice());
+        for row in open {
+            let (user, item) = unpack(*row);
+            let (part, place) = place(user);
+            let to = at[part];
+            bytes[to..to + WORD].copy_from_slice(&form.word(place, item).to_le_bytes());
+            at[part] = to + form.width;
+        }
+    }
+
+    fn first_byte(&self, part: usize) -> usize {
+        self.starts[part] * self.form.width + part * SPARE
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.bytes()
+    }
+
+    /// Number of rows of a part.
+    pub(super) fn rows_of(&self, part: usize) -> usize {
+        self.starts[part + 1] - self.starts[part]
+    }
+
+    /// The user's place and the item of each row of a part.
+    #[inline]
+    pub(super) fn part(&self, part: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (form, first) = (self.form, self.first_byte(part));
+        let mut rest = &self.bytes.as_slice()[first..first + self.rows_of(part) * form.width + SPARE];
+        // After the last row, fewer bytes than a word are left.
+        std::iter::from_fn(move || {
+            let word = rest.first_chunk()?;
+            rest = &rest[form.width..];
+            Some(form.row(u64::from_le_bytes(*word)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Codes of all widths.
+    fn code() -> impl Strategy<Value = u32> {
+        (0_u32..=32, any::<u32>()).prop_map(|(bits, code)| code & ((1_u64 << bits) - 1) as u32)
+    }
+
+    proptest! {
+        #[test]
+        fn every_part_has_its_rows_in_order(
+            rows in prop::collection::vec((code(), code()), 0..300),
+            (user, item) in (code(), code()),
+        ) {
+            let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
+            let divided = Rows::new(&open, Largest { user, item });
+            for part in 0..PARTS {
+                let expected: Vec<(u32, u32)> = rows
+                    .iter()
+                    .filter(|(user, _)| place(*user).0 == part)
+                    .map(|(user, item)| (place(*user).1, *item))
+                    .collect();
+                prop_assert_eq!(divided.rows_of(part), expected.len());
+                prop_assert!(divided.part(part).eq(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_take_as_few_bytes_as_they_need_and_do_not_tell_which_small_codes_occur() {
+        let taken = |rows: &[(u32, u32)], largest| {
+            let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
+            (Rows::new(&open, largest).bytes() - PARTS * SPARE) / rows.len()
+        };
+        assert_eq!(taken(&[(0, 0), (8191, 7)], Largest::default()), 1);
+        // 500,000 users have 11 bits in a part, and five million items 23.
+        assert_eq!(taken(&[(500_000, 5_000_000); 3], Largest::default()), 5);
+        assert_eq!(taken(&[(u32::MAX, u32::MAX)], Largest::default()), 7);
+        let largest = Largest { user: (1 << 20) - 1, item: (1 << 20) - 1 };
+        assert_eq!(taken(&[(0, 0)], largest), taken(&[(1 << 19, 1 << 19)], largest));
+    }
+}
