@@ -4,13 +4,14 @@ use std::sync::Mutex;
 
 use super::chunk::{Chunk, OpenChunk};
 use super::grouped::Contributions;
-use super::grouping::{Users, group_rows};
+use super::grouping::group_rows;
 use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
 use super::own::Own;
 use super::records::NoRecord;
 use super::rows::Largest;
 use super::sharding::Sharding;
+use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
 use crate::random::{Digest, Digester, Purpose, ReleaseKey};
@@ -51,8 +52,9 @@ impl ContributionsBuilder {
     /// An empty builder for an input of at most `rows` rows with a user and an item. If these are many, small integers are
     /// their own codes.
     pub(super) fn for_rows(rows: u64, key: &ReleaseKey, control: &Control) -> Self {
-        let own = |purpose| Own::new(rows, Digester::new(key, purpose));
-        let (own_users, own_items) = (own(Purpose::UserDigest), own(Purpose::ItemDigest));
+        let own = |side, purpose| Own::new(side, rows, Digester::new(key, purpose));
+        let own_users = own(Side::User, Purpose::UserDigest);
+        let own_items = own(Side::Item, Purpose::ItemDigest);
         Self { own_users, own_items, ..Self::new(control) }
     }
 
@@ -135,14 +137,12 @@ impl ContributionsBuilder {
     /// Capacity or memory limit.
     pub(crate) fn finish(self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
-        let (mut users, mut items) = (self.users.into_shards()?, self.items.into_shards()?);
+        let (users, mut items) = (self.users.into_shards()?, self.items.into_shards()?);
         let threads = self.control.threads();
-        if let Some(own) = self.own_users {
-            own.set_digests(&mut users, self.sharding, threads)?;
-        }
-        let own = self.own_items.map(|own| own.set_digests(&mut items, self.sharding, threads));
-        let vocabulary = Vocabulary::new(items, self.sharding, schema, own.transpose()?.flatten());
-        let users = Users::new(users, self.sharding);
+        let own_users = self.own_users.map(Own::users).transpose()?.flatten();
+        let own_items = self.own_items.map(|own| own.items(&mut items, self.sharding, threads));
+        let vocabulary = Vocabulary::new(items, self.sharding, schema, own_items.transpose()?.flatten());
+        let users = Users::new(users, self.sharding, own_users);
         self.control.check()?;
         self.control.end_reading();
         let grouped = group_rows(&users, chunks, vocabulary, order, &self.control)?;
@@ -192,7 +192,7 @@ impl OwnOfThread {
         })
     }
 
-    /// Hand over what occurred.
+    /// Hand over what was noted.
     fn end(&self, all: Option<&Own>) -> Result<()> {
         let (Self::Own(own), Some(all)) = (self, all) else { return Ok(()) };
         all.end(own)
@@ -234,6 +234,10 @@ impl Worker<'_> {
     /// # Errors
     /// Memory limit.
     pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
+        if let (OwnOfThread::Own(own), Some(lens)) = (&mut self.own_users, lens) {
+            let without_item = users.iter().zip(lens).filter(|(_, len)| **len == 0);
+            without_item.for_each(|(user, _)| own.note(user.0.into()));
+        }
         self.builder.push(&mut self.open, users, lens, items)
     }
 }

@@ -9,60 +9,14 @@ use super::chunk::Chunk;
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
-use super::parts::{PARTS, places, user_at};
-use super::records::NoRecord;
-use super::shard::Shard;
-use super::sharding::Sharding;
+use super::parts::PARTS;
+use super::users::Users;
 use super::vocabulary::Vocabulary;
-use crate::numeric::widths::{clipped, codes};
+use crate::numeric::widths::clipped;
 use crate::random::Digest;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, parallel};
 use crate::{Error, Result};
-
-/// The users, divided into the parts of the chunks.
-#[derive(Debug)]
-pub(super) struct Users {
-    shards: Vec<Shard<NoRecord>>,
-    sharding: Sharding,
-}
-
-impl Users {
-    pub(super) fn new(shards: Vec<Shard<NoRecord>>, sharding: Sharding) -> Self {
-        Self { shards, sharding }
-    }
-
-    /// The number of all places. Some have no user: shards differ in length, and not all codes that are kept for integers
-    /// are used.
-    fn all_places(&self) -> usize {
-        // Otherwise: without shards there are no users.
-        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
-    }
-
-    /// The number of places of a part.
-    fn places(&self, part: usize) -> usize {
-        places(part, self.all_places())
-    }
-
-    /// The number of users of a part.
-    fn count(&self, part: usize) -> usize {
-        (0..self.places(part)).filter_map(|place| self.digest(part, place)).count()
-    }
-
-    /// The users of a part, each with what there is for its place.
-    fn of_part<T>(&self, part: usize, of_places: Vec<T>) -> impl Iterator<Item = (Digest, T)> {
-        let places = of_places.into_iter().enumerate();
-        places.filter_map(move |(place, own)| Some((self.digest(part, place)?, own)))
-    }
-
-    /// The digest of the user with a place in a part; `None` if there is no user.
-    fn digest(&self, part: usize, place: usize) -> Option<Digest> {
-        let code = codes(user_at(part, place));
-        let shard = self.shards[self.sharding.shard_of_code(code)].digests();
-        // A digest of zero stands for a code without a user.
-        shard.get(self.sharding.local_of_code(code)).copied().filter(|digest| *digest != 0).map(Digest)
-    }
-}
 
 /// Group the rows of all chunks by user.
 ///
@@ -75,13 +29,13 @@ pub(super) fn group_rows(
     order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
-    let rows = |part| chunks.iter().map(|chunk| chunk.rows_of(part)).sum();
+    let rows = |part| chunks.iter().map(|chunk| chunk.rows_of(part)).sum::<usize>();
     let total = (0..PARTS).map(rows).sum();
     let threads = parallel::threads_for(total, control);
-    let parts = (0..PARTS).collect();
-    let sizes = parallel::map(threads, parts, |part| Size { users: users.count(part), rows: rows(part) });
+    control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
+    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &chunks));
+    let sizes: Vec<Size> = sizes.into_iter().collect::<Result<_>>()?;
     let count = sizes.iter().map(|size| size.users).sum();
-    control.charge_memory((total * 4 + users.all_places() * 28) as u64, "grouping rows by user")?;
     let (mut starts, mut lens, mut digests) =
         (vec![0; count], vec![0; count], vec![Digest::default(); count]);
     let mut items = Array::<u32>::zeroed(total);
@@ -95,7 +49,7 @@ pub(super) fn group_rows(
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     let bytes: usize = chunks.iter().map(Chunk::bytes).sum();
     parallel::free(threads, chunks);
-    control.release_memory((bytes + (total - kept) * 4) as u64);
+    control.release_memory((bytes + (total - kept) * 4 + users.all_places() * 4) as u64);
     Ok(Contributions { users: digests, starts, lens, items, in_order, vocabulary })
 }
 
@@ -118,10 +72,26 @@ impl<'a> Columns<'a> {
 }
 
 /// Users and rows of a part.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Size {
     users: usize,
     rows: usize,
+    /// The number of rows of each place.
+    of_places: Vec<u32>,
+}
+
+impl Size {
+    fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Result<Self> {
+        const TOO_MANY: Error = Error::Capacity { what: "rows of one user", limit: u32::MAX as u64 };
+        let mut counts = vec![0_usize; users.places(part)];
+        for chunk in chunks {
+            chunk.count(part, &mut counts);
+        }
+        let rows = counts.iter().sum();
+        let of_places = counts.into_iter().map(|count| u32::try_from(count).map_err(|_| TOO_MANY));
+        let of_places: Vec<u32> = of_places.collect::<Result<_>>()?;
+        Ok(Self { users: users.count(part, &of_places), rows, of_places })
+    }
 }
 
 /// A range of parts and its stretch of the result, filled by one thread. Duplicates leave free space at the end of the
@@ -166,21 +136,25 @@ impl Stretch<'_> {
         tally: Tally<'_>,
     ) -> Result<()> {
         let Self { parts, mut first_row, mut columns, mut items } = self;
-        let (mut seen, mut grouped) = (SeenItems::default(), Vec::new());
+        let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
         for part in parts {
-            let Size { users: count, rows } = sizes[part];
-            let Columns { digests, starts, lens } = columns.take(count);
-            grouped.resize(rows.max(grouped.len()), 0);
-            let runs = group_part(part, chunks, users.places(part), &mut grouped[..rows])?;
-            let result = digests.iter_mut().zip(starts).zip(lens);
-            for (((digest, start), len), (own_digest, run)) in result.zip(users.of_part(part, runs)) {
-                let own = &mut grouped[run];
+            let Size { users: count, rows, of_places } = &sizes[part];
+            let Columns { digests, starts, lens } = columns.take(*count);
+            grouped.resize((*rows).max(grouped.len()), 0);
+            group_part(part, chunks, of_places, &mut grouped[..*rows]);
+            users.digests(part, of_places, &mut known);
+            let mut result = digests.iter_mut().zip(starts).zip(lens);
+            let mut rest = grouped.as_mut_slice();
+            for (own_digest, rows) in known.iter().zip(of_places).filter(|(digest, _)| **digest != 0) {
+                let ((digest, start), len) = result.next().ok_or(MORE)?;
+                let (own, others) = rest.split_at_mut(*rows as usize);
+                rest = others;
                 *len = sorter.sort(own, &mut seen);
-                let (kept, rest) = items.split_at_mut(*len as usize);
+                let (kept, free) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
-                (*digest, *start) = (own_digest, first_row);
+                (*digest, *start) = (Digest(*own_digest), first_row);
                 first_row += kept.len();
-                items = rest;
+                items = free;
             }
             tally.add(1);
         }
@@ -188,27 +162,20 @@ impl Stretch<'_> {
     }
 }
 
-/// Counting sort of one part's rows by user. Returns where the items of each place are in the part.
-fn group_part(part: usize, chunks: &[Chunk], places: usize, items: &mut [u32]) -> Result<Vec<Range<usize>>> {
-    let mut counts = vec![0; places];
-    for chunk in chunks {
-        chunk.count(part, &mut counts);
-    }
-    if counts.iter().any(|count| u32::try_from(*count).is_err()) {
-        return Err(Error::Capacity { what: "rows of one user", limit: u64::from(u32::MAX) });
-    }
-    let mut row = 0;
-    let runs = counts.iter().map(|count| {
-        let start = row;
-        row += count;
-        start..row
+const MORE: Error = Error::Internal("a part has more users than were counted");
+
+/// Counting sort of one part's rows by user.
+fn group_part(part: usize, chunks: &[Chunk], of_places: &[u32], items: &mut [u32]) {
+    let mut end = 0;
+    let starts = of_places.iter().map(|rows| {
+        let start = end;
+        end += *rows as usize;
+        start
     });
-    let runs: Vec<Range<usize>> = runs.collect();
-    let mut cursors: Vec<usize> = runs.iter().map(|run| run.start).collect();
+    let mut cursors: Vec<usize> = starts.collect();
     for chunk in chunks {
         chunk.place(part, &mut cursors, items);
     }
-    Ok(runs)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod sharding;
 mod straight;
 #[cfg(test)]
 pub(crate) mod testing;
+mod users;
 mod vocabulary;
 
 pub use builder::{ContributionsBuilder, Worker};

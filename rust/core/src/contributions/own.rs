@@ -6,7 +6,7 @@ use super::interner::{Interner, POISONED, READING};
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::Result;
-use crate::ingest::OwnCodes;
+use crate::ingest::{OwnCodes, Side};
 use crate::random::{Digest, Digester, KeyKind};
 use crate::runtime::{Control, parallel};
 
@@ -23,6 +23,7 @@ const BATCH: usize = 1024;
 /// The integers of one side that are their own codes.
 #[derive(Debug)]
 pub(super) struct Own {
+    side: Side,
     digester: Digester,
     below: u32,
     state: Mutex<State>,
@@ -34,15 +35,15 @@ enum State {
     Undecided,
     /// Few integers are small, so all are interned.
     Interned,
-    /// Those that occurred, of threads that have ended.
+    /// What was noted, by threads that have ended.
     Own(OwnCodes),
 }
 
 impl Own {
     /// For an input of `rows` rows that may have a user and an item; `None` if these are too few.
-    pub(super) fn new(rows: u64, digester: Digester) -> Option<Self> {
+    pub(super) fn new(side: Side, rows: u64, digester: Digester) -> Option<Self> {
         let most = u32::try_from((rows / ROWS).min(MOST)).ok().filter(|most| *most >= LEAST)?;
-        Some(Self { digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
+        Some(Self { side, digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
     }
 
     /// The largest integer that may be its own code.
@@ -50,8 +51,9 @@ impl Own {
         self.below - 1
     }
 
-    /// What a thread begins with, whose first integers these are; `None` if all are interned. Where they are their own
-    /// codes, memory is counted for each that may occur: what is counted does not tell which ones do.
+    /// What a thread begins with, whose first integers these are; `None` if all are interned. Where items are their own
+    /// codes, memory is counted for each that may occur: what is counted does not tell which ones do. Of users nothing is
+    /// kept here.
     ///
     /// # Errors
     /// Another thread failed; the limit of memory.
@@ -65,7 +67,8 @@ impl Own {
         if matches!(*state, State::Undecided) {
             let small = integers.iter().filter(|integer| **integer < self.below.into()).count();
             *state = if small * 2 >= integers.len() {
-                control.charge_memory(u64::from(self.below) * size_of::<Digest>() as u64, READING)?;
+                let each = if self.side == Side::Item { size_of::<Digest>() as u64 } else { 0 };
+                control.charge_memory(u64::from(self.below) * each, READING)?;
                 interner.reserve(self.below)?;
                 State::Own(OwnCodes::new(self.below))
             } else {
@@ -75,7 +78,7 @@ impl Own {
         Ok(matches!(*state, State::Own(_)).then(|| OwnCodes::new(self.below)))
     }
 
-    /// Take what occurred in a thread.
+    /// Take what was noted by a thread.
     ///
     /// # Errors
     /// Another thread failed.
@@ -86,31 +89,47 @@ impl Own {
         Ok(())
     }
 
-    /// Set the digests of the integers that occurred. Returns what makes them anew; `None` if all integers were interned.
+    /// What was noted, and what makes digests; `None` if all integers were interned.
+    fn known(self) -> Result<Option<(OwnCodes, OwnDigests)>> {
+        let Self { digester, below, state, .. } = self;
+        Ok(match state.into_inner().map_err(|_| POISONED)? {
+            State::Own(own) => Some((own, OwnDigests { digester, below })),
+            State::Undecided | State::Interned => None,
+        })
+    }
+
+    /// The users among them; `None` if all were interned.
     ///
     /// # Errors
     /// Another thread failed.
-    pub(super) fn set_digests<R: Send>(
+    pub(super) fn users(self) -> Result<Option<OwnUsers>> {
+        Ok(self.known()?.map(|(without_item, digests)| OwnUsers { digests, without_item }))
+    }
+
+    /// Set the digests of the items that occurred. Returns what makes them anew; `None` if all were interned.
+    ///
+    /// # Errors
+    /// Another thread failed.
+    pub(super) fn items<R: Send>(
         self,
         shards: &mut [Shard<R>],
         sharding: Sharding,
         threads: usize,
     ) -> Result<Option<OwnDigests>> {
-        let Self { digester, below, state } = self;
-        let State::Own(own) = state.into_inner().map_err(|_| POISONED)? else { return Ok(None) };
-        let threads = threads.min(below as usize / BATCH).max(1);
+        let Some((own, known)) = self.known()? else { return Ok(None) };
+        let threads = threads.min(known.below as usize / BATCH).max(1);
         parallel::map(threads, (0..).zip(shards).collect(), |(first, shard): (u32, &mut Shard<R>)| {
-            let codes: Vec<u32> = own.occurred(first, sharding.shards()).collect();
+            let codes: Vec<u32> = own.noted(first, sharding.shards()).collect();
             let mut digests = Vec::with_capacity(BATCH);
             for codes in codes.chunks(BATCH) {
                 digests.clear();
-                digester.integers(KeyKind::Integer, codes.iter().map(|code| (*code).into()), &mut digests);
+                known.append(codes, &mut digests);
                 for (code, digest) in codes.iter().zip(&digests) {
                     shard.set_reserved(sharding.local_of_code(*code), *digest);
                 }
             }
         });
-        Ok(Some(OwnDigests { digester, below }))
+        Ok(Some(known))
     }
 }
 
@@ -132,6 +151,14 @@ impl OwnDigests {
     pub(super) fn append(&self, integers: &[u32], digests: &mut Vec<u128>) {
         self.digester.words(KeyKind::Integer, integers.iter().map(|integer| (*integer).into()), digests);
     }
+}
+
+/// Users whose integers are their own codes.
+#[derive(Debug)]
+pub(super) struct OwnUsers {
+    pub(super) digests: OwnDigests,
+    /// Those with a row that has no item, and perhaps no other row. The others are known by their rows.
+    pub(super) without_item: OwnCodes,
 }
 
 #[cfg(test)]

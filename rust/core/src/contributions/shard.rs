@@ -64,8 +64,8 @@ impl<R> Shard<R> {
     }
 
     /// Set the digest of a key that is never interned.
-    pub(super) fn set_reserved(&mut self, local: usize, digest: Digest) {
-        self.digests.as_mut_slice()[local] = digest.0;
+    pub(super) fn set_reserved(&mut self, local: usize, digest: u128) {
+        self.digests.as_mut_slice()[local] = digest;
     }
 
     /// Digests in order of local codes.

@@ -1,27 +1,27 @@
 //! Small integers that are their own codes.
 //!
 //! Tables often number users and items from zero or one. Then a number needs no table: it is its code. What remains is
-//! to note which integers occur.
+//! to note which items occur. Users with an item are known by their rows, so only users of rows without an item are noted.
 
-use crate::ingest::items::Code;
+use crate::ingest::items::{Code, Side};
 use crate::numeric::widths::index;
 
 const WORD: usize = u64::BITS as usize;
 /// Integers coded together: they stay in the first-level cache.
 const BLOCK: usize = 1024;
 
-/// The integers below a bound, and which of them occurred.
+/// The integers below a bound, with a note of some of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnCodes {
     below: u32,
     /// A bit for each integer, and one more that stands for all larger integers.
-    occurred: Vec<u64>,
+    noted: Vec<u64>,
 }
 
 impl OwnCodes {
-    /// The integers below `below`. None has occurred.
+    /// The integers below `below`. None is noted.
     pub(crate) fn new(below: u32) -> Self {
-        Self { below, occurred: vec![0; below as usize / WORD + 1] }
+        Self { below, noted: vec![0; below as usize / WORD + 1] }
     }
 
     /// All are below this.
@@ -30,6 +30,7 @@ impl OwnCodes {
     }
 
     /// Write the codes of small integers, and the rows of the other integers to `rows`. Returns the number of these.
+    /// Items are noted.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
     pub(crate) fn code<C: Code>(&mut self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
         let blocks = integers.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
@@ -42,7 +43,9 @@ impl OwnCodes {
             if integers.iter().fold(0, |all, integer| all | integer) >= u64::from(self.below) {
                 left += self.others(integers, first, &mut rows[left..]);
             }
-            self.note(integers);
+            if C::SIDE == Side::Item {
+                integers.iter().for_each(|integer| self.note(*integer));
+            }
         }
         left
     }
@@ -59,32 +62,34 @@ impl OwnCodes {
         left
     }
 
-    /// Note that the integers of a block occurred.
+    /// Note an integer; larger ones are ignored.
     ///
-    /// Nearly all occurred before, so their bits are read but not written: a write would delay the next read of the same
+    /// Nearly all were noted before, so their bits are read but not written: a write would delay the next read of the same
     /// word, and the words of frequent integers are few.
-    fn note(&mut self, integers: &[u64]) {
-        let (below, occurred) = (self.below.into(), self.occurred.as_mut_slice());
-        for integer in integers {
-            let at = index((*integer).min(below));
-            let (word, bit) = (&mut occurred[at / WORD], 1 << (at % WORD));
-            if *word & bit == 0 {
-                *word |= bit;
-            }
+    #[inline]
+    pub(crate) fn note(&mut self, integer: u64) {
+        let at = index(integer.min(self.below.into()));
+        let (word, bit) = (&mut self.noted[at / WORD], 1 << (at % WORD));
+        if *word & bit == 0 {
+            *word |= bit;
         }
     }
 
-    /// Add what occurred elsewhere, below the same bound.
+    /// Whether an integer below the bound is noted.
+    pub(crate) fn has(&self, integer: u32) -> bool {
+        self.noted[integer as usize / WORD] >> (integer as usize % WORD) & 1 == 1
+    }
+
+    /// Add what was noted elsewhere, below the same bound.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (word, others) in self.occurred.iter_mut().zip(&other.occurred) {
+        for (word, others) in self.noted.iter_mut().zip(&other.noted) {
             *word |= others;
         }
     }
 
-    /// The integers that occurred, of `first` and every `step`-th one after it, in ascending order.
-    pub(crate) fn occurred(&self, first: u32, step: usize) -> impl Iterator<Item = u32> + '_ {
-        let is_set = |at: &u32| self.occurred[*at as usize / WORD] >> (*at as usize % WORD) & 1 == 1;
-        (first..self.below).step_by(step).filter(is_set)
+    /// The integers that are noted, of `first` and every `step`-th one after it, in ascending order.
+    pub(crate) fn noted(&self, first: u32, step: usize) -> impl Iterator<Item = u32> + '_ {
+        (first..self.below).step_by(step).filter(|integer| self.has(*integer))
     }
 }
 
@@ -94,7 +99,7 @@ mod tests {
     use crate::ingest::items::ItemCode;
 
     #[test]
-    fn small_integers_are_their_own_codes_and_are_noted_once_they_occur() {
+    fn small_integers_are_their_own_codes_and_items_are_noted_once_they_occur() {
         for below in [1, 64, 100] {
             let (mut own, mut other) = (OwnCodes::new(below), OwnCodes::new(below));
             let integers = [0, 1 << 32, u64::from(below) - 1, below.into(), 0, u64::MAX];
@@ -104,13 +109,13 @@ mod tests {
             assert_eq!([codes[0], codes[2], codes[4]], [0, below - 1, 0].map(ItemCode::new));
             let mut occurred = vec![0, below - 1];
             occurred.dedup();
-            assert!(own.occurred(0, 1).eq(occurred.iter().copied()));
+            assert!(own.noted(0, 1).eq(occurred.iter().copied()));
             other.code(&[u64::from(below / 2)], &mut codes, &mut rows);
             own.merge(&other);
             occurred.push(below / 2);
             occurred.sort_unstable();
             occurred.dedup();
-            assert!(own.occurred(0, 1).eq(occurred));
+            assert!(own.noted(0, 1).eq(occurred));
         }
     }
 }
