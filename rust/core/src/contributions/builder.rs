@@ -15,7 +15,7 @@ use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
 use crate::random::{Digest, Digester, Purpose, ReleaseKey};
-use crate::runtime::Control;
+use crate::runtime::{Control, parallel};
 use crate::{Error, Result};
 
 /// Rows of a thread's open chunk at which it is closed.
@@ -135,10 +135,10 @@ impl ContributionsBuilder {
     ///
     /// # Errors
     /// Capacity or memory limit.
-    pub(crate) fn finish(self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
+    pub(crate) fn finish(mut self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
-        let (users, mut items) = (self.users.into_shards()?, self.items.into_shards()?);
-        let threads = self.control.threads();
+        let threads = parallel::threads_for(self.items.len()?, &self.control);
+        let (users, mut items) = (self.users.into_shards(threads)?, self.items.into_shards(threads)?);
         let own_users = self.own_users.map(Own::users).transpose()?.flatten();
         let own_items = self.own_items.map(|own| own.items(&mut items, self.sharding, threads));
         let vocabulary = Vocabulary::new(items, self.sharding, schema, own_items.transpose()?.flatten());

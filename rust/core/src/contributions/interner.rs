@@ -5,6 +5,7 @@ use std::sync::{Mutex, TryLockError};
 use super::shard::{Records, Shard};
 use super::sharding::Sharding;
 use crate::random::Digest;
+use crate::runtime::parallel;
 use crate::{Error, Result};
 
 #[cfg(test)]
@@ -51,15 +52,17 @@ impl<R> Interner<R> {
         self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.interned())).sum()
     }
 
-    pub(crate) fn into_shards(self) -> Result<Vec<Shard<R>>> {
-        self.shards
-            .into_iter()
-            .map(|shard| {
-                let mut shard = shard.into_inner().map_err(|_| POISONED)?;
-                shard.close();
-                Ok(shard)
-            })
-            .collect()
+    /// The shards, without the memory that only interning needs. Several threads give it back.
+    pub(crate) fn into_shards(self, threads: usize) -> Result<Vec<Shard<R>>>
+    where
+        R: Send,
+    {
+        let shards = self.shards.into_iter().map(|shard| shard.into_inner().map_err(|_| POISONED));
+        let shards: Vec<Shard<R>> = shards.collect::<Result<_>>()?;
+        Ok(parallel::map(threads, shards, |mut shard| {
+            shard.close();
+            shard
+        }))
     }
 
     /// Append the code of each digest to `codes`; returns the growth of the shards in bytes. Row i of `source` holds

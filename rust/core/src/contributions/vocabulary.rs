@@ -7,6 +7,7 @@ use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::random::{Digest, Digester};
+use crate::runtime::{Control, parallel};
 
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
@@ -122,6 +123,11 @@ impl Vocabulary {
         let shard = &self.shards[self.sharding.shard_of_code(item.0)];
         let local = self.sharding.local_of_code(item.0);
         Key { digest: Digest(shard.digests()[local]), long: shard.records.get(local) }
+    }
+
+    /// Give the memory back, on several threads.
+    pub(crate) fn free(self, control: &Control) {
+        parallel::free(parallel::threads_for(self.code_bound(), control), self.shards);
     }
 
     /// The types of the item columns.

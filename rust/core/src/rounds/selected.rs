@@ -1,6 +1,7 @@
 //! What rounds released.
 
 use crate::contributions::{ItemCode, Vocabulary};
+use crate::runtime::Control;
 
 /// The items that the rounds released.
 #[derive(Debug)]
@@ -14,5 +15,10 @@ impl Selected {
     /// The keys of the items.
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
+    }
+
+    /// Give the memory back, on several threads.
+    pub(crate) fn free(self, control: &Control) {
+        self.vocabulary.free(control);
     }
 }

@@ -54,11 +54,14 @@ pub(crate) fn free<T: Send>(threads: usize, values: Vec<T>) {
 pub(crate) fn balanced_ends(sizes: impl ExactSizeIterator<Item = u32> + Clone, parts: usize) -> Vec<usize> {
     let (len, total) = (sizes.len(), sizes.clone().map(u64::from).sum::<u64>());
     let mut ends = Vec::with_capacity(parts);
-    let mut sum = 0_u64;
+    // What the first ranges have together, at least.
+    let together = |ranges: usize| (total * ranges as u64).div_ceil(parts as u64);
+    let (mut sum, mut next) = (0_u64, together(1));
     for (i, n) in sizes.enumerate() {
         sum += u64::from(n);
-        if ends.len() + 1 < parts && sum * parts as u64 >= total * (ends.len() as u64 + 1) {
+        if sum >= next && ends.len() + 1 < parts {
             ends.push(i + 1);
+            next = together(ends.len() + 1);
         }
     }
     ends.resize(parts, len);

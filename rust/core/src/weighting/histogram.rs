@@ -23,6 +23,8 @@ const ASIDE: usize = 64;
 const WAITING: usize = 4096;
 /// Codes whose upper halves share a page of memory.
 const PAGE: usize = 1024;
+/// Contributions of a block of a bucket.
+const BLOCK: usize = 8192;
 /// Bits of a code inside its range; the sums of a range take 1 MiB.
 const RANGE_BITS: u32 = 18;
 /// Codes of a range.
@@ -152,9 +154,11 @@ impl WeightHistogram {
         let ranges = self.sums().ranges().enumerate().collect();
         parallel::map(threads, ranges, |(at, mut sums): (_, Sums<'_>)| {
             sums.clear();
-            for entry in parts.iter().flat_map(|part| &part.buckets[at]) {
-                let (item, k) = (entry >> COUNT_BITS, entry & MOST);
-                sums.add(item as usize, weights[k as usize]);
+            for block in parts.iter().flat_map(|part| part.buckets[at].blocks()) {
+                for entry in block {
+                    let (item, k) = (entry >> COUNT_BITS, entry & MOST);
+                    sums.add(item as usize, weights[k as usize]);
+                }
             }
         });
         self.parts = parts;
@@ -194,13 +198,39 @@ impl<'a> Sums<'a> {
     }
 }
 
+/// Contributions to a range, in blocks: a single vector would be copied each time that it grows.
+#[derive(Debug, Default)]
+struct Bucket {
+    full: Vec<Vec<u32>>,
+    open: Vec<u32>,
+}
+
+impl Bucket {
+    fn clear(&mut self) {
+        self.full.clear();
+        self.open.clear();
+    }
+
+    #[inline]
+    fn push(&mut self, entry: u32) {
+        if self.open.len() == BLOCK {
+            self.full.push(std::mem::replace(&mut self.open, Vec::with_capacity(BLOCK)));
+        }
+        self.open.push(entry);
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &[u32]> {
+        self.full.iter().chain([&self.open]).map(Vec::as_slice)
+    }
+}
+
 /// The contributions of the users of one thread.
 #[derive(Debug, Default)]
 struct Part {
     /// Sums of the first codes. Before them are places where other codes add zero.
     private: Vec<u64>,
     /// Contributions to the other codes by range: the code inside its range, and the number of items of the user.
-    buckets: Vec<Vec<u32>>,
+    buckets: Vec<Bucket>,
     /// Contributions that go to a bucket soon: the item, and the number of items of the user.
     waiting: Vec<(u32, u32)>,
     /// Users with too many items for that.
@@ -212,8 +242,8 @@ impl Part {
     fn clear(&mut self, codes: usize) {
         self.private.clear();
         self.private.resize(ASIDE + PRIVATE_CODES.min(codes), 0);
-        self.buckets.resize_with(codes.div_ceil(RANGE), Vec::new);
-        self.buckets.iter_mut().for_each(Vec::clear);
+        self.buckets.resize_with(codes.div_ceil(RANGE), Bucket::default);
+        self.buckets.iter_mut().for_each(Bucket::clear);
         self.waiting.resize(WAITING, (0, 0));
         self.large.clear();
     }

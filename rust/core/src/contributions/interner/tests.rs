@@ -39,7 +39,7 @@ fn equal_digests_get_equal_codes_and_their_own_record() {
     }
     let codes: std::collections::BTreeSet<_> = seen.values().map(|v| v.0).collect();
     assert_eq!(codes.len(), seen.len());
-    let shards = interner.into_shards().unwrap();
+    let shards = interner.into_shards(2).unwrap();
     for (d, (code, first)) in seen {
         let (shard, local) = (&shards[sharding.shard_of_code(code)], sharding.local_of_code(code));
         assert_eq!(shard.digests()[local], d.0);
