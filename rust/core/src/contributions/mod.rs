@@ -17,6 +17,7 @@ mod refill;
 mod shard;
 mod sharding;
 mod straight;
+mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 mod vocabulary;
