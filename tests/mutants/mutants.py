@@ -572,10 +572,24 @@ MUTANTS = [
     ),
     Mutant(
         "keys with one tag are one key",
-        CORE + "contributions/shard.rs",
-        "alike.find(|local| digests[*local as usize] == key.0)",
-        "alike.find(|local| digests[*local as usize] == key.0 || true)",
+        CORE + "contributions/table.rs",
+        "|number| known[number as usize - 1] == key.0)",
+        "|number| known[number as usize - 1] == key.0 || true)",
         ("cargo:interner",),
+    ),
+    Mutant(
+        "a table that doubles mixes tags and numbers",
+        CORE + "contributions/table.rs",
+        "(slot & !numbers) << 1 | slot & numbers",
+        "(slot & !numbers) << 1 | slot & numbers >> 1",
+        ("cargo:contributions::table",),
+    ),
+    Mutant(
+        "keys stay in the overflow although their homes have room",
+        CORE + "contributions/table.rs",
+        "!filling.put(Digest(*digest), *number)",
+        "*number > 0 || !filling.put(Digest(*digest), *number)",
+        ("cargo:contributions::table",),
     ),
     Mutant(
         "the same noise in every round",

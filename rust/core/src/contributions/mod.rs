@@ -19,6 +19,7 @@ mod rows;
 mod shard;
 mod sharding;
 mod straight;
+mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 mod users;

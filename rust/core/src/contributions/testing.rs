@@ -1,12 +1,13 @@
 //! Small tables for unit tests.
 
 use arrow_schema::DataType;
+use proptest::prelude::*;
 
 use super::order::RanksByDigest;
 use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder};
 use crate::ingest::ItemSchema;
 use crate::ingest::testing::digests;
-use crate::random::{Purpose, ReleaseKey};
+use crate::random::{Digest, Purpose, ReleaseKey};
 use crate::runtime::Control;
 
 pub(crate) use crate::ingest::testing::item_digest;
@@ -46,4 +47,20 @@ pub(crate) fn grouped(rows: &[(u64, u64)], key: &ReleaseKey, order: &RowOrder) -
     }
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
     builder.finish(schema, order).unwrap()
+}
+
+/// The digest of a key by the bits that tell its place, and others.
+pub(super) fn placed(place: u32, other: u8) -> Digest {
+    Digest(u128::from(other) << 64 | u128::from(place))
+}
+
+/// Keys of which many share a home, or a home and a tag, in tables of any size.
+pub(super) fn placed_digests() -> impl Strategy<Value = Digest> {
+    let place = prop_oneof![
+        3 => any::<u32>(),
+        1 => (0..16_u32).prop_map(|bits| bits << 24),
+        1 => 0..4_u32,
+        1 => (0..4_u32).prop_map(|bits| u32::MAX - bits),
+    ];
+    (place, any::<u8>()).prop_map(|(place, other)| placed(place, other))
 }

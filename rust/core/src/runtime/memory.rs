@@ -141,6 +141,12 @@ impl<T: Element> Growing<T> {
         self.len += count;
     }
 
+    /// Add `count` elements of any value, which are to be overwritten.
+    pub(crate) fn lengthen(&mut self, count: usize) {
+        self.reserve(count);
+        self.len += count;
+    }
+
     /// Remove all elements, and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
