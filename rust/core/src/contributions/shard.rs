@@ -69,7 +69,8 @@ impl<R> Shard<R> {
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
-    /// As for the buckets ([`Table::candidates`]), a short loop first reads the digests and does nothing else.
+    /// As for the buckets ([`Table::candidates`]), a short loop first reads the digests and does nothing else. Few keys may
+    /// have a candidate. They are put side by side first, since the processor sees only some hundred instructions ahead.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let digests = &self.digests.as_slice()[self.reserved..];
@@ -77,14 +78,19 @@ impl<R> Shard<R> {
             return found.fill(NOT_SEEN);
         };
         self.table.candidates(keys, found);
-        let found = &mut found[..keys.len()];
-        for f in &mut *found {
-            *f = f.wrapping_sub(1).min(last as u32);
+        let (mut hits, mut count) = ([0; AHEAD], 0);
+        for (i, f) in found[..keys.len()].iter_mut().enumerate() {
+            *f = f.wrapping_sub(1);
+            hits[count] = i;
+            count += usize::from(*f != NOT_SEEN);
         }
-        black_box(found.iter().fold(0, |mixed, f| mixed ^ digests[*f as usize] as u64));
-        for (f, key) in found.iter_mut().zip(keys) {
-            let other = u32::from(digests[*f as usize] != key.0).wrapping_neg();
-            *f = f.wrapping_add(self.reserved as u32) | other;
+        let hits = &hits[..count];
+        let local = |f: u32| f.min(last as u32);
+        black_box(hits.iter().fold(0, |mixed, i| mixed ^ digests[local(found[*i]) as usize] as u64));
+        for i in hits {
+            let (local, key) = (local(found[*i]), keys[*i]);
+            let other = u32::from(digests[local as usize] != key.0).wrapping_neg();
+            found[*i] = local.wrapping_add(self.reserved as u32) | other;
         }
     }
 

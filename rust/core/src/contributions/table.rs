@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -44,13 +45,36 @@ impl Element for Bucket {}
 #[derive(Debug, Default)]
 pub(super) struct Table {
     buckets: Growing<Bucket>,
-    overflow: HashMap<u128, u32>,
+    overflow: Overflow,
+}
+
+/// Numbers of the keys whose home is full.
+type Overflow = HashMap<u128, u32, BuildHasherDefault<Middle>>;
+
+/// Digests are pseudorandom, so some of their bits do as a hash: those that choose neither the shard nor the home.
+#[derive(Debug, Default)]
+struct Middle(u64);
+
+impl Hasher for Middle {
+    #[expect(clippy::cast_possible_truncation, reason = "64 of the bits are meant")]
+    fn write_u128(&mut self, digest: u128) {
+        self.0 = (digest >> 32) as u64;
+    }
+
+    /// For what is no digest.
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// A table with room for some keys.
 pub(super) struct Filling<'a> {
     buckets: &'a mut [Bucket],
-    overflow: &'a mut HashMap<u128, u32>,
+    overflow: &'a mut Overflow,
     layout: Layout,
 }
 

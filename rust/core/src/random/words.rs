@@ -36,7 +36,12 @@ impl Words {
         for (word, digest) in words.iter_mut().zip(digests) {
             *word = digest.0;
         }
-        encrypt(&self.0, words);
+        self.replace(words);
+    }
+
+    /// Put words in place of the digests.
+    pub(crate) fn replace(&self, digests: &mut [u128]) {
+        encrypt(&self.0, digests);
     }
 }
 

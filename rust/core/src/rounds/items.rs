@@ -44,7 +44,8 @@ pub(super) trait TakesPart {
 pub(super) struct Columns {
     places: Vec<usize>,
     weights: Vec<u64>,
-    digests: Vec<Digest>,
+    /// The digests, and then the random words.
+    words: Vec<u128>,
 }
 
 impl Weights for WeightHistogram {
@@ -68,8 +69,8 @@ impl Weights for WeightHistogram {
         if !block.clone().zip(&columns.weights).any(|(place, weight)| who.takes_part(place, *weight)) {
             return columns.weights.clear();
         }
-        columns.digests.resize(block.len(), Digest::default());
-        vocabulary.gather_digests(block.start, &mut columns.digests);
+        columns.words.resize(block.len(), 0);
+        vocabulary.gather_digests(block.start, zerocopy::transmute_mut!(columns.words.as_mut_slice()));
         columns.places.extend(block);
     }
 }
@@ -85,7 +86,7 @@ impl Weights for ReweightedHistogram {
 
     /// Only items that take part: after some rounds they are few.
     fn gather(&self, _: &Vocabulary, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns) {
-        let Columns { places, weights, digests } = columns;
+        let Columns { places, weights, words } = columns;
         places.resize(block.len(), 0);
         let mut found = 0;
         // Without a branch: which items are left cannot be predicted. Weights of the others are not read.
@@ -102,7 +103,7 @@ impl Weights for ReweightedHistogram {
             }
             takes_part
         });
-        digests.extend(places.iter().map(|place| self.digest(*place)));
+        words.extend(places.iter().map(|place| self.digest(*place).0));
     }
 }
 
@@ -215,7 +216,6 @@ impl TakesPart for Who<'_> {
 #[derive(Default)]
 struct Block {
     columns: Columns,
-    words: Vec<u128>,
     /// The noise of the words in a scored round.
     noises: Vec<i64>,
 }
@@ -229,15 +229,14 @@ impl Block {
         start: usize,
         states: &StatesPart<'_>,
     ) {
-        let Columns { places, weights, digests } = &mut self.columns;
+        let Columns { places, weights, words } = &mut self.columns;
         places.clear();
         weights.clear();
-        digests.clear();
+        words.clear();
         let who = Who { decider: &round.decider, lowered: round.lowered, start, states };
         round.histogram.gather(round.vocabulary, block, &who, &mut self.columns);
         self.columns.weights.iter_mut().for_each(|weight| *weight = weight.saturating_sub(round.lowered));
-        self.words.resize(self.columns.digests.len(), 0);
-        round.words.fill(&self.columns.digests, &mut self.words);
+        round.words.replace(&mut self.columns.words);
     }
 
     /// Decide the items. The states are those from the place `start` on.
@@ -248,11 +247,11 @@ impl Block {
         states: &mut StatesPart<'_>,
         found: &mut Decided,
     ) {
-        let Columns { places, weights, .. } = &self.columns;
+        let Columns { places, weights, words } = &self.columns;
         let items = places.iter().zip(weights);
         let Some(scored) = round.decider.scored() else {
             let changed =
-                items.zip(&self.words).filter(|((_, weight), word)| !round.decider.keeps(**weight, **word));
+                items.zip(words).filter(|((_, weight), word)| !round.decider.keeps(**weight, **word));
             for ((&place, &weight), &word) in changed {
                 let outcome = round.decider.decide(states.get(place - start), weight, word);
                 found.note(round, (place, start), outcome, states);
@@ -261,7 +260,7 @@ impl Block {
         };
         // A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
         self.noises.clear();
-        self.noises.extend(self.words.iter().map(|word| scored.noise(*word)));
+        self.noises.extend(words.iter().map(|word| scored.noise(*word)));
         for ((&place, &weight), &noise) in items.zip(&self.noises) {
             let outcome = scored.decide(states.get(place - start), weight, noise);
             found.note(round, (place, start), outcome, states);
