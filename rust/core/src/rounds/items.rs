@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::decision::{Decider, ItemState, Outcome};
 use super::item_states::{ItemStates, StatesPart};
 use crate::contributions::{ItemCode, Vocabulary};
-use crate::random::{Digest, Words};
+use crate::random::Words;
 use crate::runtime::{Control, parallel};
 use crate::weighting::{ReweightedHistogram, WeightHistogram};
 
