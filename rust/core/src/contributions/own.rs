@@ -93,7 +93,7 @@ impl Own {
     fn known(self) -> Result<Option<(OwnCodes, OwnDigests)>> {
         let Self { digester, below, state, .. } = self;
         Ok(match state.into_inner().map_err(|_| POISONED)? {
-            State::Own(own) => Some((own, OwnDigests { digester, below })),
+            State::Own(own) => Some((own, OwnDigests { digester: Box::new(digester), below })),
             State::Undecided | State::Interned => None,
         })
     }
@@ -137,7 +137,7 @@ impl Own {
 /// them from memory.
 #[derive(Debug)]
 pub(super) struct OwnDigests {
-    digester: Digester,
+    digester: Box<Digester>,
     below: u32,
 }
 
@@ -258,6 +258,24 @@ mod tests {
         }
     }
 
+    /// However many of the items are integers that are their own codes.
+    #[test]
+    fn gathered_digests_are_those_of_the_items() {
+        let key = ReleaseKey::insecure_test([7; 32]);
+        let all: Vec<u64> = (0..3000).map(|n| n * 7 % 2900).collect();
+        for rows in [0, 1024, u64::MAX] {
+            let made = read(&[(5, all.clone())], rows, &key);
+            let known = made.vocabulary.digests();
+            let mut items = made.items.as_slice()[..made.lens[0] as usize].to_vec();
+            let (mut expected, mut digests) = (items.clone(), vec![7]);
+            known.gather(&mut items, &mut vec![9], &mut digests);
+            assert!(items.iter().map(|item| known.get(ItemCode(*item)).0).eq(digests));
+            items.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(items, expected);
+        }
+    }
+
     #[test]
     fn few_small_integers_are_interned() {
         let (key, control) = (ReleaseKey::insecure_test([7; 32]), two_threads());
@@ -272,6 +290,7 @@ mod tests {
             assert!(builder.worker().own_codes::<UserCode>(&[5]).unwrap().is_some());
         }
     }
+
     /// Otherwise the least limit that a job needs would tell which user has the largest of these integers.
     #[test]
     fn memory_does_not_tell_which_integers_occur() {

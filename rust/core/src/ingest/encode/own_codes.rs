@@ -44,7 +44,9 @@ impl OwnCodes {
                 left += self.others(integers, first, &mut rows[left..]);
             }
             if C::SIDE == Side::Item {
-                integers.iter().for_each(|integer| self.note(*integer));
+                for integer in integers {
+                    self.note(*integer);
+                }
             }
         }
         left
