@@ -25,8 +25,8 @@ const WAITING: usize = 4096;
 const PAGE: usize = 1024;
 /// Contributions of a block of a bucket.
 const BLOCK: usize = 8192;
-/// Bits of a code inside its range; the sums of a range take 512 KiB.
-const RANGE_BITS: u32 = 17;
+/// Bits of a code inside its range; the sums of a range take 1 MiB.
+const RANGE_BITS: u32 = 18;
 /// Codes of a range.
 const RANGE: usize = 1 << RANGE_BITS;
 /// Bits for the number of items of a user beside a code of a range; users with more are added up in the end.
