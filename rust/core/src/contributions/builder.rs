@@ -137,10 +137,11 @@ impl ContributionsBuilder {
     /// Capacity or memory limit.
     pub(crate) fn finish(mut self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
-        let threads = parallel::threads_for(self.items.len()?, &self.control);
+        let threads = parallel::threads_for(self.users.len()? + self.items.len()?, &self.control);
         let (users, mut items) = (self.users.into_shards(threads)?, self.items.into_shards(threads)?);
         let own_users = self.own_users.map(Own::users).transpose()?.flatten();
-        let own_items = self.own_items.map(|own| own.items(&mut items, self.sharding, threads));
+        let own_items =
+            self.own_items.map(|own| own.items(&mut items, self.sharding, self.control.threads()));
         let vocabulary = Vocabulary::new(items, self.sharding, schema, own_items.transpose()?.flatten());
         let users = Users::new(users, self.sharding, own_users);
         self.control.check()?;

@@ -33,8 +33,10 @@ pub(super) fn group_rows(
     let total = (0..PARTS).map(rows).sum();
     let threads = parallel::threads_for(total, control);
     control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
-    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &chunks));
+    let tally = control.tally(100, 2 * PARTS);
+    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &chunks, tally));
     let sizes: Vec<Size> = sizes.into_iter().collect::<Result<_>>()?;
+    control.check()?;
     let count = sizes.iter().map(|size| size.users).sum();
     let (mut starts, mut lens, mut digests) =
         (vec![0; count], vec![0; count], vec![Digest::default(); count]);
@@ -42,7 +44,6 @@ pub(super) fn group_rows(
     let columns = Columns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
     let parts = split(&sizes, parallel::parts_for(threads), columns, items.as_mut_slice());
     let sorter = ItemSorter::new(order, &vocabulary);
-    let tally = control.tally(100, PARTS);
     let done = parallel::map(threads, parts, |part| part.group(&sizes, users, &chunks, &sorter, tally));
     done.into_iter().collect::<Result<()>>()?;
     let in_order = matches!(order, RowOrder::Items(_));
@@ -81,7 +82,7 @@ struct Size {
 }
 
 impl Size {
-    fn new(part: usize, users: &Users, chunks: &[Chunk]) -> Result<Self> {
+    fn new(part: usize, users: &Users, chunks: &[Chunk], tally: Tally<'_>) -> Result<Self> {
         const TOO_MANY: Error = Error::Capacity { what: "rows of one user", limit: u32::MAX as u64 };
         let mut counts = vec![0_usize; users.places(part)];
         for chunk in chunks {
@@ -90,6 +91,7 @@ impl Size {
         let rows = counts.iter().sum();
         let of_places = counts.into_iter().map(|count| u32::try_from(count).map_err(|_| TOO_MANY));
         let of_places: Vec<u32> = of_places.collect::<Result<_>>()?;
+        tally.add(1);
         Ok(Self { users: users.count(part, &of_places), rows, of_places })
     }
 }
@@ -145,10 +147,13 @@ impl Stretch<'_> {
             users.digests(part, of_places, &mut known);
             let mut result = digests.iter_mut().zip(starts).zip(lens);
             let mut rest = grouped.as_mut_slice();
-            for (own_digest, rows) in known.iter().zip(of_places).filter(|(digest, _)| **digest != 0) {
-                let ((digest, start), len) = result.next().ok_or(MORE)?;
+            for (own_digest, rows) in known.iter().zip(of_places) {
                 let (own, others) = rest.split_at_mut(*rows as usize);
                 rest = others;
+                if *own_digest == 0 {
+                    continue;
+                }
+                let ((digest, start), len) = result.next().ok_or(MORE)?;
                 *len = sorter.sort(own, &mut seen);
                 let (kept, free) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);

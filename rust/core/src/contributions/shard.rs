@@ -21,8 +21,8 @@ const NOT_SEEN: u32 = u32::MAX;
 pub(crate) struct Shard<R> {
     table: Table,
     digests: Growing<u128>,
-    /// So many local codes belong to keys that are never interned. Their digests are set in the end, and those without a
-    /// key stay zero.
+    /// So many local codes belong to keys that are never interned. The digests of items among them are set in the end. The
+    /// others stay zero, and take addresses but no memory.
     reserved: usize,
     pub(crate) records: R,
 }

@@ -24,7 +24,7 @@ impl Sharding {
         1 << self.bits
     }
 
-    /// The most keys of one shard. Codes fit 32 bits, and `local + 1` fits the 32 bits of a slot.
+    /// The most keys of one shard. Codes fit 32 bits.
     pub(crate) fn capacity(self) -> usize {
         (1 << (32 - self.bits)) - 1
     }

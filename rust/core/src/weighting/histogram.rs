@@ -203,18 +203,22 @@ impl<'a> Sums<'a> {
 struct Bucket {
     full: Vec<Vec<u32>>,
     open: Vec<u32>,
+    /// Blocks of the round before, kept for their memory.
+    spare: Vec<Vec<u32>>,
 }
 
 impl Bucket {
     fn clear(&mut self) {
-        self.full.clear();
+        self.spare.append(&mut self.full);
+        self.spare.iter_mut().for_each(Vec::clear);
         self.open.clear();
     }
 
     #[inline]
     fn push(&mut self, entry: u32) {
         if self.open.len() == BLOCK {
-            self.full.push(std::mem::replace(&mut self.open, Vec::with_capacity(BLOCK)));
+            let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
+            self.full.push(std::mem::replace(&mut self.open, next));
         }
         self.open.push(entry);
     }
