@@ -571,13 +571,6 @@ MUTANTS = [
         ("cargo:contributions::rows",),
     ),
     Mutant(
-        "words are put aside that may be among the first",
-        CORE + "random/sorting.rs",
-        "(front >= first).then_some((front, below))",
-        "Some((front, below))",
-        ("cargo:random::sorting",),
-    ),
-    Mutant(
         "null rows make room for integers",
         CORE + "ingest/files/parquet/mod.rs",
         "values.saturating_sub(nulls)",
