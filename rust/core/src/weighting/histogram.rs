@@ -201,30 +201,41 @@ impl<'a> Sums<'a> {
 /// Contributions to a range, in blocks: a single vector would be copied each time that it grows.
 #[derive(Debug, Default)]
 struct Bucket {
-    full: Vec<Vec<u32>>,
-    open: Vec<u32>,
+    full: Vec<Box<[u32]>>,
+    /// The first `len` places are taken.
+    open: Box<[u32]>,
+    len: usize,
     /// Blocks of the round before, kept for their memory.
-    spare: Vec<Vec<u32>>,
+    spare: Vec<Box<[u32]>>,
 }
 
 impl Bucket {
     fn clear(&mut self) {
         self.spare.append(&mut self.full);
-        self.spare.iter_mut().for_each(Vec::clear);
-        self.open.clear();
+        self.len = 0;
     }
 
     #[inline]
     fn push(&mut self, entry: u32) {
-        if self.open.len() == BLOCK {
-            let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
-            self.full.push(std::mem::replace(&mut self.open, next));
+        if self.len == self.open.len() {
+            self.open_next();
         }
-        self.open.push(entry);
+        self.open[self.len] = entry;
+        self.len += 1;
+    }
+
+    #[cold]
+    fn open_next(&mut self) {
+        let next = self.spare.pop().unwrap_or_else(|| vec![0; BLOCK].into_boxed_slice());
+        let full = std::mem::replace(&mut self.open, next);
+        if self.len > 0 {
+            self.full.push(full);
+        }
+        self.len = 0;
     }
 
     fn blocks(&self) -> impl Iterator<Item = &[u32]> {
-        self.full.iter().chain([&self.open]).map(Vec::as_slice)
+        self.full.iter().map(|block| &**block).chain([&self.open[..self.len]])
     }
 }
 
