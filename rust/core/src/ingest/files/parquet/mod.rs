@@ -35,6 +35,8 @@ use crate::{Error, Result};
 const BATCH: usize = 32 * 1024;
 /// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
 const PART: usize = 1024 * 1024;
+/// Rows of one part of the last row group, at least. With one part, one thread would read it while the others wait.
+const LAST_PART: usize = 64 * 1024;
 
 /// The state that all parts of one file share.
 struct Shared {
@@ -83,13 +85,15 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
-    let (tasks, bytes) = parts(&Arc::new(shared))?;
+    let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
     Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
 }
 
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
-fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
+/// The tasks of a file that so many threads read, and their bytes.
+fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
+    let groups = file.metadata.metadata().num_row_groups();
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
     for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
         let group_bytes: u64 =
@@ -97,7 +101,7 @@ fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
         let rows = usize::try_from(metadata.num_rows())
             .map_err(|_| unreadable(file.input.name(), "a row group has a negative number of rows"))?;
         let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
-        let pieces = if flat { (rows / PART).max(1) } else { 1 };
+        let pieces = if flat { pieces(rows, groups - group, groups, threads) } else { 1 };
         for piece in 0..pieces {
             let range = rows * piece / pieces..rows * (piece + 1) / pieces;
             let rows = range.len() as u64;
@@ -108,6 +112,14 @@ fn parts(file: &Arc<Shared>) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
         }
     }
     Ok((tasks, bytes))
+}
+
+/// The number of parts of a row group with so many rows, which is one of the last `left` of `groups`.
+///
+/// Each part reads the dictionary anew. So the last row group is divided finely only in a file of many.
+fn pieces(rows: usize, left: usize, groups: usize, threads: usize) -> usize {
+    let last = if left == 1 && groups >= 2 * threads && threads > 1 { 2 * threads } else { 1 };
+    (rows / PART).max(last.min(rows / LAST_PART)).max(1)
 }
 
 /// The rows of a row group that have a user and an item, at most: as many as values in the column with the fewest. Zero
