@@ -1,4 +1,4 @@
-//! How many rows a footer promises.
+//! How many rows a footer promises, and the parts of row groups.
 
 use std::sync::Arc;
 
@@ -42,4 +42,15 @@ fn rows_without_an_item_do_not_count() {
     ]);
     // A row counts once, however many items it has.
     assert_eq!(known(Arc::new(lists), EnabledStatistics::Chunk), 3);
+}
+
+#[test]
+fn only_the_last_row_group_of_many_is_read_in_small_parts() {
+    let rows = 1_000_000;
+    assert_eq!([5, 2, 1].map(|left| pieces(rows, left, 20, 2)), [1, 1, 4]);
+    // Few groups, few rows, one thread.
+    assert_eq!([pieces(rows, 1, 3, 2), pieces(LAST_PART - 1, 1, 20, 2), pieces(rows, 1, 20, 1)], [1; 3]);
+    assert_eq!([pieces(3 * LAST_PART, 1, 20, 2), pieces(rows, 1, 200, 50)], [3, 15]);
+    // Large groups are divided in any case.
+    assert_eq!([pieces(8 * PART, 2, 2, 2), pieces(8 * PART, 1, 20, 2)], [8; 2]);
 }
