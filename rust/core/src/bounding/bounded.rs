@@ -77,16 +77,11 @@ impl BoundedContributions {
         &self.contributions.vocabulary
     }
 
-    /// The rows, to be freed when all rounds are weighed. Nobody has items from then on.
-    pub(crate) fn take_rows(&mut self) -> Box<dyn Send> {
-        self.contributions.lens.fill(0);
-        Box::new(std::mem::take(&mut self.contributions.items))
-    }
-
-    /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed.
-    pub(crate) fn into_vocabulary(self) -> (Vocabulary, Box<dyn Send>) {
+    /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed:
+    /// the rows, and what there is for each user.
+    pub(crate) fn into_vocabulary(self) -> (Vocabulary, [Box<dyn Send>; 2]) {
         let Contributions { users, starts, lens, items, vocabulary, .. } = self.contributions;
-        (vocabulary, Box::new((users, starts, lens, items, self.ordered)))
+        (vocabulary, [Box::new(items), Box::new((users, starts, lens, self.ordered))])
     }
 
     /// The digest of each user.

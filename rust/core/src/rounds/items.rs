@@ -167,24 +167,18 @@ impl Decided {
 }
 
 impl<W: Weights> Weighed<'_, W> {
-    /// Decide every item and bring its state up to date. A thread frees what is not needed any more meanwhile.
-    pub(super) fn decide(
-        &self,
-        states: &mut ItemStates,
-        freed: Option<Box<dyn Send>>,
-        control: &Control,
-    ) -> Decided {
+    /// Decide every item and bring its state up to date.
+    pub(super) fn decide(&self, states: &mut ItemStates, control: &Control) -> Decided {
         let places = self.histogram.places();
         let threads = parallel::threads_for(places, control);
         let step = places.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
         let ranges = (0..places).step_by(step).map(|first| first..places.min(first + step));
-        let parts = ranges.zip(states.parts(step)).map(|(places, states)| Work::Decide(places, states));
-        let parts = freed.map(Work::Free).into_iter().chain(parts).collect();
-        let found = parallel::map(threads, parts, |part| {
-            let mut found = Decided::default();
-            match part {
-                Work::Free(freed) => drop(freed),
-                Work::Decide(places, mut states) => self.decide_part(places, &mut states, &mut found),
+        let parts = ranges.zip(states.parts(step)).collect();
+        let found = parallel::map(threads, parts, |(places, mut states): (Range<usize>, _)| {
+            let (mut found, mut block) = (Decided::default(), Block::default());
+            for first in places.clone().step_by(BLOCK) {
+                block.gather(self, first..places.end.min(first + BLOCK), places.start, &states);
+                block.decide(self, places.start, &mut states, &mut found);
             }
             found
         });
@@ -195,21 +189,6 @@ impl<W: Weights> Weighed<'_, W> {
         }
         all
     }
-
-    /// Decide the items of some places, of which these are the states.
-    fn decide_part(&self, places: Range<usize>, states: &mut StatesPart<'_>, found: &mut Decided) {
-        let mut block = Block::default();
-        for first in places.clone().step_by(BLOCK) {
-            block.gather(self, first..places.end.min(first + BLOCK), places.start, states);
-            block.decide(self, places.start, states, found);
-        }
-    }
-}
-
-/// What a thread does while items are decided.
-enum Work<'a> {
-    Free(Box<dyn Send>),
-    Decide(Range<usize>, StatesPart<'a>),
 }
 
 /// The states of the items from the place `start` on tell who takes part.

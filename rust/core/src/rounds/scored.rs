@@ -48,7 +48,7 @@ pub(super) fn score_rounds(
             vocabulary: &vocabulary,
             lowered: 0,
         };
-        released.extend(weighed.decide(&mut states, None, control).released);
+        released.extend(weighed.decide(&mut states, control).released);
         control.check()?;
         control.end_phase();
     }

@@ -63,8 +63,6 @@ pub fn select_rounds(
             control.end_phase();
             continue;
         }
-        let is_last = number as usize + 1 == calibration.rounds.len();
-        let freed = is_last.then(|| contributions.take_rows());
         let weighed = Weighed {
             decider: Decider::new(calibration, number, with_weights)?,
             words: Words::new(key, Purpose::Noise, number),
@@ -72,8 +70,9 @@ pub fn select_rounds(
             vocabulary: contributions.vocabulary(),
             lowered: lowered.in_round(round),
         };
-        let decided = weighed.decide(&mut states, freed, control);
+        let decided = weighed.decide(&mut states, control);
         control.check()?;
+        let is_last = number as usize + 1 == calibration.rounds.len();
         if !is_last && !decided.is_empty() {
             decided.items().for_each(|item| removed.insert(item));
             contributions.remove(&removed, control)?;
@@ -81,9 +80,8 @@ pub fn select_rounds(
         released.extend(decided.released);
         control.end_phase();
     }
-    let (vocabulary, rest) = contributions.into_vocabulary();
-    let threads = parallel::threads_for(codes, control);
-    let freed: Vec<Box<dyn Send>> = vec![Box::new(histogram), Box::new((states, removed)), rest];
-    parallel::free(threads, freed);
+    let threads = contributions.threads(control);
+    let (vocabulary, [rows, users]) = contributions.into_vocabulary();
+    parallel::free(threads, vec![rows, Box::new(histogram), Box::new((states, removed)), users]);
     Ok(Selected { items: released, vocabulary })
 }
