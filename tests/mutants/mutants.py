@@ -557,6 +557,27 @@ MUTANTS = [
         ("cargo:contributions::own",),
     ),
     Mutant(
+        "places without an interned user count as users",
+        CORE + "contributions/users.rs",
+        "self.interned(code).is_some()",
+        "true",
+        ("cargo:contributions",),
+    ),
+    Mutant(
+        "full blocks of weights are lost",
+        CORE + "weighting/histogram.rs",
+        "            self.full.push(full);\n",
+        "",
+        ("cargo:weighting::histogram",),
+    ),
+    Mutant(
+        "blocks of weights are not kept",
+        CORE + "weighting/histogram.rs",
+        "self.spare.append(&mut self.full);",
+        "self.full.clear();",
+        ("cargo:weighting::histogram",),
+    ),
+    Mutant(
         "the width of rows tells the largest small integer",
         CORE + "contributions/rows.rs",
         "pack(largest.user, largest.item)",
@@ -566,8 +587,8 @@ MUTANTS = [
     Mutant(
         "the last row of a part changes the next part",
         CORE + "contributions/rows.rs",
-        "const SPARE: usize = WORD - 1;",
-        "const SPARE: usize = 3;",
+        "self.starts[part] * self.form.width + part * SPARE",
+        "self.starts[part] * self.form.width + part * (SPARE - 1)",
         ("cargo:contributions::rows",),
     ),
     Mutant(
@@ -606,7 +627,7 @@ MUTANTS = [
         ("cargo:interner",),
     ),
     Mutant(
-        "a table that doubles mixes tags and numbers",
+        "a table that doubles loses a bit of numbers",
         CORE + "contributions/table.rs",
         "(slot & !numbers) << 1 | slot & numbers",
         "(slot & !numbers) << 1 | slot & numbers >> 1",

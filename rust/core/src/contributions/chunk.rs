@@ -106,7 +106,7 @@ impl Chunk {
 
 /// Runs: the user's place and the number of items of each.
 #[derive(Debug)]
-pub(super) struct Runs {
+struct Runs {
     run_starts: Box<Starts>,
     row_starts: Box<Starts>,
     users: Array<u32>,

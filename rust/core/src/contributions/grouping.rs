@@ -32,6 +32,7 @@ pub(super) fn group_rows(
     let rows = |part| chunks.iter().map(|chunk| chunk.rows_of(part)).sum::<usize>();
     let total = (0..PARTS).map(rows).sum();
     let threads = parallel::threads_for(total, control);
+    // An item of each row. A digest, a start and two numbers of rows for each place.
     control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
     let tally = control.tally(100, 2 * PARTS);
     let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &chunks, tally));
@@ -153,7 +154,7 @@ impl Stretch<'_> {
                 if *own_digest == 0 {
                     continue;
                 }
-                let ((digest, start), len) = result.next().ok_or(MORE)?;
+                let ((digest, start), len) = result.next().ok_or(MISCOUNTED)?;
                 *len = sorter.sort(own, &mut seen);
                 let (kept, free) = items.split_at_mut(*len as usize);
                 kept.copy_from_slice(&own[..kept.len()]);
@@ -161,13 +162,16 @@ impl Stretch<'_> {
                 first_row += kept.len();
                 items = free;
             }
+            if result.next().is_some() {
+                return Err(MISCOUNTED);
+            }
             tally.add(1);
         }
         Ok(())
     }
 }
 
-const MORE: Error = Error::Internal("a part has more users than were counted");
+const MISCOUNTED: Error = Error::Internal("a part has another number of users than were counted");
 
 /// Counting sort of one part's rows by user.
 fn group_part(part: usize, chunks: &[Chunk], of_places: &[u32], items: &mut [u32]) {

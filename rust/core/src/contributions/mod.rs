@@ -1,7 +1,8 @@
 //! Contributions: each user's set of distinct items, densely coded.
 //!
-//! Threads intern users and items (`interner`, `shard`) and store rows in chunks divided by user (`chunk`). When all
-//! rows are read, each part of the users is grouped on its own (`grouping`).
+//! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
+//! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
+//! (`users`) is grouped on its own (`grouping`). `vocabulary` has the digests of items.
 
 mod builder;
 mod chunk;

@@ -15,7 +15,7 @@ use crate::runtime::{Control, parallel};
 const ROWS: u64 = 16;
 /// The most integers.
 const MOST: u64 = if cfg!(test) { 1 << 10 } else { 1 << 22 };
-/// The least integers that are worth it: those of inputs of a million rows.
+/// With fewer integers it is not worth it. So many have inputs of a million rows.
 const LEAST: u32 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 /// Integers digested at a time.
 const BATCH: usize = 1024;
@@ -52,8 +52,8 @@ impl Own {
     }
 
     /// What a thread begins with, whose first integers these are; `None` if all are interned. Where items are their own
-    /// codes, memory is counted for each that may occur: what is counted does not tell which ones do. Of users nothing is
-    /// kept here.
+    /// codes, memory is counted for each that may occur, so that the count does not tell which ones do. For users only
+    /// addresses are reserved.
     ///
     /// # Errors
     /// Another thread failed; the limit of memory.

@@ -4,11 +4,11 @@
 const PART_BITS: u32 = 8;
 /// Number of parts.
 pub(super) const PARTS: usize = 1 << PART_BITS;
-/// Bits of the number of consecutive codes in the same part. Users who come one after the other have new items with
-/// neighbouring codes, whose digests and weights share cache lines.
-const RUN_BITS: u32 = 5;
-/// This number.
+/// So many consecutive codes are in the same part. Users who come one after the other have new items with neighbouring
+/// codes, whose digests and weights share cache lines.
 const RUN: usize = 1 << RUN_BITS;
+/// [`RUN`] is two to this power.
+const RUN_BITS: u32 = 5;
 
 /// Where each part starts; the last entry is the end.
 pub(super) type Starts = [usize; PARTS + 1];
@@ -31,7 +31,7 @@ pub(super) fn places(part: usize, bound: usize) -> usize {
     bound / round * RUN + (bound % round).saturating_sub(part * RUN).min(RUN)
 }
 
-/// Running sums. The count of each part stands one position to the right.
+/// Turns counts into starts. The count of part i stands at i + 1.
 pub(super) fn starts(mut counts: Starts) -> Box<Starts> {
     for part in 0..PARTS {
         counts[part + 1] += counts[part];

@@ -3,9 +3,9 @@
 use super::parts::{PARTS, Starts, place, starts};
 use crate::runtime::memory::Array;
 
-/// A row is read and written as so many bytes, whatever its own width is.
+/// Rows are read and written as words of so many bytes, which overlap.
 const WORD: usize = size_of::<u64>();
-/// Bytes after the rows of a part. Writing its last row may change them, and no row of the next part.
+/// Free bytes behind each part, so that writing its last row does not change the next part.
 const SPARE: usize = WORD - 1;
 
 /// A user (or its place) and an item in one word, so that a row is moved as one value.
@@ -20,8 +20,8 @@ fn unpack(row: u64) -> (u32, u32) {
     ((row >> 32) as u32, row as u32)
 }
 
-/// Codes that a chunk has room for, even if none occurs: those that are not counted by how many keys there are. So the
-/// room does not tell which of them occur.
+/// The largest integers that may be their own codes. Rows always have room for them, so the width of rows does not tell
+/// which of them occur.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Largest {
     pub(super) user: u32,
@@ -36,7 +36,7 @@ struct Form {
 }
 
 impl Form {
-    /// For places and items that have no other bits than these.
+    /// `places` and `items` are all places and all items, joined by OR.
     fn new(places: u32, items: u32) -> Self {
         let bits = |codes: u32| u32::BITS - codes.leading_zeros();
         let item_bits = bits(items);
@@ -130,17 +130,20 @@ mod tests {
 
     use super::*;
 
-    /// Codes of all widths.
-    fn code() -> impl Strategy<Value = u32> {
-        (0_u32..32, any::<u32>()).prop_map(|(shift, code)| code >> shift)
+    /// Users or items of some width, and the largest of those that are their own codes.
+    fn codes() -> impl Strategy<Value = (Vec<u32>, u32)> {
+        (0_u32..32).prop_flat_map(|shift| {
+            let code = any::<u32>().prop_map(move |code| code >> shift);
+            (prop::collection::vec(code.clone(), 300), code)
+        })
     }
 
     proptest! {
         #[test]
         fn every_part_has_its_rows_in_order(
-            rows in prop::collection::vec((code(), code()), 0..300),
-            (user, item) in (code(), code()),
+            ((users, user), (items, item), count) in (codes(), codes(), 0_usize..300),
         ) {
+            let rows: Vec<(u32, u32)> = users.into_iter().zip(items).take(count).collect();
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
             let divided = Rows::new(&open, Largest { user, item });
             for part in 0..PARTS {

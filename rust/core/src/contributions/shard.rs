@@ -69,8 +69,9 @@ impl<R> Shard<R> {
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
     ///
-    /// As for the buckets ([`Table::candidates`]), a short loop first reads the digests and does nothing else. Few keys may
-    /// have a candidate. They are put side by side first, since the processor sees only some hundred instructions ahead.
+    /// As for the buckets ([`Table::candidates`]), a short loop first reads the digests and does nothing else. If only
+    /// few keys have a candidate, these reads would stand far apart, and the processor overlaps only reads within some
+    /// hundred instructions. So these keys are listed first.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
         let digests = &self.digests.as_slice()[self.reserved..];

@@ -1,6 +1,6 @@
 //! The hash table of a shard: from digests to numbers, with four bytes for each slot.
 //!
-//! The keys of a shard are numbered from one. 32 bits of a digest tell where its key is. In a table of `2^b` buckets, the
+//! The keys of a shard are numbered from one. 28 bits of a digest tell where its key is. In a table of `2^b` buckets, the
 //! leading `b` bits name the home bucket. The next `28 - b` bits are the tag. A slot holds the tag above `b + 4` bits for
 //! the number. A table has more slots than keys, so each number fits.
 //!
@@ -61,7 +61,7 @@ impl Hasher for Middle {
         self.0 = (digest >> 32) as u64;
     }
 
-    /// For what is no digest.
+    /// The trait demands it. Only digests are hashed here.
     fn write(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
     }
@@ -202,7 +202,7 @@ impl Layout {
 
     /// The home bucket of a key, and its tag in the bits of a slot where the tag stands.
     ///
-    /// The low 32 bits of a digest tell both. The shard depends on other bits.
+    /// 28 of the low 32 bits of a digest tell both. The shard depends on other bits.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the parts of the product are taken apart")]
     fn home_and_tag(self, key: Digest) -> (usize, u32) {

@@ -58,7 +58,7 @@ impl Users {
         }));
     }
 
-    /// Whether there is a user at a place. Rows tell most of them.
+    /// Whether there is a user at a place. A place with rows has one.
     fn is_user(&self, part: usize, place: usize, rows: u32) -> bool {
         rows > 0 || {
             let code = codes(user_at(part, place));

@@ -44,7 +44,7 @@ pub(super) trait TakesPart {
 pub(super) struct Columns {
     places: Vec<usize>,
     weights: Vec<u64>,
-    /// The digests, and then the random words.
+    /// The digests. `Block::gather` puts random words in their place.
     words: Vec<u128>,
 }
 

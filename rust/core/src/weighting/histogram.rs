@@ -23,7 +23,7 @@ const ASIDE: usize = 64;
 const WAITING: usize = 4096;
 /// Codes whose upper halves share a page of memory.
 const PAGE: usize = 1024;
-/// Contributions of a block of a bucket.
+/// Contributions in one block of a bucket.
 const BLOCK: usize = 8192;
 /// Bits of a code inside its range; the sums of a range take 1 MiB.
 const RANGE_BITS: u32 = 18;
@@ -312,5 +312,25 @@ impl Part {
         for (item, k) in &self.waiting[..waiting] {
             self.buckets[*item as usize >> RANGE_BITS].push(item << COUNT_BITS | k);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_has_what_was_pushed_since_it_was_emptied() {
+        let mut bucket = Bucket::default();
+        for entries in [3 * BLOCK + 5, 2 * BLOCK, 0, 4 * BLOCK, 7] {
+            bucket.clear();
+            let entries: Vec<u32> = (0_u32..).take(entries).collect();
+            for entry in &entries {
+                bucket.push(*entry);
+            }
+            assert_eq!(bucket.blocks().collect::<Vec<_>>().concat(), entries);
+        }
+        // No time needed more blocks than the first, and all are kept.
+        assert_eq!(bucket.full.len() + bucket.spare.len(), 3);
     }
 }

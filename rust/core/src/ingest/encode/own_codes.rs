@@ -10,7 +10,7 @@ const WORD: usize = u64::BITS as usize;
 /// Integers coded together: they stay in the first-level cache.
 const BLOCK: usize = 1024;
 
-/// The integers below a bound, with a note of some of them.
+/// The integers below a bound, and which of them were noted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnCodes {
     below: u32,
@@ -29,8 +29,8 @@ impl OwnCodes {
         self.below
     }
 
-    /// Write the codes of small integers, and the rows of the other integers to `rows`. Returns the number of these.
-    /// Items are noted.
+    /// Write the codes of small integers, and note those that are items. The rows of the other integers go to `rows`.
+    /// Returns how many they are.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
     pub(crate) fn code<C: Code>(&mut self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
         let blocks = integers.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
@@ -64,7 +64,7 @@ impl OwnCodes {
         left
     }
 
-    /// Note an integer; larger ones are ignored.
+    /// Note an integer. All that are not below the bound share one bit, which nobody reads.
     ///
     /// Nearly all were noted before, so their bits are read but not written: a write would delay the next read of the same
     /// word, and the words of frequent integers are few.

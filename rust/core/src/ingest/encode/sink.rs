@@ -31,7 +31,7 @@ pub(crate) trait Sink {
     /// are those of the step: the first ones of a job show whether it pays.
     ///
     /// # Errors
-    /// Another thread failed.
+    /// Another thread failed; the limit of memory.
     fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
         let _ = integers;
         Ok(None)

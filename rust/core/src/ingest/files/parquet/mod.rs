@@ -35,7 +35,8 @@ use crate::{Error, Result};
 const BATCH: usize = 32 * 1024;
 /// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
 const PART: usize = 1024 * 1024;
-/// Rows of one part of the last row group, at least. With one part, one thread would read it while the others wait.
+/// The last row group of a file is divided into parts of at least so many rows. Whole, it would keep one thread busy while
+/// the others wait.
 const LAST_PART: usize = 64 * 1024;
 
 /// The state that all parts of one file share.
