@@ -263,7 +263,7 @@ mod tests {
     fn gathered_digests_are_those_of_the_items() {
         let key = ReleaseKey::insecure_test([7; 32]);
         // With the larger bound, most are their own codes, and the others are interned.
-        let all: Vec<u64> = (0..1500).map(|n| n * 7 % 1400).collect();
+        let all: Vec<u64> = (0..1500).map(|n| n * 1009 % 1400).collect();
         for rows in [0, 1024, u64::MAX] {
             let made = read(&[(5, all.clone())], rows, &key);
             let known = made.vocabulary.digests();
