@@ -592,6 +592,13 @@ MUTANTS = [
         ("cargo:contributions::rows",),
     ),
     Mutant(
+        "rows at the end of a part are read twice",
+        CORE + "ingest/files/parquet/mod.rs",
+        "rows * piece / pieces..rows * (piece + 1) / pieces",
+        "(rows * piece / pieces).saturating_sub(1)..rows * (piece + 1) / pieces",
+        ("cargo:parquet",),
+    ),
+    Mutant(
         "null rows make room for integers",
         CORE + "ingest/files/parquet/mod.rs",
         "values.saturating_sub(nulls)",

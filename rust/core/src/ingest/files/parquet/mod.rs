@@ -104,7 +104,7 @@ fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>
         let flat = needed(metadata, &file.mask).all(|c| c.column_descr().max_rep_level() == 0);
         let pieces = if flat { pieces(rows, groups - group, groups, threads) } else { 1 };
         for piece in 0..pieces {
-            let range = rows * piece / pieces..rows * (piece + 1) / pieces;
+            let range = range(rows, piece, pieces);
             let rows = range.len() as u64;
             let work = group_bytes / pieces as u64;
             tasks.push(Box::new(Part { file: Arc::clone(file), group, rows: range, first_row, work }));
@@ -121,6 +121,11 @@ fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>
 fn pieces(rows: usize, left: usize, groups: usize, threads: usize) -> usize {
     let last = if left == 1 && groups >= 2 * threads && threads > 1 { 2 * threads } else { 1 };
     (rows / PART).max(last.min(rows / LAST_PART)).max(1)
+}
+
+/// The rows of one of the parts of a row group. Each row is in one part.
+fn range(rows: usize, piece: usize, pieces: usize) -> Range<usize> {
+    rows * piece / pieces..rows * (piece + 1) / pieces
 }
 
 /// The rows of a row group that have a user and an item, at most: as many as values in the column with the fewest. Zero

@@ -54,3 +54,17 @@ fn only_the_last_row_group_of_many_is_read_in_small_parts() {
     // Large groups are divided in any case.
     assert_eq!([pieces(8 * PART, 2, 2, 2), pieces(8 * PART, 1, 20, 2)], [8; 2]);
 }
+
+#[test]
+fn every_row_is_in_one_part() {
+    for rows in [0, 1, 7, 1_000_003] {
+        for pieces in 1..9 {
+            let ranges = (0..pieces).map(|piece| range(rows, piece, pieces));
+            let end = ranges.fold(0, |end, range| {
+                assert_eq!(range.start, end);
+                range.end
+            });
+            assert_eq!(end, rows);
+        }
+    }
+}
