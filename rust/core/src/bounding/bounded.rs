@@ -77,11 +77,10 @@ impl BoundedContributions {
         &self.contributions.vocabulary
     }
 
-    /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed:
-    /// the rows, and what there is for each user.
-    pub(crate) fn into_vocabulary(self) -> (Vocabulary, [Box<dyn Send>; 2]) {
+    /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed.
+    pub(crate) fn into_vocabulary(self) -> (Vocabulary, Box<dyn Send>) {
         let Contributions { users, starts, lens, items, vocabulary, .. } = self.contributions;
-        (vocabulary, [Box::new(items), Box::new((users, starts, lens, self.ordered))])
+        (vocabulary, Box::new((users, starts, lens, items, self.ordered)))
     }
 
     /// The digest of each user.

@@ -4,6 +4,7 @@ use arrow_schema::DataType;
 use proptest::prelude::*;
 
 use super::order::RanksByDigest;
+use super::shard::Records;
 use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder};
 use crate::ingest::ItemSchema;
 use crate::ingest::testing::digests;
@@ -63,4 +64,17 @@ pub(super) fn placed_digests() -> impl Strategy<Value = Digest> {
         1 => (0..4_u32).prop_map(|bits| u32::MAX - bits),
     ];
     (place, any::<u8>()).prop_map(|(place, other)| placed(place, other))
+}
+
+/// Records the row of each key.
+#[derive(Debug, Default)]
+pub(super) struct Firsts(pub(super) Vec<usize>);
+
+impl Records<usize> for Firsts {
+    fn append(&mut self, first: &usize, rows: impl ExactSizeIterator<Item = usize> + Clone) {
+        self.0.extend(rows.map(|row| first + row));
+    }
+    fn bytes(&self) -> usize {
+        self.0.len() * 8
+    }
 }

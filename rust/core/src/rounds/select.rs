@@ -81,7 +81,7 @@ pub fn select_rounds(
         control.end_phase();
     }
     let threads = contributions.threads(control);
-    let (vocabulary, [rows, users]) = contributions.into_vocabulary();
-    parallel::free(threads, vec![rows, Box::new(histogram), Box::new((states, removed)), users]);
+    let (vocabulary, rest) = contributions.into_vocabulary();
+    parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
     Ok(Selected { items: released, vocabulary })
 }

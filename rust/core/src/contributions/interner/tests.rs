@@ -1,19 +1,7 @@
 //! The interner on one and on several threads.
 
+use super::super::testing::Firsts;
 use super::*;
-
-/// Records the first row of each key.
-#[derive(Debug, Default)]
-struct Firsts(Vec<usize>);
-
-impl Records<usize> for Firsts {
-    fn append(&mut self, first: &usize, rows: impl ExactSizeIterator<Item = usize> + Clone) {
-        self.0.extend(rows.map(|row| first + row));
-    }
-    fn bytes(&self) -> usize {
-        self.0.capacity() * 8
-    }
-}
 
 /// Digests of small numbers: well mixed ones, and some that share their tags on purpose, so that buckets overflow at
 /// both ends of the table.

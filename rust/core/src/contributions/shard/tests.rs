@@ -4,21 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::testing::placed_digests;
+use super::super::testing::{Firsts, placed_digests};
 use super::*;
-
-/// Records the row of each key.
-#[derive(Debug, Default)]
-struct Rows(Vec<usize>);
-
-impl Records<usize> for Rows {
-    fn append(&mut self, first: &usize, rows: impl ExactSizeIterator<Item = usize> + Clone) {
-        self.0.extend(rows.map(|row| first + row));
-    }
-    fn bytes(&self) -> usize {
-        self.0.len() * 8
-    }
-}
 
 proptest! {
     #[test]
@@ -26,7 +13,7 @@ proptest! {
         groups in prop::collection::vec(prop::collection::vec(placed_digests(), 0..600), 1..8),
         reserved in prop_oneof![Just(0), 1..50_usize],
     ) {
-        let (mut shard, mut model, mut row) = (Shard::new(Rows::default()), BTreeMap::new(), 0);
+        let (mut shard, mut model, mut row) = (Shard::new(Firsts::default()), BTreeMap::new(), 0);
         shard.reserve(reserved, 10);
         for group in &groups {
             let (before, mut locals) = (shard.bytes::<usize>(), vec![0; group.len()]);
