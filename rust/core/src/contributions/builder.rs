@@ -7,7 +7,7 @@ use super::grouped::Contributions;
 use super::grouping::group_rows;
 use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
-use super::own::Own;
+use super::own::{Own, WithoutItem};
 use super::records::NoRecord;
 use super::rows::Largest;
 use super::sharding::Sharding;
@@ -28,6 +28,8 @@ pub struct ContributionsBuilder {
     items: Interner<KeyStore>,
     own_users: Option<Own>,
     own_items: Option<Own>,
+    /// Of the users whose integers are their own codes.
+    without_item: Mutex<WithoutItem>,
     sharding: Sharding,
     closed: Mutex<Result<Vec<Chunk>>>,
     control: Control,
@@ -43,6 +45,7 @@ impl ContributionsBuilder {
             items: Interner::new(sharding, KeyStore::default),
             own_users: None,
             own_items: None,
+            without_item: Mutex::default(),
             sharding,
             closed: Mutex::new(Ok(Vec::new())),
             control: control.clone(),
@@ -52,9 +55,8 @@ impl ContributionsBuilder {
     /// An empty builder for an input of at most `rows` rows with a user and an item. If these are many, small integers are
     /// their own codes.
     pub(super) fn for_rows(rows: u64, key: &ReleaseKey, control: &Control) -> Self {
-        let own = |side, purpose| Own::new(side, rows, Digester::new(key, purpose));
-        let own_users = own(Side::User, Purpose::UserDigest);
-        let own_items = own(Side::Item, Purpose::ItemDigest);
+        let own = |purpose| Own::new(rows, Digester::new(key, purpose));
+        let (own_users, own_items) = (own(Purpose::UserDigest), own(Purpose::ItemDigest));
         Self { own_users, own_items, ..Self::new(control) }
     }
 
@@ -86,6 +88,7 @@ impl ContributionsBuilder {
             codes: Vec::new(),
             own_users: OwnOfThread::default(),
             own_items: OwnOfThread::default(),
+            without_item: WithoutItem::default(),
         }
     }
 
@@ -138,12 +141,11 @@ impl ContributionsBuilder {
     pub(crate) fn finish(mut self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
         let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
         let threads = parallel::threads_for(self.users.len()? + self.items.len()?, &self.control);
-        let (users, mut items) = (self.users.into_shards(threads)?, self.items.into_shards(threads)?);
-        let own_users = self.own_users.map(Own::users).transpose()?.flatten();
-        let own_items =
-            self.own_items.map(|own| own.items(&mut items, self.sharding, self.control.threads()));
-        let vocabulary = Vocabulary::new(items, self.sharding, schema, own_items.transpose()?.flatten());
-        let users = Users::new(users, self.sharding, own_users);
+        let (users, items) = (self.users.into_shards(threads)?, self.items.into_shards(threads)?);
+        let own = |own: Option<Own>| Ok(own.map(Own::digests).transpose()?.flatten());
+        let vocabulary = Vocabulary::new(items, self.sharding, schema, own(self.own_items)?);
+        let without_item = self.without_item.into_inner().map_err(|_| POISONED)?;
+        let users = Users::new(users, self.sharding, own(self.own_users)?, without_item);
         self.control.check()?;
         self.control.end_reading();
         let grouped = group_rows(&users, chunks, vocabulary, order, &self.control)?;
@@ -163,10 +165,11 @@ pub struct Worker<'a> {
     codes: Vec<u32>,
     own_users: OwnOfThread,
     own_items: OwnOfThread,
+    without_item: WithoutItem,
 }
 
-/// What one thread has of the integers that are their own codes.
-#[derive(Debug, Default)]
+/// What one thread knows of the integers that are their own codes.
+#[derive(Debug, Default, Clone, Copy)]
 enum OwnOfThread {
     #[default]
     NotBegun,
@@ -181,22 +184,15 @@ impl OwnOfThread {
         all: Option<&Own>,
         integers: &[u64],
         interner: &Interner<R>,
-        control: &Control,
-    ) -> Result<Option<&mut OwnCodes>> {
+    ) -> Result<Option<OwnCodes>> {
         if matches!(self, Self::NotBegun) && !integers.is_empty() {
-            let own = all.map(|all| all.begin(integers, interner, control)).transpose()?.flatten();
+            let own = all.map(|all| all.begin(integers, interner)).transpose()?.flatten();
             *self = own.map_or(Self::Interned, Self::Own);
         }
-        Ok(match self {
+        Ok(match *self {
             Self::Own(own) => Some(own),
             Self::NotBegun | Self::Interned => None,
         })
-    }
-
-    /// Hand over what was noted.
-    fn end(&self, all: Option<&Own>) -> Result<()> {
-        let (Self::Own(own), Some(all)) = (self, all) else { return Ok(()) };
-        all.end(own)
     }
 }
 
@@ -221,12 +217,12 @@ impl Worker<'_> {
     /// The integers that are their own codes; see [`Sink::own_codes`].
     ///
     /// # Errors
-    /// Another thread failed; the limit of memory.
-    pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
-        let ContributionsBuilder { users, items, own_users, own_items, control, .. } = self.builder;
+    /// Another thread failed.
+    pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<OwnCodes>> {
+        let ContributionsBuilder { users, items, own_users, own_items, .. } = self.builder;
         match C::SIDE {
-            Side::User => self.own_users.begun(own_users.as_ref(), integers, users, control),
-            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items, control),
+            Side::User => self.own_users.begun(own_users.as_ref(), integers, users),
+            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items),
         }
     }
 
@@ -235,9 +231,10 @@ impl Worker<'_> {
     /// # Errors
     /// Memory limit.
     pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
-        if let (OwnOfThread::Own(own), Some(lens)) = (&mut self.own_users, lens) {
-            let without_item = users.iter().zip(lens).filter(|(_, len)| **len == 0);
-            without_item.for_each(|(user, _)| own.note(user.0.into()));
+        if let (OwnOfThread::Own(own), Some(lens)) = (self.own_users, lens) {
+            let without_item =
+                users.iter().zip(lens).filter(|(user, len)| **len == 0 && user.0 < own.below());
+            without_item.for_each(|(user, _)| self.without_item.note(user.0));
         }
         self.builder.push(&mut self.open, users, lens, items)
     }
@@ -252,7 +249,7 @@ impl Sink for Worker<'_> {
     ) -> Result<()> {
         Worker::intern(self, digests, payload, codes)
     }
-    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
+    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<OwnCodes>> {
         Worker::own_codes::<C>(self, integers)
     }
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
@@ -263,11 +260,8 @@ impl Sink for Worker<'_> {
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
         let builder = self.builder;
-        let ended = [
-            builder.close(&mut self.open),
-            self.own_users.end(builder.own_users.as_ref()),
-            self.own_items.end(builder.own_items.as_ref()),
-        ];
+        let noted = builder.without_item.lock().map_err(|_| POISONED);
+        let ended = [builder.close(&mut self.open), noted.map(|mut noted| noted.merge(&self.without_item))];
         if let Err(error) = ended.into_iter().collect::<Result<()>>() {
             // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {

@@ -14,9 +14,6 @@ mod tests;
 /// Keys that are ordered by shard together. They fit the first-level caches, and each shard gets some of them.
 const BLOCK: usize = 8192;
 
-/// Room for digests behind those of keys that are never interned, in all shards together, so that they are seldom copied.
-const AHEAD_OF_RESERVED: usize = 1 << 25;
-
 /// Gives codes to keys. Each key belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Interner<R> {
@@ -40,16 +37,16 @@ impl<R> Interner<R> {
 
     /// Keep the codes below `below` for keys that are never interned. No key has been interned so far.
     pub(super) fn reserve(&self, below: u32) -> Result<()> {
-        let (locals, more) = (self.sharding.local_of_code(below), AHEAD_OF_RESERVED / self.shards.len());
+        let locals = self.sharding.local_of_code(below);
         for shard in &self.shards {
-            shard.lock().map_err(|_| POISONED)?.reserve(locals, more);
+            shard.lock().map_err(|_| POISONED)?.reserve(locals);
         }
         Ok(())
     }
 
     /// Number of keys that were interned.
     pub(crate) fn len(&mut self) -> Result<usize> {
-        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.interned())).sum()
+        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.digests().len())).sum()
     }
 
     /// The shards, without the memory that only interning needs. Several threads give it back.

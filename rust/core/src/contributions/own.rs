@@ -2,13 +2,10 @@
 
 use std::sync::Mutex;
 
-use super::interner::{Interner, POISONED, READING};
-use super::shard::Shard;
-use super::sharding::Sharding;
+use super::interner::{Interner, POISONED};
 use crate::Result;
-use crate::ingest::{OwnCodes, Side};
+use crate::ingest::OwnCodes;
 use crate::random::{Digest, Digester, KeyKind};
-use crate::runtime::{Control, parallel};
 
 /// Rows for each integer that may be its own code. What is kept for an integer is little beside that, whether or not it
 /// occurs.
@@ -17,124 +14,68 @@ const ROWS: u64 = 16;
 const MOST: u64 = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 /// With fewer integers it is not worth it. So many have inputs of a million rows.
 const LEAST: u32 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
-/// Integers digested at a time.
-const BATCH: usize = 1024;
+const WORD: usize = u64::BITS as usize;
 
 /// The integers of one side that are their own codes.
 #[derive(Debug)]
 pub(super) struct Own {
-    side: Side,
-    digester: Digester,
-    below: u32,
+    digests: OwnDigests,
     state: Mutex<State>,
 }
 
 /// The first rows decide whether integers are their own codes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Undecided,
     /// Few integers are small, so all are interned.
     Interned,
-    /// What was noted, by threads that have ended.
-    Own(OwnCodes),
+    Own,
 }
 
 impl Own {
-    /// For an input of `rows` rows that may have a user and an item; `None` if these are too few.
-    pub(super) fn new(side: Side, rows: u64, digester: Digester) -> Option<Self> {
-        let most = u32::try_from((rows / ROWS).min(MOST)).ok().filter(|most| *most >= LEAST)?;
-        Some(Self { side, digester, below: 1 << most.ilog2(), state: Mutex::new(State::Undecided) })
+    /// For an input of `rows` rows that may have a user and an item; `None` if these are too few. Digests are made anew
+    /// whenever they are needed, which a processor without instructions for it would do too slowly.
+    pub(super) fn new(rows: u64, digester: Digester) -> Option<Self> {
+        let most = u32::try_from((rows / ROWS).min(MOST)).ok();
+        let most = most.filter(|most| *most >= LEAST && Digester::is_fast())?;
+        let digests = OwnDigests { digester: Box::new(digester), below: 1 << most.ilog2() };
+        Some(Self { digests, state: Mutex::new(State::Undecided) })
     }
 
     /// The largest integer that may be its own code.
     pub(super) fn largest(&self) -> u32 {
-        self.below - 1
+        self.digests.below - 1
     }
 
-    /// What a thread begins with, whose first integers these are; `None` if all are interned. Where items are their own
-    /// codes, memory is counted for each that may occur, so that the count does not tell which ones do. For users only
-    /// addresses are reserved.
+    /// What a thread begins with, whose first integers these are; `None` if all are interned.
     ///
     /// # Errors
-    /// Another thread failed; the limit of memory.
-    pub(super) fn begin<R>(
-        &self,
-        integers: &[u64],
-        interner: &Interner<R>,
-        control: &Control,
-    ) -> Result<Option<OwnCodes>> {
-        let mut state = self.state.lock().map_err(|_| POISONED)?;
-        if matches!(*state, State::Undecided) {
-            let small = integers.iter().filter(|integer| **integer < self.below.into()).count();
+    /// Another thread failed.
+    pub(super) fn begin<R>(&self, integers: &[u64], interner: &Interner<R>) -> Result<Option<OwnCodes>> {
+        let (mut state, below) = (self.state.lock().map_err(|_| POISONED)?, self.digests.below);
+        if *state == State::Undecided {
+            let small = integers.iter().filter(|integer| **integer < below.into()).count();
             *state = if small * 2 >= integers.len() {
-                let each = if self.side == Side::Item { size_of::<Digest>() as u64 } else { 0 };
-                control.charge_memory(u64::from(self.below) * each, READING)?;
-                interner.reserve(self.below)?;
-                State::Own(OwnCodes::new(self.below))
+                interner.reserve(below)?;
+                State::Own
             } else {
                 State::Interned
             };
         }
-        Ok(matches!(*state, State::Own(_)).then(|| OwnCodes::new(self.below)))
+        Ok((*state == State::Own).then(|| OwnCodes::new(below)))
     }
 
-    /// Take what was noted by a thread.
+    /// What makes the digests of the integers; `None` if all were interned.
     ///
     /// # Errors
     /// Another thread failed.
-    pub(super) fn end(&self, seen: &OwnCodes) -> Result<()> {
-        if let State::Own(all) = &mut *self.state.lock().map_err(|_| POISONED)? {
-            all.merge(seen);
-        }
-        Ok(())
-    }
-
-    /// What was noted, and what makes digests; `None` if all integers were interned.
-    fn known(self) -> Result<Option<(OwnCodes, OwnDigests)>> {
-        let Self { digester, below, state, .. } = self;
-        Ok(match state.into_inner().map_err(|_| POISONED)? {
-            State::Own(own) => Some((own, OwnDigests { digester: Box::new(digester), below })),
-            State::Undecided | State::Interned => None,
-        })
-    }
-
-    /// The users among them; `None` if all were interned.
-    ///
-    /// # Errors
-    /// Another thread failed.
-    pub(super) fn users(self) -> Result<Option<OwnUsers>> {
-        Ok(self.known()?.map(|(without_item, digests)| OwnUsers { digests, without_item }))
-    }
-
-    /// Set the digests of the items that occurred. Returns what makes them anew; `None` if all were interned.
-    ///
-    /// # Errors
-    /// Another thread failed.
-    pub(super) fn items<R: Send>(
-        self,
-        shards: &mut [Shard<R>],
-        sharding: Sharding,
-        threads: usize,
-    ) -> Result<Option<OwnDigests>> {
-        let Some((own, known)) = self.known()? else { return Ok(None) };
-        let threads = threads.min(known.below as usize / BATCH).max(1);
-        parallel::map(threads, (0..).zip(shards).collect(), |(first, shard): (u32, &mut Shard<R>)| {
-            let codes: Vec<u32> = own.noted(first, sharding.shards()).collect();
-            let mut digests = Vec::with_capacity(BATCH);
-            for codes in codes.chunks(BATCH) {
-                digests.clear();
-                known.append(codes, &mut digests);
-                for (code, digest) in codes.iter().zip(&digests) {
-                    shard.set_reserved(sharding.local_of_code(*code), *digest);
-                }
-            }
-        });
-        Ok(Some(known))
+    pub(super) fn digests(self) -> Result<Option<OwnDigests>> {
+        let state = self.state.into_inner().map_err(|_| POISONED)?;
+        Ok((state == State::Own).then_some(self.digests))
     }
 }
 
-/// Makes the digests of integers that are their own codes. Where the processor encrypts, that takes less time than reading
-/// them from memory.
+/// Makes the digests of integers that are their own codes. That takes less time than reading them from memory.
 #[derive(Debug)]
 pub(super) struct OwnDigests {
     digester: Box<Digester>,
@@ -147,18 +88,51 @@ impl OwnDigests {
         self.below
     }
 
+    /// The digest of one of them.
+    pub(super) fn get(&self, integer: u32) -> u128 {
+        self.digester.word(KeyKind::Integer, integer.into())
+    }
+
+    /// The digests of the integers from `first` on.
+    pub(super) fn fill(&self, first: u32, digests: &mut [Digest]) {
+        let integers = (first..).take(digests.len()).map(i128::from);
+        self.digester.fill(KeyKind::Integer, integers, digests);
+    }
+
     /// Append the digests of some of them.
     pub(super) fn append(&self, integers: &[u32], digests: &mut Vec<u128>) {
         self.digester.words(KeyKind::Integer, integers.iter().map(|integer| (*integer).into()), digests);
     }
 }
 
-/// Users whose integers are their own codes.
-#[derive(Debug)]
-pub(super) struct OwnUsers {
-    pub(super) digests: OwnDigests,
-    /// Those with a row that has no item, and perhaps no other row. The others are known by their rows.
-    pub(super) without_item: OwnCodes,
+/// The users who have a row without an item, and perhaps no other row. Those with an item are known by their rows.
+#[derive(Debug, Default)]
+pub(super) struct WithoutItem {
+    /// A bit for each code, up to the largest that is noted.
+    noted: Vec<u64>,
+}
+
+impl WithoutItem {
+    pub(super) fn note(&mut self, user: u32) {
+        let word = user as usize / WORD;
+        if self.noted.len() <= word {
+            self.noted.resize(word + 1, 0);
+        }
+        self.noted[word] |= 1 << (user as usize % WORD);
+    }
+
+    pub(super) fn has(&self, user: u32) -> bool {
+        let word = self.noted.get(user as usize / WORD);
+        word.is_some_and(|word| word >> (user as usize % WORD) & 1 == 1)
+    }
+
+    /// Add what another thread noted.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.noted.resize(self.noted.len().max(other.noted.len()), 0);
+        for (word, others) in self.noted.iter_mut().zip(&other.noted) {
+            *word |= others;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -169,6 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::testing::Integers;
+    use super::super::vocabulary::Vocabulary;
     use super::super::{Contributions, ContributionsBuilder, RowOrder, Worker};
     use crate::ingest::testing::digests;
     use crate::ingest::{Code, ItemCode, ItemSchema, UserCode};
@@ -248,12 +223,23 @@ mod tests {
                 let made = read(&runs, rows, &key);
                 prop_assert_eq!(made.users.len(), expected.len());
                 prop_assert_eq!(sets(&made), expected.clone());
-                // Codes without an item have no digest, and no item has two.
-                let all = made.vocabulary.digests_from(0..made.vocabulary.code_bound());
-                let mut known: Vec<Digest> = all.into_iter().filter(|digest| digest.0 != 0).collect();
-                let held: BTreeSet<Digest> = expected.values().flatten().copied().collect();
+                // No item has two codes, and each has its digest, whichever way that is asked for.
+                let (all, digests) = (made.vocabulary.code_bound(), made.vocabulary.digests());
+                let by_code = made.vocabulary.digests_from(0..all);
+                let mut known: Vec<Digest> = by_code.iter().copied().filter(|digest| digest.0 != 0).collect();
+                let distinct: BTreeSet<Digest> = known.iter().copied().collect();
                 known.sort_unstable();
-                prop_assert!(known.into_iter().eq(held));
+                prop_assert!(known.into_iter().eq(distinct.iter().copied()));
+                let held: BTreeSet<Digest> = expected.values().flatten().copied().collect();
+                prop_assert!(held.is_subset(&distinct));
+                for (code, digest) in (0..).zip(&by_code).filter(|(_, digest)| digest.0 != 0) {
+                    prop_assert_eq!(digests.get(ItemCode(code)), *digest);
+                    prop_assert_eq!(made.vocabulary.key(ItemCode(code)).digest, *digest);
+                }
+                for first in (0..all).step_by(Vocabulary::STRIDE) {
+                    let codes = first..all.min(first + 70);
+                    prop_assert_eq!(&made.vocabulary.digests_from(codes.clone()), &by_code[codes]);
+                }
             }
         }
     }

@@ -21,8 +21,7 @@ const NOT_SEEN: u32 = u32::MAX;
 pub(crate) struct Shard<R> {
     table: Table,
     digests: Growing<u128>,
-    /// So many local codes belong to keys that are never interned. The digests of items among them are set in the end. The
-    /// others stay zero, and take addresses but no memory.
+    /// So many local codes belong to keys that are never interned. Those of interned keys follow.
     reserved: usize,
     pub(crate) records: R,
 }
@@ -40,31 +39,19 @@ impl<R> Shard<R> {
         Self { table: Table::default(), digests: Growing::default(), reserved: 0, records }
     }
 
-    /// Keep the first local codes for keys that are never interned. The shard is empty so far. `more` keys may follow without
-    /// copying the digests, if the system gives so many addresses.
-    pub(super) fn reserve(&mut self, locals: usize, more: usize) {
-        self.digests = Growing::zeroed(locals, more);
+    /// Keep the first local codes for keys that are never interned. The shard is empty so far.
+    pub(super) fn reserve(&mut self, locals: usize) {
         self.reserved = locals;
     }
 
-    /// Set the digest of a key that is never interned.
-    pub(super) fn set_reserved(&mut self, local: usize, digest: u128) {
-        self.digests.as_mut_slice()[local] = digest;
-    }
-
-    /// Digests in order of local codes.
+    /// Digests of the interned keys in order of local codes.
     pub(crate) fn digests(&self) -> &[u128] {
         self.digests.as_slice()
     }
 
     /// All local codes are below this.
     pub(crate) fn len(&self) -> usize {
-        self.digests.len()
-    }
-
-    /// Number of keys that were interned.
-    pub(super) fn interned(&self) -> usize {
-        self.digests.len().saturating_sub(self.reserved)
+        self.reserved + self.digests.len()
     }
 
     /// The local codes of up to [`AHEAD`] keys that are in their home buckets; [`NOT_SEEN`] for the other keys.
@@ -74,7 +61,7 @@ impl<R> Shard<R> {
     /// hundred instructions. So these keys are listed first.
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn look_up(&self, keys: &[Digest], found: &mut [u32; AHEAD]) {
-        let digests = &self.digests.as_slice()[self.reserved..];
+        let digests = self.digests.as_slice();
         let Some(last) = digests.len().checked_sub(1) else {
             return found.fill(NOT_SEEN);
         };
@@ -110,7 +97,7 @@ impl<R> Shard<R> {
         let mut fresh = Vec::with_capacity(AHEAD);
         for (chunk, (keys, locals)) in keys.chunks(AHEAD).zip(locals.chunks_mut(AHEAD)).enumerate() {
             self.look_up(keys, &mut found);
-            self.table.make_room(self.interned() + keys.len());
+            self.table.make_room(self.digests.len() + keys.len());
             let (table, digests) = (self.table.filling(), self.digests.room(keys.len()));
             let mut group = Group { table, digests, reserved: self.reserved };
             fresh.clear();
@@ -136,7 +123,7 @@ impl<R> Shard<R> {
     where
         R: Records<Source>,
     {
-        self.table.bytes() + self.interned() * size_of::<Digest>() + self.records.bytes()
+        self.table.bytes() + self.digests.bytes() + self.records.bytes()
     }
 }
 
@@ -152,9 +139,9 @@ impl Group<'_> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "local codes fit 32 bits, see `Sharding::capacity`")]
     fn add(&mut self, key: Digest, capacity: usize) -> Result<u32> {
-        let local = self.digests.len();
-        let next = (local < capacity).then_some((local - self.reserved) as u32 + 1);
-        let number = self.table.number(key, &self.digests.elements()[self.reserved..], next);
+        let known = self.digests.len();
+        let next = (known + self.reserved < capacity).then_some(known as u32 + 1);
+        let number = self.table.number(key, self.digests.elements(), next);
         let number = number.ok_or(Error::Capacity { what: "distinct keys", limit: 1 << 32 })?;
         if Some(number) == next {
             self.digests.push(key.0);

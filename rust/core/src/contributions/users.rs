@@ -1,6 +1,6 @@
 //! The users, divided into the parts of the chunks.
 
-use super::own::OwnUsers;
+use super::own::{OwnDigests, WithoutItem};
 use super::parts::{places, user_at};
 use super::records::NoRecord;
 use super::shard::Shard;
@@ -12,12 +12,19 @@ use crate::numeric::widths::codes;
 pub(super) struct Users {
     shards: Vec<Shard<NoRecord>>,
     sharding: Sharding,
-    own: Option<OwnUsers>,
+    /// Users whose integers are their own codes.
+    own: Option<OwnDigests>,
+    without_item: WithoutItem,
 }
 
 impl Users {
-    pub(super) fn new(shards: Vec<Shard<NoRecord>>, sharding: Sharding, own: Option<OwnUsers>) -> Self {
-        Self { shards, sharding, own }
+    pub(super) fn new(
+        shards: Vec<Shard<NoRecord>>,
+        sharding: Sharding,
+        own: Option<OwnDigests>,
+        without_item: WithoutItem,
+    ) -> Self {
+        Self { shards, sharding, own, without_item }
     }
 
     /// The number of all places. Some have no user: shards differ in length, and not all codes that are kept for integers
@@ -43,9 +50,9 @@ impl Users {
         digests.clear();
         if let Some(own) = &self.own {
             // Codes grow with places, so the own ones come first.
-            let first = places(part, own.digests.below() as usize).min(rows.len());
+            let first = places(part, own.below() as usize).min(rows.len());
             let integers: Vec<u32> = (0..first).map(|place| codes(user_at(part, place))).collect();
-            own.digests.append(&integers, digests);
+            own.append(&integers, digests);
             for (place, (digest, rows)) in digests.iter_mut().zip(rows).enumerate() {
                 if !self.is_user(part, place, *rows) {
                     *digest = 0;
@@ -62,16 +69,18 @@ impl Users {
     fn is_user(&self, part: usize, place: usize, rows: u32) -> bool {
         rows > 0 || {
             let code = codes(user_at(part, place));
-            match &self.own {
-                Some(own) if code < own.digests.below() => own.without_item.has(code),
-                _ => self.interned(code).is_some(),
-            }
+            if code < self.below() { self.without_item.has(code) } else { self.interned(code).is_some() }
         }
     }
 
     /// The digest of an interned user.
     fn interned(&self, code: u32) -> Option<u128> {
         let shard = self.shards[self.sharding.shard_of_code(code)].digests();
-        shard.get(self.sharding.local_of_code(code)).copied()
+        shard.get(self.sharding.local_of_code(code - self.below())).copied()
+    }
+
+    /// All codes below this are integers.
+    fn below(&self) -> u32 {
+        self.own.as_ref().map_or(0, OwnDigests::below)
     }
 }

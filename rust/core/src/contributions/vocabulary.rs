@@ -6,7 +6,8 @@ use super::own::OwnDigests;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
-use crate::random::{Digest, Digester};
+use crate::numeric::widths::{codes, index};
+use crate::random::Digest;
 use crate::runtime::{Control, parallel};
 
 /// The digest of each item code, and the key where the digest does not tell it.
@@ -24,13 +25,24 @@ pub(crate) struct Digests<'a> {
     shards: Vec<&'a [u128]>,
     sharding: Sharding,
     own: Option<&'a OwnDigests>,
+    /// All codes below this are integers.
+    below: u32,
 }
 
 impl Digests<'_> {
     /// The digest of an item.
     #[inline]
     pub(crate) fn get(&self, item: ItemCode) -> Digest {
-        Digest(self.shards[self.sharding.shard_of_code(item.0)][self.sharding.local_of_code(item.0)])
+        Digest(match self.own {
+            Some(own) if item.0 < self.below => own.get(item.0),
+            _ => self.shards[self.sharding.shard_of_code(item.0)][self.local(item.0)],
+        })
+    }
+
+    /// The place of an interned item in its shard.
+    #[inline]
+    fn local(&self, item: u32) -> usize {
+        self.sharding.local_of_code(item - self.below)
     }
 
     /// Put integers that are their own codes first, then the other items in the order of their shards, and their digests
@@ -39,9 +51,8 @@ impl Digests<'_> {
     /// Most of the time goes into waiting for memory. With a shard at a time few instructions stand between the reads,
     /// and the processor overlaps more of them. The digests of integers are not read.
     pub(crate) fn gather(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
-        let below = self.own.map_or(0, OwnDigests::below);
         // No branch, since it could not be predicted.
-        let place = |item: u32| usize::from(item >= below) * (1 + self.sharding.shard_of_code(item));
+        let place = |item: u32| usize::from(item >= self.below) * (1 + self.sharding.shard_of_code(item));
         let mut ends = [0; Sharding::MOST + 1];
         for item in &*items {
             ends[place(*item)] += 1;
@@ -63,7 +74,7 @@ impl Digests<'_> {
             own.append(&items[..first], digests);
         }
         for (known, end) in self.shards.iter().zip(ends) {
-            digests.extend(items[first..end].iter().map(|item| known[self.sharding.local_of_code(*item)]));
+            digests.extend(items[first..end].iter().map(|item| known[self.local(*item)]));
             first = end;
         }
     }
@@ -89,22 +100,35 @@ impl Vocabulary {
     /// The digests of all items, for random access.
     pub(crate) fn digests(&self) -> Digests<'_> {
         let shards = self.shards.iter().map(Shard::digests).collect();
-        let own = self.own.as_ref().filter(|_| Digester::is_fast());
-        Digests { shards, sharding: self.sharding, own }
+        Digests { shards, sharding: self.sharding, own: self.own.as_ref(), below: self.below() }
+    }
+
+    /// All codes below this are integers.
+    fn below(&self) -> u32 {
+        self.own.as_ref().map_or(0, OwnDigests::below)
     }
 
     /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
     pub(crate) const STRIDE: usize = Sharding::MOST;
 
-    /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`]. The digest is zero for a
-    /// code without an item.
+    /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`].
+    ///
+    /// A code without an item has the digest of its integer, if it is kept for one, and otherwise zero.
     pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
-        let (shards, local) = (self.sharding.shards(), first / self.sharding.shards());
+        let integers = index(self.below().into()).saturating_sub(first).min(digests.len());
+        let (own, interned) = digests.split_at_mut(integers);
+        if let Some(known) = self.own.as_ref().filter(|_| integers > 0) {
+            known.fill(codes(first), own);
+        }
+        if interned.is_empty() {
+            return;
+        }
+        let (shards, first) = (self.sharding.shards(), first + integers - index(self.below().into()));
         for (s, shard) in self.shards.iter().enumerate() {
             // Otherwise: the shard has no codes from there on.
-            let mut known = shard.digests().get(local..).unwrap_or_default().iter();
-            for slot in digests.iter_mut().skip(s).step_by(shards) {
+            let mut known = shard.digests().get(first / shards..).unwrap_or_default().iter();
+            for slot in interned.iter_mut().skip(s).step_by(shards) {
                 // Otherwise: zero for codes without an item, as promised above.
                 *slot = Digest(known.next().copied().unwrap_or_default());
             }
@@ -120,9 +144,15 @@ impl Vocabulary {
 
     /// The key of an item.
     pub(crate) fn key(&self, item: ItemCode) -> Key<'_> {
-        let shard = &self.shards[self.sharding.shard_of_code(item.0)];
-        let local = self.sharding.local_of_code(item.0);
-        Key { digest: Digest(shard.digests()[local]), long: shard.records.get(local) }
+        let below = self.below();
+        match &self.own {
+            Some(own) if item.0 < below => Key { digest: Digest(own.get(item.0)), long: None },
+            _ => {
+                let shard = &self.shards[self.sharding.shard_of_code(item.0)];
+                let local = self.sharding.local_of_code(item.0 - below);
+                Key { digest: Digest(shard.digests()[local]), long: shard.records.get(local) }
+            }
+        }
     }
 
     /// Give the memory back, on several threads.

@@ -19,7 +19,7 @@ use aes::Aes256;
 use aes::cipher::KeyInit;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::cipher::{decrypt, encrypt, in_hardware};
+use super::cipher::{decrypt, encrypt, encrypt_one, in_hardware};
 use super::{Purpose, ReleaseKey};
 use crate::numeric::widths::clipped;
 
@@ -202,6 +202,19 @@ impl Digester {
     pub fn integers(&self, kind: KeyKind, values: impl IntoIterator<Item = i128>, out: &mut Vec<Digest>) {
         let blocks: Vec<Block> = values.into_iter().map(|value| Block::integer(kind, value)).collect();
         self.blocks(&blocks, out);
+    }
+
+    /// The digest of an integer-like key, as a word.
+    pub(crate) fn word(&self, kind: KeyKind, value: i128) -> u128 {
+        encrypt_one(&self.cipher, Block::integer(kind, value).0)
+    }
+
+    /// Write the digests of integer-like keys.
+    pub(crate) fn fill(&self, kind: KeyKind, values: impl Iterator<Item = i128>, digests: &mut [Digest]) {
+        for (digest, value) in digests.iter_mut().zip(values) {
+            *digest = Digest(Block::integer(kind, value).0);
+        }
+        encrypt(&self.cipher, zerocopy::transmute_mut!(digests));
     }
 
     /// Digests of integer-like keys, appended to `out` as words.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use super::frequent::{FrequentKeys, SmallIntegers};
+use super::own_codes::OwnCodes;
 use super::payload::{BytePayload, NoPayload};
 use super::sink::{Codes, Sink};
 use crate::ingest::columns::{ByteColumn, Flat, Values, Words, decode_runs};
@@ -118,7 +119,7 @@ impl<C: Code> Coder<C> {
         let are_own = kind == KeyKind::Integer && words.scale == 1;
         let own = if are_own { sink.own_codes::<C>(values)? } else { None };
         let is_small = own.is_none() && words.scale == 1 && self.remembers;
-        let first = own.as_ref().map_or(0, |own| own.below());
+        let first = own.map_or(0, OwnCodes::below);
         if let Some(own) = own {
             self.unknown = own.code(values, codes, &mut self.rows);
         } else if is_small {

@@ -31,8 +31,8 @@ pub(crate) trait Sink {
     /// are those of the step: the first ones of a job show whether it pays.
     ///
     /// # Errors
-    /// Another thread failed; the limit of memory.
-    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<&mut OwnCodes>> {
+    /// Another thread failed.
+    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<OwnCodes>> {
         let _ = integers;
         Ok(None)
     }
