@@ -230,7 +230,7 @@ impl Order<'_> {
     fn sort(&mut self, user: &mut User<'_>, first: usize) {
         let items = &mut user.items[..*user.len as usize];
         let digest = |item| self.digests.get(ItemCode(item));
-        self.digests.gather(items, &mut self.spare, &mut self.keyed.words);
+        self.digests.gather(items, &mut self.spare, &mut self.keyed.whole);
         let first = self.priorities.order_digested(user.digest, items, digest, first, &mut self.keyed);
         // Otherwise: none of them counts as ordered, and they are put in order again.
         *user.ordered = u32::try_from(first).unwrap_or(0);

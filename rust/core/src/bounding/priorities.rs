@@ -25,11 +25,12 @@ impl Priorities {
         first: usize,
         keyed: &mut CodedWords,
     ) -> usize {
-        keyed.fill(items.iter().map(|&item| digest(item).0));
+        keyed.whole.clear();
+        keyed.whole.extend(items.iter().map(|&item| digest(item).0));
         self.order_digested(user, items, digest, first, keyed)
     }
 
-    /// As [`Self::order`]; `keyed` has the digests of the items.
+    /// As [`Self::order`]; `keyed.whole` has the digests of the items.
     pub(super) fn order_digested(
         &self,
         user: Digest,
@@ -38,10 +39,10 @@ impl Priorities {
         first: usize,
         keyed: &mut CodedWords,
     ) -> usize {
-        self.0.fill_for_user(user, &mut keyed.words);
-        for (word, &item) in keyed.words.iter_mut().zip(items.iter()) {
-            *word = with_code(*word, item);
-        }
+        let CodedWords { whole, words, .. } = keyed;
+        self.0.fill_for_user(user, whole);
+        words.clear();
+        words.extend(whole.iter().zip(items.iter()).map(|(word, item)| with_code(*word, *item)));
         let first = keyed.sort_first(first);
         order_ties(&mut keyed.words[..first], |item| {
             let mut word = [digest(item).0];

@@ -1,24 +1,33 @@
-//! Sorting by pseudorandom words that carry a 32-bit code in their last bits.
+//! Sorting by pseudorandom words, of which the first 32 bits and a 32-bit code are moved together.
 //!
-//! The leading bits of pseudorandom words divide them evenly among buckets, and their leading 96 bits nearly always decide.
+//! The leading bits of pseudorandom words divide them evenly among buckets, and their leading 32 bits nearly always decide.
 //! Where two agree in these, the whole words do: codes depend on who else is in the table and on timing, and an order
 //! must not.
 
-/// A word with a code in place of its last 32 bits.
+use crate::numeric::widths::index;
+
+/// The leading 32 bits of a word, and a code.
 #[inline]
-pub(crate) fn with_code(word: u128, code: u32) -> u128 {
-    word >> 32 << 32 | u128::from(code)
+pub(crate) fn with_code(word: u128, code: u32) -> u64 {
+    leading(word) >> 32 << 32 | u64::from(code)
 }
 
-/// The code in a word.
+/// The leading 64 bits of a word.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the upper half has 64 bits")]
+fn leading(word: u128) -> u64 {
+    (word >> 64) as u64
+}
+
+/// The code beside the bits of a word.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the code")]
-pub(crate) fn code_of(word: u128) -> u32 {
+pub(crate) fn code_of(word: u64) -> u32 {
     word as u32
 }
 
-/// Whether the leading 96 bits of two words are the same.
-pub(crate) fn agree(a: u128, b: u128) -> bool {
+/// Whether the leading 32 bits of two words are the same.
+pub(crate) fn agree(a: u64, b: u64) -> bool {
     (a ^ b) >> 32 == 0
 }
 
@@ -30,15 +39,17 @@ const MANY: u32 = 64;
 /// Words that carry codes, and the memory to sort them.
 #[derive(Debug, Default)]
 pub(crate) struct CodedWords {
-    pub(crate) words: Vec<u128>,
-    spare: Vec<u128>,
+    /// A buffer for what they are made of.
+    pub(crate) whole: Vec<u128>,
+    pub(crate) words: Vec<u64>,
+    spare: Vec<u64>,
     /// How many words each bucket has, and then where its next word goes.
     places: Vec<u32>,
 }
 
 impl CodedWords {
     /// Start anew with these words.
-    pub(crate) fn fill(&mut self, words: impl Iterator<Item = u128>) {
+    pub(crate) fn fill(&mut self, words: impl Iterator<Item = u64>) {
         self.words.clear();
         self.words.extend(words);
     }
@@ -101,14 +112,14 @@ impl CodedWords {
     }
 }
 
-/// The bucket of a word, by its leading bits.
+/// The bucket of a word, by its leading bits, of which there are fewer than 32.
 #[inline]
-fn bucket(word: u128, shift: u32) -> usize {
-    ((word >> 64) as u64 >> shift) as usize
+fn bucket(word: u64, shift: u32) -> usize {
+    index(word >> shift)
 }
 
 /// Order sorted words that agree by the whole words of their codes.
-pub(crate) fn order_ties(sorted: &mut [u128], whole: impl Fn(u32) -> u128) {
+pub(crate) fn order_ties(sorted: &mut [u64], whole: impl Fn(u32) -> u128) {
     for tied in sorted.chunk_by_mut(|a, b| agree(*a, *b)).filter(|tied| tied.len() > 1) {
         // Runs of one user have the same whole word, and stay as they are.
         let first = whole(code_of(tied[0]));
@@ -125,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_the_whole_words_whatever_the_codes_are() {
-        let whole = [9 << 32 | 5, 3 << 32 | 7, 9 << 32 | 1, 1 << 100, 3 << 32 | 2, 9 << 32 | 3];
+        let whole = [9 << 96 | 5, 3 << 96 | 7, 9 << 96 | 1, 1 << 127, 3 << 96 | 2, 9 << 96 | 3];
         let mut expected = whole;
         expected.sort_unstable();
         for turn in 0..whole.len() {
@@ -148,7 +159,8 @@ mod tests {
         let key = ReleaseKey::insecure_test([3; 32]);
         let mut random: Vec<u128> = (0..5000).collect();
         PairWords::new(&key, Purpose::Bound).fill_for_user(Digest(7), &mut random);
-        let alike: Vec<u128> = (0..500).map(|n| n * n % 100).collect();
+        let random: Vec<u64> = (0..).zip(random).map(|(code, word)| with_code(word, code)).collect();
+        let alike: Vec<u64> = (0..500).map(|n| n * n % 100).collect();
         let mut coded = CodedWords::default();
         for words in [&random[..], &random[..300], &random[..49], &random[..3], &alike, &[7; 200], &[]] {
             let mut expected = words.to_vec();

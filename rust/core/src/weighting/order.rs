@@ -77,9 +77,7 @@ fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
     let mut words = vec![0; digests.len()];
     let order = user_order(key);
     order.fill(digests, &mut words);
-    for (word, user) in words.iter_mut().zip(0..) {
-        *word = with_code(*word, user);
-    }
+    let mut words: Vec<u64> = words.into_iter().zip(0..).map(|(word, user)| with_code(word, user)).collect();
     words.sort_unstable();
     order_ties(&mut words, |user| order.word(digests[user as usize]));
     words.into_iter().map(code_of).collect()

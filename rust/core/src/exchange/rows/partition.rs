@@ -100,13 +100,13 @@ impl Partition {
         mut each: impl FnMut(&[Digest], Digest, &mut [u32], &mut CodedWords) -> Result<()>,
     ) -> Result<()> {
         let Self { items, rows, users, in_order, keyed, .. } = self;
-        let user_of = |run: u128| users[code_of(run) as usize].0;
+        let user_of = |run: u64| users[code_of(run) as usize].0;
         in_order.fill((0..).zip(users.iter()).map(|(run, (user, _))| with_code(user.0, run)));
         in_order.sort();
         order_ties(&mut in_order.words, |run| users[run as usize].0.0);
         let mut together = Vec::new();
         for runs in in_order.words.chunk_by(|a, b| agree(*a, *b) && user_of(*a) == user_of(*b)) {
-            let rows_of = |run: &u128| users[code_of(*run) as usize].1.clone();
+            let rows_of = |run: &u64| users[code_of(*run) as usize].1.clone();
             if let [run] = runs {
                 each(items, user_of(*run), &mut rows[rows_of(run)], keyed)?;
                 continue;
@@ -122,7 +122,7 @@ impl Partition {
 
 /// One place of each distinct item. A word has the digest of an item, and its place as code.
 fn distinct(items: &[Digest], words: &mut CodedWords, places: &mut Vec<u32>) {
-    let item = |word: &u128| items[code_of(*word) as usize];
+    let item = |word: &u64| items[code_of(*word) as usize];
     words.sort();
     order_ties(&mut words.words, |place| items[place as usize].0);
     words.words.dedup_by(|a, b| agree(*a, *b) && item(a) == item(b));

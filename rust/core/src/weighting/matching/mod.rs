@@ -93,7 +93,7 @@ fn charge(visits: Visits<'_>) -> Result<u64> {
     let (per_item, per_user) = Assignment::BYTES;
     let codes = visits.contributions.vocabulary().code_bound();
     // The users of each item, where they start, and the order of the items with the words that it is sorted by.
-    let bytes = codes * (per_item + size_of::<usize>() + size_of::<u128>() + size_of::<u32>())
+    let bytes = codes * (per_item + size_of::<usize>() + size_of::<u64>() + size_of::<u32>())
         + visits.contributions.users() * per_user
         + visits.contributions.rows() * size_of::<u32>();
     visits.control.charge_memory(bytes as u64, "weighing the items")?;
@@ -116,7 +116,7 @@ fn order_of_items(holders: &Holders, visits: Visits<'_>, ranking: Option<&[i64]>
 }
 
 /// The digests of the items that somebody holds, with their codes.
-fn held_words(holders: &Holders, vocabulary: &Vocabulary) -> Vec<u128> {
+fn held_words(holders: &Holders, vocabulary: &Vocabulary) -> Vec<u64> {
     let mut words = Vec::new();
     let mut digests = [Digest::default(); Vocabulary::STRIDE];
     for (first, start) in
