@@ -162,12 +162,13 @@ mod tests {
         key: &ReleaseKey,
         purpose: Purpose,
     ) -> Vec<C> {
-        let mut coded = vec![C::default(); integers.len()];
+        let mut coded = Vec::new();
         let mut rows: Vec<u32> = (0..).take(integers.len()).collect();
         if let Some(own) = worker.own_codes::<C>(integers).unwrap() {
             let left = own.code(integers, &mut coded, &mut rows);
             rows.truncate(left);
         }
+        coded.resize(integers.len(), C::default());
         let others: Vec<u64> = rows.iter().map(|row| integers[*row as usize]).collect();
         let mut interned = Vec::new();
         worker.intern(&digests(&others, key, purpose), &Integers, &mut interned).unwrap();

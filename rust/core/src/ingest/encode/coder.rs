@@ -113,20 +113,21 @@ impl<C: Code> Coder<C> {
         codes: &mut Vec<C>,
     ) -> Result<()> {
         let (first, values) = (codes.len(), &words.values);
-        codes.resize(first + values.len(), C::default());
-        let codes = &mut codes[first..];
         self.start(values.len());
         let are_own = kind == KeyKind::Integer && words.scale == 1;
         let own = if are_own { sink.own_codes::<C>(values)? } else { None };
         let is_small = own.is_none() && words.scale == 1 && self.remembers;
-        let first = own.map_or(0, OwnCodes::below);
         if let Some(own) = own {
             self.unknown = own.code(values, codes, &mut self.rows);
-        } else if is_small {
+        }
+        codes.resize(first + values.len(), C::default());
+        let codes = &mut codes[first..];
+        if is_small {
             self.look_up_small(kind, values, codes);
-        } else {
+        } else if own.is_none() {
             self.all_rows(values.len());
         }
+        let first = own.map_or(0, OwnCodes::below);
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
         self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);

@@ -24,15 +24,13 @@ impl OwnCodes {
         self.below
     }
 
-    /// Write the codes of small integers. The rows of the other integers go to `rows`. Returns how many they are.
+    /// Append the codes of small integers, and any codes for the others. The rows of these go to `rows`. Returns how many
+    /// they are.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
-    pub(crate) fn code<C: Code>(self, integers: &[u64], codes: &mut [C], rows: &mut [u32]) -> usize {
-        let blocks = integers.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
+    pub(crate) fn code<C: Code>(self, integers: &[u64], codes: &mut Vec<C>, rows: &mut [u32]) -> usize {
         let mut left = 0;
-        for (first, (integers, codes)) in (0..).step_by(BLOCK).zip(blocks) {
-            for (integer, code) in integers.iter().zip(codes) {
-                *code = C::new(*integer as u32);
-            }
+        for (first, integers) in (0..).step_by(BLOCK).zip(integers.chunks(BLOCK)) {
+            codes.extend(integers.iter().map(|integer| C::new(*integer as u32)));
             // Users are often all small, which takes one look at all their bits.
             if integers.iter().fold(0, |all, integer| all | integer) >= u64::from(self.below) {
                 left += self.others(integers, first, &mut rows[left..]);
@@ -64,10 +62,11 @@ mod tests {
         for below in [1, 64, 100] {
             let own = OwnCodes::new(below);
             let integers = [0, 1 << 32, u64::from(below) - 1, below.into(), 0, u64::MAX];
-            let (mut codes, mut rows) = ([ItemCode::default(); 6], [0; 6]);
+            let (mut codes, mut rows) = (Vec::<ItemCode>::new(), [0; 6]);
             assert_eq!(own.code(&integers, &mut codes, &mut rows), 3);
             assert_eq!(rows[..3], [1, 3, 5]);
             assert_eq!([codes[0], codes[2], codes[4]], [0, below - 1, 0].map(ItemCode::new));
+            assert_eq!(codes.len(), 6);
         }
     }
 }
