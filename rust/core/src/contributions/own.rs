@@ -254,16 +254,13 @@ mod tests {
         for rows in [0, 1024, u64::MAX] {
             let made = read(&[(5, all.clone())], rows, &key);
             let known = made.vocabulary.digests();
-            // Few are gathered in another way than many.
-            for some in [0, 1, 20, made.lens[0] as usize] {
-                let mut items = made.items.as_slice()[..some].to_vec();
-                let (mut expected, mut digests) = (items.clone(), vec![7]);
-                known.gather(&mut items, &mut vec![9], &mut digests);
-                assert!(items.iter().map(|item| known.get(ItemCode(*item)).0).eq(digests));
-                items.sort_unstable();
-                expected.sort_unstable();
-                assert_eq!(items, expected);
-            }
+            let mut items = made.items.as_slice()[..made.lens[0] as usize].to_vec();
+            let (mut expected, mut digests) = (items.clone(), vec![7]);
+            known.gather(&mut items, &mut vec![9], &mut digests);
+            assert!(items.iter().map(|item| known.get(ItemCode(*item)).0).eq(digests));
+            items.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(items, expected);
         }
     }
 

@@ -10,9 +10,6 @@ use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
 use crate::runtime::{Control, parallel};
 
-/// With fewer items for each shard on average it is not worth it to put them in the order of their shards.
-const FEW: usize = if cfg!(test) { 4 } else { 16 };
-
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
 pub struct Vocabulary {
@@ -48,66 +45,39 @@ impl Digests<'_> {
         self.sharding.local_of_code(item - self.below)
     }
 
-    /// Put integers that are their own codes first, then the other items, and their digests into `digests`. `spare` is a
-    /// buffer.
-    pub(crate) fn gather(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
-        digests.clear();
-        let first = self.own.map_or(0, |own| {
-            let first = own_first(items, self.below, spare);
-            own.append(&items[..first], digests);
-            first
-        });
-        let others = &mut items[first..];
-        if others.len() < FEW * self.shards.len() {
-            let digest = |item: &u32| self.shards[self.sharding.shard_of_code(*item)][self.local(*item)];
-            digests.extend(others.iter().map(digest));
-        } else {
-            self.gather_by_shard(others, spare, digests);
-        }
-    }
-
-    /// Put interned items in the order of their shards, and append their digests.
+    /// Put integers that are their own codes first, then the other items in the order of their shards, and their digests
+    /// into `digests`. `spare` is a buffer.
     ///
-    /// Most of the time goes into waiting for memory. With a shard at a time fewer instructions stand between the reads,
-    /// and the processor overlaps more of them.
-    fn gather_by_shard(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
-        let mut ends = [0; Sharding::MOST];
+    /// Most of the time goes into waiting for memory. With a shard at a time few instructions stand between the reads,
+    /// and the processor overlaps more of them. The digests of integers are not read.
+    pub(crate) fn gather(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
+        // No branch, since it could not be predicted.
+        let place = |item: u32| usize::from(item >= self.below) * (1 + self.sharding.shard_of_code(item));
+        let mut ends = [0; Sharding::MOST + 1];
         for item in &*items {
-            ends[self.sharding.shard_of_code(*item)] += 1;
+            ends[place(*item)] += 1;
         }
         let mut end = 0;
-        for place in &mut ends[..self.shards.len()] {
+        for place in &mut ends[..=self.shards.len()] {
             (end, *place) = (end + *place, end);
         }
         spare.clear();
         spare.extend_from_slice(items);
         for item in &*spare {
-            let to = &mut ends[self.sharding.shard_of_code(*item)];
+            let to = &mut ends[place(*item)];
             items[*to] = *item;
             *to += 1;
         }
-        let mut first = 0;
+        let [mut first, ends @ ..] = ends;
+        digests.clear();
+        if let Some(own) = self.own {
+            own.append(&items[..first], digests);
+        }
         for (known, end) in self.shards.iter().zip(ends) {
             digests.extend(items[first..end].iter().map(|item| known[self.local(*item)]));
             first = end;
         }
     }
-}
-
-/// Move the items below `below` to the front; returns how many they are.
-///
-/// There is no branch, since it could not be predicted.
-fn own_first(items: &mut [u32], below: u32, spare: &mut Vec<u32>) -> usize {
-    spare.clear();
-    spare.extend_from_slice(items);
-    let (mut first, mut end) = (0, items.len());
-    for item in spare {
-        let is_own = *item < below;
-        items[if is_own { first } else { end - 1 }] = *item;
-        first += usize::from(is_own);
-        end -= usize::from(!is_own);
-    }
-    first
 }
 
 impl Vocabulary {
