@@ -8,9 +8,10 @@ use super::kept_rows::{KeptRows, ranges};
 use super::priorities::{AHEAD, Priorities};
 use crate::Result;
 use crate::accounting::L0Bound;
-use crate::contributions::{Contributions, Digests, ItemCode, Vocabulary};
+use crate::contributions::{Contributions, Digests, ItemCode, Piece, Start, Vocabulary};
+use crate::numeric::widths::clipped;
 use crate::random::{CodedWords, Digest, ReleaseKey};
-use crate::runtime::{Control, REMOVING, TALLIED, Tally, parallel};
+use crate::runtime::{Control, REMOVING, Tally, parallel};
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
@@ -62,9 +63,9 @@ impl BoundedContributions {
     }
 
     /// The kept items of all users, without their reserves: no other item will ever move up.
-    pub(crate) fn into_kept_rows(self, control: &Control) -> (KeptRows, Vocabulary) {
-        let Contributions { starts, lens, items, vocabulary, .. } = self.contributions;
-        (KeptRows::new(&starts, lens, items, self.bound, control), vocabulary)
+    pub(crate) fn into_kept_rows(self) -> (KeptRows, Vocabulary) {
+        let Contributions { starts, lens, pieces, vocabulary, .. } = self.contributions;
+        (KeptRows::new(&starts, lens, pieces, self.bound), vocabulary)
     }
 
     /// Number of users.
@@ -79,8 +80,8 @@ impl BoundedContributions {
 
     /// The keys and digests of the items, when the contributions are no longer needed; and the rest of them, to be freed.
     pub(crate) fn into_vocabulary(self) -> (Vocabulary, Box<dyn Send>) {
-        let Contributions { users, starts, lens, items, vocabulary, .. } = self.contributions;
-        (vocabulary, Box::new((users, starts, lens, items, self.ordered)))
+        let Contributions { users, starts, lens, pieces, vocabulary, .. } = self.contributions;
+        (vocabulary, Box::new((users, starts, lens, pieces, self.ordered)))
     }
 
     /// The digest of each user.
@@ -95,7 +96,7 @@ impl BoundedContributions {
 
     /// Number of rows that were grouped.
     pub(crate) fn rows(&self) -> usize {
-        self.contributions.items.as_slice().len()
+        self.contributions.rows
     }
 
     /// The number of threads that are worth starting.
@@ -110,9 +111,8 @@ impl BoundedContributions {
 
     /// The kept items of a user.
     pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
-        let start = self.contributions.starts[user];
-        &self.contributions.items.as_slice()
-            [start..start + self.contributions.lens[user].min(self.bound) as usize]
+        let items = self.contributions.items_of(user);
+        &items[..items.len().min(self.bound as usize)]
     }
 
     fn for_each_user(
@@ -122,28 +122,21 @@ impl BoundedContributions {
         job: impl Fn(&mut User<'_>, &mut Order<'_>) + Sync,
     ) {
         let threads = parallel::threads_for(self.rows(), control);
-        let ranges = ranges(self.contributions.lens.iter().copied(), parallel::parts_for(threads));
-        let c = &mut self.contributions;
-        let digests = c.vocabulary.digests();
-        let (mut items, mut lens) = (c.items.as_mut_slice(), c.lens.as_mut_slice());
-        let (mut ordered, mut first_item) = (self.ordered.as_mut_slice(), 0);
+        let Contributions { users, starts, lens, pieces, vocabulary, .. } = &mut self.contributions;
+        let (digests, mut ordered) = (vocabulary.digests(), self.ordered.as_mut_slice());
+        let ranges = ranges(pieces.iter().map(|piece| clipped(piece.len)), parallel::parts_for(threads));
+        let (mut lens, mut pieces) = (lens.as_mut_slice(), pieces.as_mut_slice());
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
-            // Otherwise: no user starts there, so these are the last ones.
-            let end_item = c.starts.get(range.end).copied().unwrap_or(first_item + items.len());
-            let (part_items, rest_items) = items.split_at_mut(end_item - first_item);
-            let (part_lens, rest_lens) = lens.split_at_mut(range.len());
-            let (part_ordered, rest_ordered) = ordered.split_at_mut(range.len());
-            let (users, starts) = (&c.users[range.clone()], &c.starts[range]);
-            parts.push(Part {
-                users,
-                starts,
-                first_item,
-                items: part_items,
-                lens: part_lens,
-                ordered: part_ordered,
-            });
-            (items, lens, ordered, first_item) = (rest_items, rest_lens, rest_ordered, end_item);
+            let (part_pieces, rest_pieces) = std::mem::take(&mut pieces).split_at_mut(range.len());
+            pieces = rest_pieces;
+            let (Some(first), Some(last)) = (part_pieces.first(), part_pieces.last()) else { continue };
+            let of_part = first.users.start..last.users.end;
+            let (part_lens, rest_lens) = lens.split_at_mut(of_part.len());
+            let (part_ordered, rest_ordered) = ordered.split_at_mut(of_part.len());
+            let (users, starts) = (&users[of_part.clone()], &starts[of_part.clone()]);
+            parts.push(Part { users, starts, pieces: part_pieces, lens: part_lens, ordered: part_ordered });
+            (lens, ordered) = (rest_lens, rest_ordered);
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
@@ -154,12 +147,11 @@ impl BoundedContributions {
     }
 }
 
-/// A range of users and their part of the arrays, worked on by one thread.
+/// The users of some pieces and their part of the arrays, worked on by one thread.
 struct Part<'a> {
     users: &'a [Digest],
-    starts: &'a [usize],
-    first_item: usize,
-    items: &'a mut [u32],
+    starts: &'a [Start],
+    pieces: &'a mut [Piece],
     lens: &'a mut [u32],
     ordered: &'a mut [u32],
 }
@@ -167,13 +159,14 @@ struct Part<'a> {
 impl Part<'_> {
     fn each_user(&mut self, tally: Tally<'_>, mut job: impl FnMut(&mut User<'_>)) {
         let counts = self.lens.iter_mut().zip(self.ordered.iter_mut());
-        let users = self.users.iter().zip(self.starts).zip(counts);
-        for (number, ((&digest, start), (len, ordered))) in (1..).zip(users) {
-            let items = &mut self.items[start - self.first_item..][..*len as usize];
-            job(&mut User { digest, items, len, ordered });
-            if number % TALLIED == 0 {
-                tally.add(TALLIED);
+        let mut users = self.users.iter().zip(self.starts).zip(counts);
+        for Piece { users: of_piece, items, .. } in &mut *self.pieces {
+            let items = items.as_mut_slice();
+            for ((&digest, start), (len, ordered)) in users.by_ref().take(of_piece.len()) {
+                let items = &mut items[start.at as usize..][..*len as usize];
+                job(&mut User { digest, items, len, ordered });
             }
+            tally.add(of_piece.len());
         }
     }
 }

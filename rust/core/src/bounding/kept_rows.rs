@@ -2,72 +2,63 @@
 
 use std::ops::Range;
 
+use crate::contributions::{Piece, Start};
 use crate::runtime::memory::Array;
-use crate::runtime::{Control, parallel};
+use crate::runtime::parallel;
 
 /// The kept items of users who keep the same items in all rounds.
-///
-/// # Contract
-/// The users of a part have their items without gaps from the first row of the part on.
 #[derive(Debug)]
 pub(crate) struct KeptRows {
-    /// Item codes.
-    pub(crate) items: Array<u32>,
     /// The number of items of each user.
     pub(crate) lens: Vec<u32>,
-    /// Consecutive users, and their first row.
-    pub(crate) parts: Vec<(Range<usize>, usize)>,
+    pub(crate) parts: Vec<KeptPart>,
+    /// Number of all items.
+    pub(crate) rows: usize,
+}
+
+/// The kept items of consecutive users.
+///
+/// # Contract
+/// The users have their items without gaps from the first one on.
+#[derive(Debug)]
+pub(crate) struct KeptPart {
+    pub(crate) users: Range<usize>,
+    /// Item codes, and others behind them that mean nothing.
+    pub(crate) items: Array<u32>,
+    /// Number of items.
+    pub(crate) rows: usize,
 }
 
 impl KeptRows {
-    /// The first `bound` items of each user, moved together part by part.
-    pub(super) fn new(
-        starts: &[usize],
-        mut lens: Vec<u32>,
-        mut items: Array<u32>,
-        bound: u32,
-        control: &Control,
-    ) -> Self {
+    /// The first `bound` items of each user, moved together piece by piece.
+    pub(super) fn new(starts: &[Start], mut lens: Vec<u32>, pieces: Vec<Piece>, bound: u32) -> Self {
         for len in &mut lens {
             *len = (*len).min(bound);
         }
-        let rows = items.as_slice();
-        let threads = parallel::threads_for(rows.len(), control);
-        let users = ranges(lens.iter().copied(), parallel::parts_for(threads));
-        let first_row = |users: &Range<usize>| match users.start {
-            0 => 0,
-            // Otherwise: there is no user, and no row.
-            user => starts.get(user).copied().unwrap_or(rows.len()),
-        };
-        let parts: Vec<_> = users.into_iter().map(|users| (users.clone(), first_row(&users))).collect();
-        let items_of = items.as_mut_slice();
-        for (users, first_row) in &parts {
-            let mut to = *first_row;
-            for user in users.clone() {
-                let (start, len) = (starts[user], lens[user] as usize);
-                items_of.copy_within(start..start + len, to);
-                to += len;
+        let parts = pieces.into_iter().map(|Piece { users, mut items, .. }| {
+            let (all, mut rows) = (items.as_mut_slice(), 0);
+            for (start, len) in starts[users.clone()].iter().zip(&lens[users.clone()]) {
+                let start = start.at as usize;
+                all.copy_within(start..start + *len as usize, rows);
+                rows += *len as usize;
             }
-        }
-        Self { items, lens, parts }
+            KeptPart { users, items, rows }
+        });
+        let parts: Vec<KeptPart> = parts.collect();
+        let rows = parts.iter().map(|part| part.rows).sum();
+        Self { lens, parts, rows }
     }
-}
 
-impl KeptRows {
     /// Show every row, one user after the other.
-    pub(crate) fn for_each_item(&mut self, mut show: impl FnMut(&mut u32)) {
-        let items = self.items.as_mut_slice();
-        for (users, first_row) in &self.parts {
-            let rows: usize = self.lens[users.clone()].iter().map(|len| *len as usize).sum();
-            items[*first_row..][..rows].iter_mut().for_each(&mut show);
-        }
+    pub(crate) fn for_each_item(&mut self, show: impl FnMut(&mut u32)) {
+        self.parts.iter_mut().flat_map(|part| &mut part.items.as_mut_slice()[..part.rows]).for_each(show);
     }
 
     /// Show the items of every user, one user after the other.
     pub(crate) fn for_each_user(&mut self, mut show: impl FnMut(&mut [u32])) {
-        for (users, first_row) in &self.parts {
-            let mut rest = &mut self.items.as_mut_slice()[*first_row..];
-            for len in &self.lens[users.clone()] {
+        for part in &mut self.parts {
+            let mut rest = part.items.as_mut_slice();
+            for len in &self.lens[part.users.clone()] {
                 let (own, others) = rest.split_at_mut(*len as usize);
                 show(own);
                 rest = others;

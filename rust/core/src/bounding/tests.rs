@@ -34,9 +34,7 @@ proptest! {
         let key = ReleaseKey::insecure_test([9; 32]);
         let control = Control::default();
         let original = contributions(&rows, &key);
-        let mut left: Vec<Vec<u32>> = (0..original.users.len())
-            .map(|u| original.items.as_slice()[original.starts[u]..][..original.lens[u] as usize].to_vec())
-            .collect();
+        let mut left: Vec<Vec<u32>> = original.items_by_user().map(<[u32]>::to_vec).collect();
         let users = original.users.clone();
         let codes = original.vocabulary.code_bound();
         let mut bounded =

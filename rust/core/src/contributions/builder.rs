@@ -2,12 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::chunk::{Chunk, OpenChunk};
+use super::chunk::{Band, OpenChunk};
 use super::grouped::Contributions;
 use super::grouping::group_rows;
 use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
 use super::own::{Own, WithoutItem};
+use super::parts::BANDS;
 use super::records::NoRecord;
 use super::rows::Largest;
 use super::sharding::Sharding;
@@ -31,7 +32,8 @@ pub struct ContributionsBuilder {
     /// Of the users whose integers are their own codes.
     without_item: Mutex<WithoutItem>,
     sharding: Sharding,
-    closed: Mutex<Result<Vec<Chunk>>>,
+    /// The bands of each number of all chunks.
+    closed: Mutex<Result<Vec<Vec<Band>>>>,
     control: Control,
 }
 
@@ -47,7 +49,7 @@ impl ContributionsBuilder {
             own_items: None,
             without_item: Mutex::default(),
             sharding,
-            closed: Mutex::new(Ok(Vec::new())),
+            closed: Mutex::new(Ok((0..BANDS).map(|_| Vec::new()).collect())),
             control: control.clone(),
         }
     }
@@ -127,9 +129,10 @@ impl ContributionsBuilder {
     pub(super) fn close(&self, open: &mut OpenChunk) -> Result<()> {
         let largest = |own: &Option<Own>| own.as_ref().map_or(0, Own::largest);
         let chunk = open.close(Largest { user: largest(&self.own_users), item: largest(&self.own_items) });
-        self.control.charge_memory(chunk.bytes() as u64, READING)?;
-        if let Ok(chunks) = &mut *self.closed.lock().map_err(|_| POISONED)? {
-            chunks.push(chunk);
+        let bytes: usize = chunk.iter().map(Band::bytes).sum();
+        self.control.charge_memory(bytes as u64, READING)?;
+        if let Ok(bands) = &mut *self.closed.lock().map_err(|_| POISONED)? {
+            bands.iter_mut().zip(chunk).for_each(|(bands, band)| bands.push(band));
         }
         Ok(())
     }
@@ -139,7 +142,7 @@ impl ContributionsBuilder {
     /// # Errors
     /// Capacity or memory limit.
     pub(crate) fn finish(mut self, schema: ItemSchema, order: &RowOrder) -> Result<Contributions> {
-        let chunks = self.closed.into_inner().map_err(|_| POISONED)??;
+        let bands = self.closed.into_inner().map_err(|_| POISONED)??;
         let threads = parallel::threads_for(self.users.len()? + self.items.len()?, &self.control);
         let (users, items) = (self.users.into_shards(threads)?, self.items.into_shards(threads)?);
         let own = |own: Option<Own>| Ok(own.map(Own::digests).transpose()?.flatten());
@@ -148,7 +151,7 @@ impl ContributionsBuilder {
         let users = Users::new(users, self.sharding, own(self.own_users)?, without_item);
         self.control.check()?;
         self.control.end_reading();
-        let grouped = group_rows(&users, chunks, vocabulary, order, &self.control)?;
+        let grouped = group_rows(&users, bands, vocabulary, order, &self.control)?;
         self.control.end_phase();
         Ok(grouped)
     }

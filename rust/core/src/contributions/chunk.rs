@@ -1,9 +1,10 @@
 //! Chunks of encoded rows, divided by user.
 //!
 //! A worker collects rows in an open chunk. A full chunk is divided into parts by user. Grouping a part later
-//! (`grouping`) then stays in the cache, even if users come in random order.
+//! (`grouping`) then stays in the cache, even if users come in random order. The rows of consecutive parts are a band, so
+//! that their memory is free once these parts are grouped.
 
-use super::parts::{PARTS, Starts, place, starts};
+use super::parts::{PARTS, PARTS_OF_BAND, Starts, place, starts};
 use super::rows::{Largest, Rows, pack};
 use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
@@ -52,32 +53,33 @@ impl OpenChunk {
         }
     }
 
-    /// Divide the rows into parts and start anew.
-    pub(super) fn close(&mut self, largest: Largest) -> Chunk {
-        let chunk = Chunk { rows: Rows::new(self.rows.as_slice(), largest), runs: Runs::new(&self.runs) };
+    /// Divide the rows into parts and start anew. Returns the bands of all parts.
+    pub(super) fn close(&mut self, largest: Largest) -> Vec<Band> {
+        let rows = Rows::divide(self.rows.as_slice(), largest).into_iter();
+        let bands = rows.zip(Runs::divide(&self.runs)).map(|(rows, runs)| Band { rows, runs }).collect();
         self.rows.clear();
         self.runs.users.clear();
         self.runs.lens.clear();
         self.runs.items.clear();
-        chunk
+        bands
     }
 }
 
-/// Rows divided into parts by user.
+/// The rows of a chunk of some consecutive parts.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct Band {
     rows: Rows,
     runs: Runs,
 }
 
-impl Chunk {
+impl Band {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let Self { rows, runs } = self;
         rows.bytes() + runs.users.bytes() + runs.lens.bytes() + runs.items.bytes()
     }
 
-    /// Number of rows of a part.
+    /// Number of rows of a part of the band.
     pub(super) fn rows_of(&self, part: usize) -> usize {
         self.rows.rows_of(part) + self.runs.rows_of(part).len()
     }
@@ -102,48 +104,46 @@ impl Chunk {
             cursors[user] += run.len();
         });
     }
+
+    /// The memory of the rows, once they are not needed any more.
+    pub(super) fn into_memory(self) -> [Array<u32>; 2] {
+        [self.rows.into_memory(), self.runs.items]
+    }
 }
 
-/// Runs: the user's place and the number of items of each.
+/// Runs of a band: the user's place and the number of items of each.
 #[derive(Debug)]
 struct Runs {
-    run_starts: Box<Starts>,
-    row_starts: Box<Starts>,
+    run_starts: Starts,
+    row_starts: Starts,
     users: Array<u32>,
     lens: Array<u32>,
     items: Array<u32>,
 }
 
 impl Runs {
-    fn new(open: &OpenRuns) -> Self {
-        let (mut runs, mut rows) = ([0; PARTS + 1], [0; PARTS + 1]);
+    /// Divide runs among the bands and their parts.
+    fn divide(open: &OpenRuns) -> Vec<Self> {
+        let [mut runs, mut rows] = [(); 2].map(|()| Box::new([0; PARTS]));
         for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
-            runs[place(*user).0 + 1] += 1;
-            rows[place(*user).0 + 1] += *len as usize;
+            runs[place(*user).0] += 1;
+            rows[place(*user).0] += *len as usize;
         }
-        let mut closed = Self {
-            run_starts: starts(runs),
-            row_starts: starts(rows),
-            users: Array::zeroed(open.users.len()),
-            lens: Array::zeroed(open.lens.len()),
-            items: Array::zeroed(open.items.len()),
-        };
-        closed.scatter(open);
-        closed
+        let mut bands: Vec<Self> =
+            starts(&runs).zip(starts(&rows)).map(|(runs, rows)| Self::of_band(runs, rows)).collect();
+        scatter(open, &mut bands);
+        bands
     }
 
-    fn scatter(&mut self, open: &OpenRuns) {
-        let (mut run_at, mut row_at) = (self.run_starts.clone(), self.row_starts.clone());
-        let (users, lens) = (self.users.as_mut_slice(), self.lens.as_mut_slice());
-        let (items, mut rest) = (self.items.as_mut_slice(), open.items.as_slice());
-        for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
-            let (part, place) = place(*user);
-            let (run, others) = rest.split_at(*len as usize);
-            items[row_at[part]..][..run.len()].copy_from_slice(run);
-            (users[run_at[part]], lens[run_at[part]]) = (place, *len);
-            run_at[part] += 1;
-            row_at[part] += run.len();
-            rest = others;
+    /// Room for the runs of a band.
+    fn of_band(run_starts: Starts, row_starts: Starts) -> Self {
+        let (runs, rows) = (run_starts[PARTS_OF_BAND], row_starts[PARTS_OF_BAND]);
+        Self {
+            run_starts,
+            row_starts,
+            users: Array::zeroed(runs),
+            lens: Array::zeroed(runs),
+            items: Array::apart(rows),
         }
     }
 
@@ -162,5 +162,31 @@ impl Runs {
             rest = others;
             (*user as usize, run)
         })
+    }
+}
+
+/// Write runs to their parts.
+fn scatter(open: &OpenRuns, bands: &mut [Runs]) {
+    let [mut run_at, mut row_at] = [(); 2].map(|()| Box::new([0; PARTS]));
+    for part in 0..PARTS {
+        let band = &bands[part / PARTS_OF_BAND];
+        run_at[part] = band.run_starts[part % PARTS_OF_BAND];
+        row_at[part] = band.row_starts[part % PARTS_OF_BAND];
+    }
+    let arrays = bands.iter_mut().map(|band| {
+        let Runs { users, lens, items, .. } = band;
+        (users.as_mut_slice(), lens.as_mut_slice(), items.as_mut_slice())
+    });
+    let mut arrays: Vec<_> = arrays.collect();
+    let mut rest = open.items.as_slice();
+    for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
+        let (part, place) = place(*user);
+        let (users, lens, items) = &mut arrays[part / PARTS_OF_BAND];
+        let (run, others) = rest.split_at(*len as usize);
+        items[row_at[part]..][..run.len()].copy_from_slice(run);
+        (users[run_at[part]], lens[run_at[part]]) = (place, *len);
+        run_at[part] += 1;
+        row_at[part] += run.len();
+        rest = others;
     }
 }

@@ -1,64 +1,69 @@
 //! From chunks to contributions: every user's rows side by side, without duplicates.
 //!
 //! Users are numbered part by part. A part is small enough that counting, scattering and removing duplicates stay in
-//! the cache. Parts are independent of each other. Only distinct rows are written to the result.
+//! the cache. Parts are independent of each other. A thread groups the parts of a band, and then gives back the rows of
+//! the band. Only distinct rows are written to the result.
 
-use std::ops::Range;
-
-use super::chunk::Chunk;
+use super::chunk::Band;
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
-use super::parts::PARTS;
+use super::parts::{BANDS, PARTS, PARTS_OF_BAND};
+use super::pieces::{Filling, Piece, Spare, Start};
 use super::users::Users;
 use super::vocabulary::Vocabulary;
-use crate::numeric::widths::clipped;
+use crate::numeric::widths::codes;
 use crate::random::Digest;
-use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, parallel};
 use crate::{Error, Result};
 
-/// Group the rows of all chunks by user.
+/// Group the rows of all chunks by user. `bands` has the bands of each number of all chunks.
 ///
 /// # Errors
 /// Capacity or memory limit.
 pub(super) fn group_rows(
     users: &Users,
-    chunks: Vec<Chunk>,
+    bands: Vec<Vec<Band>>,
     vocabulary: Vocabulary,
     order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
-    let rows = |part| chunks.iter().map(|chunk| chunk.rows_of(part)).sum::<usize>();
-    let total = (0..PARTS).map(rows).sum();
+    let rows = |band: &Band| (0..PARTS_OF_BAND).map(|part| band.rows_of(part)).sum::<usize>();
+    let total = bands.iter().flatten().map(rows).sum();
+    let bytes: usize = bands.iter().flatten().map(Band::bytes).sum();
     let threads = parallel::threads_for(total, control);
     // An item of each row. A digest, a start and two numbers of rows for each place.
     control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
     let tally = control.tally(100, 2 * PARTS);
-    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &chunks, tally));
+    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &bands, tally));
     let sizes: Vec<Size> = sizes.into_iter().collect::<Result<_>>()?;
     control.check()?;
     let count = sizes.iter().map(|size| size.users).sum();
     let (mut starts, mut lens, mut digests) =
-        (vec![0; count], vec![0; count], vec![Digest::default(); count]);
-    let mut items = Array::<u32>::zeroed(total);
+        (vec![Start::default(); count], vec![0; count], vec![Digest::default(); count]);
     let columns = Columns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
-    let parts = split(&sizes, parallel::parts_for(threads), columns, items.as_mut_slice());
-    let sorter = ItemSorter::new(order, &vocabulary);
-    let done = parallel::map(threads, parts, |part| part.group(&sizes, users, &chunks, &sorter, tally));
-    done.into_iter().collect::<Result<()>>()?;
+    let (spare, sorter) = (Spare::default(), ItemSorter::new(order, &vocabulary));
+    let jobs = jobs(&sizes, bands, columns);
+    let done = parallel::map(threads, jobs, |job| job.group(users, &sorter, &spare, tally));
+    let done: Vec<(usize, Vec<Piece>)> = done.into_iter().collect::<Result<_>>()?;
+    let mut pieces = Vec::new();
+    for (first, more) in done {
+        let users = first..more.last().map_or(first, |piece| piece.users.end);
+        let before = codes(pieces.len());
+        starts[users].iter_mut().for_each(|start| start.piece += before);
+        pieces.extend(more);
+    }
     let in_order = matches!(order, RowOrder::Items(_));
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
-    let bytes: usize = chunks.iter().map(Chunk::bytes).sum();
-    parallel::free(threads, chunks);
+    parallel::free(threads, spare.into_arrays());
     control.release_memory((bytes + (total - kept) * 4 + users.all_places() * 4) as u64);
-    Ok(Contributions { users: digests, starts, lens, items, in_order, vocabulary })
+    Ok(Contributions { users: digests, starts, lens, pieces, rows: total, in_order, vocabulary })
 }
 
 /// The users of some parts.
 struct Columns<'a> {
     digests: &'a mut [Digest],
-    starts: &'a mut [usize],
+    starts: &'a mut [Start],
     lens: &'a mut [u32],
 }
 
@@ -83,11 +88,11 @@ struct Size {
 }
 
 impl Size {
-    fn new(part: usize, users: &Users, chunks: &[Chunk], tally: Tally<'_>) -> Result<Self> {
+    fn new(part: usize, users: &Users, bands: &[Vec<Band>], tally: Tally<'_>) -> Result<Self> {
         const TOO_MANY: Error = Error::Capacity { what: "rows of one user", limit: u32::MAX as u64 };
         let mut counts = vec![0_usize; users.places(part)];
-        for chunk in chunks {
-            chunk.count(part, &mut counts);
+        for band in &bands[part / PARTS_OF_BAND] {
+            band.count(part % PARTS_OF_BAND, &mut counts);
         }
         let rows = counts.iter().sum();
         let of_places = counts.into_iter().map(|count| u32::try_from(count).map_err(|_| TOO_MANY));
@@ -97,55 +102,46 @@ impl Size {
     }
 }
 
-/// A range of parts and its stretch of the result, filled by one thread. Duplicates leave free space at the end of the
-/// stretch, which is never written.
-struct Stretch<'a> {
-    parts: Range<usize>,
-    /// Position of the stretch's first row in the whole result.
-    first_row: usize,
+/// The bands of one number, grouped by one thread.
+struct Job<'a> {
+    /// The first part.
+    part: usize,
+    /// The number of the first user.
+    user: usize,
+    sizes: &'a [Size],
+    bands: Vec<Band>,
     columns: Columns<'a>,
-    items: &'a mut [u32],
 }
 
-fn split<'a>(
-    sizes: &[Size],
-    stretches: usize,
-    mut columns: Columns<'a>,
-    mut items: &'a mut [u32],
-) -> Vec<Stretch<'a>> {
-    // Clipped sizes do no harm: they only balance the work.
-    let rows = sizes.iter().map(|size| clipped(size.rows));
-    let (mut first, mut first_row) = (0, 0);
-    let mut result = Vec::with_capacity(stretches);
-    for end in parallel::balanced_ends(rows, stretches) {
-        let parts = first..end;
-        let users = sizes[parts.clone()].iter().map(|size| size.users).sum();
-        let rows = sizes[parts.clone()].iter().map(|size| size.rows).sum();
-        let (own_items, rest_items) = items.split_at_mut(rows);
-        result.push(Stretch { parts, first_row, columns: columns.take(users), items: own_items });
-        items = rest_items;
-        (first, first_row) = (end, first_row + rows);
+fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: Columns<'a>) -> Vec<Job<'a>> {
+    let mut user = 0;
+    let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).zip((0..).step_by(PARTS_OF_BAND));
+    let mut jobs = Vec::with_capacity(BANDS);
+    for ((bands, sizes), part) in of_bands {
+        let users = sizes.iter().map(|size| size.users).sum();
+        jobs.push(Job { part, user, sizes, bands, columns: columns.take(users) });
+        user += users;
     }
-    result
+    jobs
 }
 
-impl Stretch<'_> {
+impl Job<'_> {
+    /// Group the rows. Returns the number of the first user, and the pieces with the items of all its users.
     fn group(
         self,
-        sizes: &[Size],
         users: &Users,
-        chunks: &[Chunk],
         sorter: &ItemSorter<'_>,
+        spare: &Spare,
         tally: Tally<'_>,
-    ) -> Result<()> {
-        let Self { parts, mut first_row, mut columns, mut items } = self;
+    ) -> Result<(usize, Vec<Piece>)> {
+        let Self { part: first, user, sizes, bands, mut columns } = self;
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
-        for part in parts {
-            let Size { users: count, rows, of_places } = &sizes[part];
+        let mut filling = Filling::new(spare, user, sizes.iter().map(|size| size.rows).sum());
+        for (part, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
             let Columns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
-            group_part(part, chunks, of_places, &mut grouped[..*rows]);
-            users.digests(part, of_places, &mut known);
+            group_part(part, &bands, of_places, &mut grouped[..*rows]);
+            users.digests(first + part, of_places, &mut known);
             let mut result = digests.iter_mut().zip(starts).zip(lens);
             let mut rest = grouped.as_mut_slice();
             for (own_digest, rows) in known.iter().zip(of_places) {
@@ -156,25 +152,22 @@ impl Stretch<'_> {
                 }
                 let ((digest, start), len) = result.next().ok_or(MISCOUNTED)?;
                 *len = sorter.sort(own, &mut seen);
-                let (kept, free) = items.split_at_mut(*len as usize);
-                kept.copy_from_slice(&own[..kept.len()]);
-                (*digest, *start) = (Digest(*own_digest), first_row);
-                first_row += kept.len();
-                items = free;
+                (*digest, *start) = (Digest(*own_digest), filling.push(&own[..*len as usize], own.len()));
             }
             if result.next().is_some() {
                 return Err(MISCOUNTED);
             }
             tally.add(1);
         }
-        Ok(())
+        spare.put(bands.into_iter().flat_map(Band::into_memory));
+        Ok((user, filling.into_pieces()))
     }
 }
 
 const MISCOUNTED: Error = Error::Internal("a part has another number of users than were counted");
 
 /// Counting sort of one part's rows by user.
-fn group_part(part: usize, chunks: &[Chunk], of_places: &[u32], items: &mut [u32]) {
+fn group_part(part: usize, bands: &[Band], of_places: &[u32], items: &mut [u32]) {
     let mut end = 0;
     let starts = of_places.iter().map(|rows| {
         let start = end;
@@ -182,8 +175,8 @@ fn group_part(part: usize, chunks: &[Chunk], of_places: &[u32], items: &mut [u32
         start
     });
     let mut cursors: Vec<usize> = starts.collect();
-    for chunk in chunks {
-        chunk.place(part, &mut cursors, items);
+    for band in bands {
+        band.place(part, &mut cursors, items);
     }
 }
 
@@ -211,12 +204,9 @@ mod tests {
             }
             let grouped = contributions(&rows, &key);
             let known = grouped.vocabulary.digests();
-            let items = |(start, len): (&usize, &u32)| {
-                let items = &grouped.items.as_slice()[*start..][..*len as usize];
-                items.iter().map(|item| known.get(ItemCode(*item))).collect::<BTreeSet<_>>()
-            };
-            let found =
-                grouped.users.iter().copied().zip(grouped.starts.iter().zip(&grouped.lens).map(items));
+            let items =
+                |items: &[u32]| items.iter().map(|item| known.get(ItemCode(*item))).collect::<BTreeSet<_>>();
+            let found = grouped.users.iter().copied().zip(grouped.items_by_user().map(items));
             assert_eq!(grouped.users.len(), expected.len());
             assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
         }

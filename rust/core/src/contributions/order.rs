@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
+use super::pieces::change_items;
 use super::vocabulary::{Digests, Vocabulary};
 use crate::ingest::ItemCode;
 use crate::numeric::widths::codes;
@@ -121,12 +122,9 @@ fn every_row(items: &mut [u32], most: u32) -> u32 {
 impl Contributions {
     /// Put rows that were counted into an order: each item of a user once.
     pub(crate) fn put_in_order(&mut self, order: &RowOrder) {
-        let Self { starts, lens, items, vocabulary, .. } = self;
+        let Self { starts, lens, pieces, vocabulary, .. } = self;
         let (sorter, mut seen) = (ItemSorter::new(order, vocabulary), SeenItems::default());
-        let items = items.as_mut_slice();
-        for (start, len) in starts.iter().zip(lens) {
-            *len = sorter.sort(&mut items[*start..][..*len as usize], &mut seen);
-        }
+        change_items(pieces, starts, lens, |items| sorter.sort(items, &mut seen));
         self.in_order = matches!(order, RowOrder::Items(_));
     }
 }
@@ -169,9 +167,7 @@ mod tests {
     fn items_of(rows: &[(u64, u64)], order: &ItemOrder<RanksByDigest>) -> Vec<Digest> {
         let contributions = ordered(rows, &key(), Some(order));
         let digests = contributions.vocabulary.digests();
-        let items =
-            &contributions.items.as_slice()[contributions.starts[0]..][..contributions.lens[0] as usize];
-        items.iter().map(|item| digests.get(ItemCode(*item))).collect()
+        contributions.items_of(0).iter().map(|item| digests.get(ItemCode(*item))).collect()
     }
 
     fn digests(items: &[u64]) -> Vec<Digest> {
@@ -210,7 +206,7 @@ mod tests {
                 every.put_in_order(&order);
                 let ordered = grouped(&rows, &key(), &order);
                 assert_eq!((every.in_order, every.lens.clone()), (ordered.in_order, ordered.lens.clone()));
-                let held = |made: &Contributions| made.items.as_slice()[..4].to_vec();
+                let held = |made: &Contributions| made.items_of(0).to_vec();
                 let (mut found, mut expected) = (held(&every), held(&ordered));
                 if order == RowOrder::Any {
                     found.sort_unstable();

@@ -196,12 +196,8 @@ mod tests {
 
     fn sets(made: &Contributions) -> BTreeMap<Digest, BTreeSet<Digest>> {
         let known = made.vocabulary.digests();
-        let items = |(start, len): (&usize, &u32)| {
-            let items = &made.items.as_slice()[*start..][..*len as usize];
-            items.iter().map(|item| known.get(ItemCode(*item))).collect()
-        };
-        let users = made.users.iter().copied().zip(made.starts.iter().zip(&made.lens).map(items));
-        users.collect()
+        let items = |items: &[u32]| items.iter().map(|item| known.get(ItemCode(*item))).collect();
+        made.users.iter().copied().zip(made.items_by_user().map(items)).collect()
     }
 
     /// Integers of both sides of the bound, which is 64 for 1024 rows and 1024 for many.
@@ -254,7 +250,7 @@ mod tests {
         for rows in [0, 1024, u64::MAX] {
             let made = read(&[(5, all.clone())], rows, &key);
             let known = made.vocabulary.digests();
-            let mut items = made.items.as_slice()[..made.lens[0] as usize].to_vec();
+            let mut items = made.items_of(0).to_vec();
             let (mut expected, mut digests) = (items.clone(), vec![7]);
             known.gather(&mut items, &mut vec![9], &mut digests);
             assert!(items.iter().map(|item| known.get(ItemCode(*item)).0).eq(digests));

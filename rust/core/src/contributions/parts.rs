@@ -4,14 +4,18 @@
 const PART_BITS: u32 = 8;
 /// Number of parts.
 pub(super) const PARTS: usize = 1 << PART_BITS;
+/// Parts of a band: the rows of consecutive parts are kept together, and given back together once they are grouped.
+pub(super) const PARTS_OF_BAND: usize = 16;
+/// Number of bands.
+pub(super) const BANDS: usize = PARTS / PARTS_OF_BAND;
 /// So many consecutive codes are in the same part. Users who come one after the other have new items with neighbouring
 /// codes, whose digests and weights share cache lines.
 const RUN: usize = 1 << RUN_BITS;
 /// [`RUN`] is two to this power.
 const RUN_BITS: u32 = 5;
 
-/// Where each part starts; the last entry is the end.
-pub(super) type Starts = [usize; PARTS + 1];
+/// Where each part of a band starts; the last entry is the end.
+pub(super) type Starts = [usize; PARTS_OF_BAND + 1];
 
 /// The part of a user, and the user's place in it.
 #[inline]
@@ -31,12 +35,15 @@ pub(super) fn places(part: usize, bound: usize) -> usize {
     bound / round * RUN + (bound % round).saturating_sub(part * RUN).min(RUN)
 }
 
-/// Turns counts into starts. The count of part i stands at i + 1.
-pub(super) fn starts(mut counts: Starts) -> Box<Starts> {
-    for part in 0..PARTS {
-        counts[part + 1] += counts[part];
-    }
-    Box::new(counts)
+/// Turns the counts of all parts into the starts of each band.
+pub(super) fn starts(counts: &[usize; PARTS]) -> impl Iterator<Item = Starts> + '_ {
+    counts.chunks(PARTS_OF_BAND).map(|counts| {
+        let mut starts = [0; PARTS_OF_BAND + 1];
+        for (part, count) in counts.iter().enumerate() {
+            starts[part + 1] = starts[part] + count;
+        }
+        starts
+    })
 }
 
 #[cfg(test)]

@@ -313,7 +313,7 @@ mod tests {
         let [spilled, straight, tables] = [0; 3].map(AtomicU64::new);
         let spill = |rows: Contributions| {
             tables.fetch_add(1, Ordering::Relaxed);
-            spilled.fetch_add(rows.items.as_slice().len() as u64, Ordering::Relaxed);
+            spilled.fetch_add(rows.rows as u64, Ordering::Relaxed);
             Ok(())
         };
         let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
@@ -338,7 +338,7 @@ mod tests {
             control.advance(STEP).unwrap();
         }
         drop(worker);
-        let all_rows = |kept: Contributions| kept.items.as_slice().len() as u64;
+        let all_rows = |kept: Contributions| kept.rows as u64;
         let kept = refill.finish().unwrap().map_or(0, all_rows);
         [spilled.into_inner(), straight.into_inner(), kept, tables.into_inner()]
     }

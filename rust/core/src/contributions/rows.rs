@@ -1,6 +1,8 @@
 //! Single rows, divided into parts by user: each is a user's place and an item, in as few bytes as both need.
 
-use super::parts::{PARTS, Starts, place, starts};
+use zerocopy::IntoBytes;
+
+use super::parts::{PARTS, PARTS_OF_BAND, Starts, place, starts};
 use crate::runtime::memory::Array;
 
 /// Rows are read and written as words of so many bytes, which overlap.
@@ -57,52 +59,50 @@ impl Form {
     }
 }
 
-/// Single rows: the user's place and the item.
+/// Single rows of a band: the user's place and the item.
 #[derive(Debug)]
 pub(super) struct Rows {
-    starts: Box<Starts>,
+    starts: Starts,
     form: Form,
-    bytes: Array<u8>,
+    words: Array<u32>,
 }
 
 impl Rows {
-    /// Divide packed rows.
-    pub(super) fn new(open: &[u64], largest: Largest) -> Self {
-        let (mut counts, mut codes) = ([0; PARTS + 1], pack(largest.user, largest.item));
+    /// Divide packed rows among the bands and their parts.
+    pub(super) fn divide(open: &[u64], largest: Largest) -> Vec<Self> {
+        let (mut counts, mut codes) = (Box::new([0; PARTS]), pack(largest.user, largest.item));
         for row in open {
-            counts[place(unpack(*row).0).0 + 1] += 1;
+            counts[place(unpack(*row).0).0] += 1;
             codes |= row;
         }
         let (users, items) = unpack(codes);
         let form = Form::new(place(users).1, items);
-        let bytes = Array::zeroed(open.len() * form.width + PARTS * SPARE);
-        let mut rows = Self { starts: starts(counts), form, bytes };
-        rows.scatter(open);
+        let mut bands: Vec<Self> = starts(&counts).map(|starts| Self::of_band(starts, form)).collect();
+        scatter(open, form, &mut bands);
+        bands
+    }
+
+    /// Room for the rows of a band.
+    fn of_band(starts: Starts, form: Form) -> Self {
+        let mut rows = Self { starts, form, words: Array::default() };
+        if rows.all() > 0 {
+            rows.words = Array::apart(rows.bytes().div_ceil(size_of::<u32>()));
+        }
         rows
     }
 
-    fn scatter(&mut self, open: &[u64]) {
-        let mut at = Box::new([0; PARTS]);
-        for (part, at) in at.iter_mut().enumerate() {
-            *at = self.first_byte(part);
-        }
-        let (form, bytes) = (self.form, self.bytes.as_mut_slice());
-        for row in open {
-            let (user, item) = unpack(*row);
-            let (part, place) = place(user);
-            let to = at[part];
-            bytes[to..to + WORD].copy_from_slice(&form.word(place, item).to_le_bytes());
-            at[part] = to + form.width;
-        }
+    /// Number of rows.
+    fn all(&self) -> usize {
+        self.starts[PARTS_OF_BAND]
     }
 
     fn first_byte(&self, part: usize) -> usize {
         self.starts[part] * self.form.width + part * SPARE
     }
 
-    /// Bytes held.
+    /// Bytes held, as they are counted: all bands together have as many, whichever users have the rows.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.bytes()
+        self.all() * self.form.width + PARTS_OF_BAND * SPARE
     }
 
     /// Number of rows of a part.
@@ -110,17 +110,42 @@ impl Rows {
         self.starts[part + 1] - self.starts[part]
     }
 
-    /// The user's place and the item of each row of a part.
+    /// The user's place and the item of each row of a part of the band.
     #[inline]
     pub(super) fn part(&self, part: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
         let (form, first) = (self.form, self.first_byte(part));
-        let mut rest = &self.bytes.as_slice()[first..first + self.rows_of(part) * form.width + SPARE];
+        let mut rest: &[u8] = match self.rows_of(part) {
+            0 => &[],
+            rows => &self.words.as_slice().as_bytes()[first..first + rows * form.width + SPARE],
+        };
         // After the last row, fewer bytes than a word are left.
         std::iter::from_fn(move || {
             let word = rest.first_chunk()?;
             rest = &rest[form.width..];
             Some(form.row(u64::from_le_bytes(*word)))
         })
+    }
+
+    /// The memory of the rows, once they are not needed any more.
+    pub(super) fn into_memory(self) -> Array<u32> {
+        self.words
+    }
+}
+
+/// Write rows to their parts.
+fn scatter(open: &[u64], form: Form, bands: &mut [Rows]) {
+    let mut at = Box::new([0; PARTS]);
+    for (part, at) in at.iter_mut().enumerate() {
+        *at = bands[part / PARTS_OF_BAND].first_byte(part % PARTS_OF_BAND);
+    }
+    let mut bytes: Vec<&mut [u8]> =
+        bands.iter_mut().map(|band| band.words.as_mut_slice().as_mut_bytes()).collect();
+    for row in open {
+        let (user, item) = unpack(*row);
+        let (part, place) = place(user);
+        let to = at[part];
+        bytes[part / PARTS_OF_BAND][to..to + WORD].copy_from_slice(&form.word(place, item).to_le_bytes());
+        at[part] = to + form.width;
     }
 }
 
@@ -145,15 +170,16 @@ mod tests {
         ) {
             let rows: Vec<(u32, u32)> = users.into_iter().zip(items).take(count).collect();
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
-            let divided = Rows::new(&open, Largest { user, item });
+            let divided = Rows::divide(&open, Largest { user, item });
             for part in 0..PARTS {
+                let (band, part_of_band) = (&divided[part / PARTS_OF_BAND], part % PARTS_OF_BAND);
                 let expected: Vec<(u32, u32)> = rows
                     .iter()
                     .filter(|(user, _)| place(*user).0 == part)
                     .map(|(user, item)| (place(*user).1, *item))
                     .collect();
-                prop_assert_eq!(divided.rows_of(part), expected.len());
-                prop_assert!(divided.part(part).eq(expected));
+                prop_assert_eq!(band.rows_of(part_of_band), expected.len());
+                prop_assert!(band.part(part_of_band).eq(expected));
             }
         }
     }
@@ -162,7 +188,8 @@ mod tests {
     fn rows_take_as_few_bytes_as_they_need_and_do_not_tell_which_small_codes_occur() {
         let taken = |rows: &[(u32, u32)], largest| {
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
-            (Rows::new(&open, largest).bytes() - PARTS * SPARE) / rows.len()
+            let bytes: usize = Rows::divide(&open, largest).iter().map(Rows::bytes).sum();
+            (bytes - PARTS * SPARE) / rows.len()
         };
         assert_eq!(taken(&[(0, 0), (8191, 7)], Largest::default()), 1);
         // 500,000 users have 11 bits in a part, and five million items 23.

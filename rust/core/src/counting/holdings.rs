@@ -53,9 +53,7 @@ impl Holdings {
             limit,
             codes: contributions.vocabulary.code_bound(),
         };
-        for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
-            made.push(&contributions.items.as_slice()[*start..][..*len as usize]);
-        }
+        contributions.items_by_user().for_each(|items| made.push(items));
         Ok(made)
     }
 
@@ -185,10 +183,7 @@ mod tests {
 
     /// The codes of all items that users hold.
     fn codes_of(made: &Contributions) -> Vec<ItemCode> {
-        let of_user =
-            |(start, len): (&usize, &u32)| made.items.as_slice()[*start..][..*len as usize].to_vec();
-        let held: std::collections::BTreeSet<u32> =
-            made.starts.iter().zip(&made.lens).flat_map(of_user).collect();
+        let held: std::collections::BTreeSet<u32> = made.items_by_user().flatten().copied().collect();
         held.into_iter().map(ItemCode).collect()
     }
 

@@ -34,7 +34,7 @@ pub(super) fn score_rounds(
     let codes = contributions.vocabulary().code_bound();
     let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users();
     control.charge_memory(bytes as u64, "weighing the items")?;
-    let (rows, vocabulary) = contributions.into_kept_rows(control);
+    let (rows, vocabulary) = contributions.into_kept_rows();
     let mut histogram = ReweightedHistogram::new(rows, &vocabulary, publish.budgets(), control);
     let mut states = ItemStates::new(calibration, histogram.slots());
     let mut released = Vec::new();

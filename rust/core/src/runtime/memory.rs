@@ -12,8 +12,9 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes from which an array gets its own mapping.
-#[cfg(unix)]
 const MAPPED: usize = 1 << 20;
+/// Bytes from which an array that is given back on its own gets its own mapping.
+const MAPPED_APART: usize = 64 << 10;
 /// Bytes from which a growing array is mapped, and the bytes that it then reserves at least.
 const RESERVE_FROM: usize = 512 << 10;
 const RESERVE: usize = 64 << 20;
@@ -48,16 +49,27 @@ impl<T: Element> Array<T> {
         })
     }
 
+    /// `len` zeros that live on when most of what was made beside them is gone. So they have a mapping of their own even if
+    /// there are fewer of them.
+    pub(crate) fn apart(len: usize) -> Self {
+        Self::mapped_from(MAPPED_APART, len).unwrap_or_else(|| Self::zeroed(len))
+    }
+
     /// `len` zeros in a mapping of their own; `None` if that is not worth it or the system refuses.
-    #[cfg(unix)]
     fn mapped(len: usize) -> Option<Self> {
-        let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes >= MAPPED)?;
+        Self::mapped_from(MAPPED, len)
+    }
+
+    /// `len` zeros in a mapping of their own; `None` if they have fewer bytes or the system refuses.
+    #[cfg(unix)]
+    fn mapped_from(bytes: usize, len: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|all| *all >= bytes)?;
         Some(Self(Store::Mapped { map: memmap2::MmapMut::map_anon(bytes).ok()?, len }))
     }
 
     /// Other systems count memory when it is reserved, so a mapping saves nothing.
     #[cfg(not(unix))]
-    fn mapped(_: usize) -> Option<Self> {
+    fn mapped_from(_: usize, _: usize) -> Option<Self> {
         None
     }
 

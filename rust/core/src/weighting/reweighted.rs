@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use super::slots::Slots;
 use super::spread::{Budgets, Drift, RoundBudget};
 use crate::Result;
-use crate::bounding::KeptRows;
+use crate::bounding::{KeptPart, KeptRows};
 use crate::contributions::{ItemCode, Vocabulary};
 use crate::numeric::widths::codes;
 use crate::random::Digest;
@@ -61,7 +61,7 @@ impl ReweightedHistogram {
         let place = |len: &u32| u8::try_from(budgets.place(*len as usize)).unwrap_or(u8::MAX);
         let budget_of: Vec<u8> = rows.lens.iter().map(place).collect();
         let binds = budget_of.iter().any(|place| budgets.binds((*place).into()));
-        let drifts = vec![0; if binds { rows.items.as_slice().len() } else { 0 }];
+        let drifts = vec![0; if binds { rows.rows } else { 0 }];
         let sums = (0..slots.len()).map(|_| AtomicU64::new(0)).collect();
         Self { sums, slots, digests, rows, private: Vec::new(), drifts, budget_of, budgets }
     }
@@ -98,23 +98,20 @@ impl ReweightedHistogram {
     pub(crate) fn weigh(&mut self, share: u32, importances: &[u16], control: &Control) -> Result<()> {
         let budgets = self.budgets.in_round(share);
         let tally = control.tally(WEIGHING, self.rows.lens.len());
-        let threads = parallel::threads_for(self.rows.items.as_slice().len(), control);
+        let threads = parallel::threads_for(self.rows.rows, control);
         let shared = self.slots.shared();
         let private = shared.min(PRIVATE_SLOTS / threads);
         let pool = Mutex::new(std::mem::take(&mut self.private));
         let round = WeighedRound { sums: &self.sums, importances, budgets, private, shared, pool };
-        let (mut items, mut drifts) = (self.rows.items.as_mut_slice(), self.drifts.as_mut_slice());
-        let (mut lens, mut first_row) = (self.rows.lens.as_mut_slice(), 0);
+        let (mut lens, mut drifts) = (self.rows.lens.as_mut_slice(), self.drifts.as_mut_slice());
         let mut parts = Vec::with_capacity(self.rows.parts.len());
-        for (number, (users, _)) in (1..).zip(&self.rows.parts) {
-            // Otherwise: this is the last part.
-            let end_row = self.rows.parts.get(number).map_or(first_row + items.len(), |next| next.1);
-            let (part_items, rest_items) = items.split_at_mut(end_row - first_row);
-            let (part_drifts, rest_drifts) = drifts.split_at_mut(part_items.len().min(drifts.len()));
+        for KeptPart { users, items, rows } in &mut self.rows.parts {
+            // There are none if no cap binds.
+            let (part_drifts, rest_drifts) = drifts.split_at_mut((*rows).min(drifts.len()));
             let (part_lens, rest_lens) = lens.split_at_mut(users.len());
-            let budget_of = &self.budget_of[users.clone()];
-            parts.push(Rows { lens: part_lens, budget_of, items: part_items, drifts: part_drifts });
-            (items, drifts, lens, first_row) = (rest_items, rest_drifts, rest_lens, end_row);
+            let (items, budget_of) = (&mut items.as_mut_slice()[..*rows], &self.budget_of[users.clone()]);
+            parts.push(Rows { lens: part_lens, budget_of, items, drifts: part_drifts });
+            (lens, drifts) = (rest_lens, rest_drifts);
         }
         parallel::map(threads, parts, |rows| round.weigh(rows, tally));
         self.private = round.merge(threads);

@@ -9,7 +9,6 @@ use crate::Result;
 use crate::contributions::Contributions;
 use crate::counting::CountLimit;
 use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
-use crate::numeric::widths::index;
 use crate::random::Digest;
 
 /// The stage that counts the users or rows of released items, for numbers beside a selection.
@@ -33,8 +32,7 @@ impl OnUsers for CountReleased {
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         let is_counted: Vec<bool> = digests.iter().map(|item| self.counted.contains(*item)).collect();
         let mut sums = vec![0_u64; digests.len()];
-        for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
-            let held = &contributions.items.as_slice()[*start..][..index((*len).into())];
+        for held in contributions.items_by_user() {
             // Rows of one item stand side by side.
             let of_item = held.chunk_by(|a, b| a == b).map(|rows| (rows[0] as usize, rows.len()));
             let counted = of_item.filter(|(code, _)| is_counted[*code]);

@@ -86,11 +86,11 @@ impl<'a> Packing<'a> {
         users: Range<usize>,
         mut each: impl FnMut(i32, Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let Contributions { users: digests, starts, lens, items, .. } = self.contributions;
+        let digests = &self.contributions.users;
         let mut packer = Packer::new(self.contributions, &self.dictionaries);
         for group in self.order[users].chunk_by(|a, b| a.0 == b.0) {
             for &(partition, user) in group {
-                let items = &items.as_slice()[starts[user]..][..lens[user] as usize];
+                let items = self.contributions.items_of(user);
                 if !items.is_empty() {
                     packer.add_user(digests[user], items);
                 }

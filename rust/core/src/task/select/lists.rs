@@ -124,8 +124,6 @@ impl PublicLists {
 /// The items of a list, each once.
 fn held(list: &Contributions) -> impl Iterator<Item = ItemCode> + '_ {
     let mut seen = HashSet::new();
-    let rows = list.starts.iter().zip(&list.lens);
-    rows.flat_map(|(start, len)| &list.items.as_slice()[*start..][..*len as usize])
-        .filter(move |item| seen.insert(**item))
-        .map(|item| ItemCode(*item))
+    let items = list.items_by_user().flatten();
+    items.filter(move |item| seen.insert(**item)).map(|item| ItemCode(*item))
 }

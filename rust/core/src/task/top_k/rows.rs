@@ -134,10 +134,8 @@ fn discover(
 /// The number of users of each code.
 fn count(contributions: &Contributions) -> Vec<i64> {
     let mut counts = vec![0_i64; contributions.vocabulary.code_bound()];
-    for (start, len) in contributions.starts.iter().zip(&contributions.lens) {
-        for item in &contributions.items.as_slice()[*start..][..*len as usize] {
-            counts[*item as usize] += 1;
-        }
+    for item in contributions.items_by_user().flatten() {
+        counts[*item as usize] += 1;
     }
     counts
 }

@@ -62,7 +62,7 @@ fn threads_add_up_the_weights_of_shared_items() {
     assert!(capped > 100_000, "users reach their caps: {capped}");
     for threads in [1, 3] {
         let control = Control::new(NonZeroUsize::new(threads), None);
-        let (rows, vocabulary) = pairs().into_kept_rows(&control);
+        let (rows, vocabulary) = pairs().into_kept_rows();
         let size = (u32::try_from(ITEMS).unwrap(), budget);
         let mut histogram = ReweightedHistogram::new(rows, &vocabulary, Budgets::new(vec![size]), &control);
         let codes: Vec<usize> = (0..histogram.slots()).map(|slot| histogram.item(slot).0 as usize).collect();
