@@ -439,8 +439,8 @@ MUTANTS = [
     Mutant(
         "bound off by one",
         CORE + "bounding/bounded.rs",
-        "lens[user].min(self.bound)",
-        "lens[user].min(self.bound + 1)",
+        "items.len().min(self.bound as usize)]",
+        "items.len().min(self.bound as usize + 1)]",
         (REFERENCE, LAW3),
     ),
     Mutant(
@@ -543,17 +543,31 @@ MUTANTS = [
         ("cargo:contributions::own",),
     ),
     Mutant(
+        "users have items from the pieces of another band",
+        CORE + "contributions/grouping.rs",
+        "|start| start.piece += before);",
+        "|start| start.piece += before * 0);",
+        ("cargo:contributions::grouping",),
+    ),
+    Mutant(
+        "a piece is taken that is too small for a user",
+        CORE + "contributions/pieces.rs",
+        "array.as_slice().len() >= least);",
+        "array.as_slice().len() + 1 >= least);",
+        ("cargo:contributions::pieces",),
+    ),
+    Mutant(
+        "rows that move together leave gaps",
+        CORE + "bounding/kept_rows.rs",
+        "rows += *len as usize;",
+        "rows += *len as usize + 1;",
+        ("cargo:weighting",),
+    ),
+    Mutant(
         "interned items have the digests of others",
         CORE + "contributions/vocabulary.rs",
         "first + integers - index(self.below().into())",
         "first + integers - index(self.below().into()) * integers.min(1)",
-        ("cargo:contributions::own",),
-    ),
-    Mutant(
-        "items whose digests are gathered are taken for others",
-        CORE + "contributions/vocabulary.rs",
-        "end -= usize::from(!is_own);",
-        "end -= usize::from(!is_own && first > 0);",
         ("cargo:contributions::own",),
     ),
     Mutant(
