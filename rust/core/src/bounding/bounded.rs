@@ -109,6 +109,13 @@ impl BoundedContributions {
         ranges(self.contributions.lens.iter().map(|len| *len.min(&self.bound)), count)
     }
 
+    /// The kept items of all users, to be read again and again.
+    pub(crate) fn kept(&self) -> Kept<'_> {
+        let Contributions { starts, lens, pieces, .. } = &self.contributions;
+        let pieces = pieces.iter().map(|piece| piece.items.as_slice()).collect();
+        Kept { pieces, starts, lens, bound: self.bound }
+    }
+
     /// The kept items of a user.
     pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
         let items = self.contributions.items_of(user);
@@ -144,6 +151,24 @@ impl BoundedContributions {
             let mut order = Order { bound, priorities, digests: &digests, keyed, spare };
             part.each_user(tally, |user| job(user, &mut order));
         });
+    }
+}
+
+/// The kept items of all users.
+#[derive(Debug)]
+pub(crate) struct Kept<'a> {
+    pieces: Vec<&'a [u32]>,
+    starts: &'a [Start],
+    lens: &'a [u32],
+    bound: u32,
+}
+
+impl Kept<'_> {
+    /// Those of a user.
+    #[inline]
+    pub(crate) fn items_of(&self, user: usize) -> &[u32] {
+        let Start { piece, at } = self.starts[user];
+        &self.pieces[piece as usize][at as usize..][..self.lens[user].min(self.bound) as usize]
     }
 }
 

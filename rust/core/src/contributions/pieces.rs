@@ -17,7 +17,7 @@ const LEAST: usize = if cfg!(test) { 8 } else { 1 << 13 };
 /// Where the items of a user start: a piece, and a place in it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Start {
-    pub(super) piece: u32,
+    pub(crate) piece: u32,
     pub(crate) at: u32,
 }
 

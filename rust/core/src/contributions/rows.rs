@@ -2,7 +2,7 @@
 
 use zerocopy::IntoBytes;
 
-use super::parts::{PARTS, PARTS_OF_BAND, Starts, place, starts};
+use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, place, starts};
 use crate::runtime::memory::Array;
 
 /// Rows are read and written as words of so many bytes, which overlap.
@@ -138,8 +138,12 @@ fn scatter(open: &[u64], form: Form, bands: &mut [Rows]) {
     for (part, at) in at.iter_mut().enumerate() {
         *at = bands[part / PARTS_OF_BAND].first_byte(part % PARTS_OF_BAND);
     }
-    let mut bytes: Vec<&mut [u8]> =
-        bands.iter_mut().map(|band| band.words.as_mut_slice().as_mut_bytes()).collect();
+    let mut bands = bands.iter_mut();
+    // An array of fixed length needs no check of its bounds.
+    let bytes: [&mut [u8]; BANDS] = std::array::from_fn(|_| {
+        // Otherwise: an empty view, and writing a row fails.
+        bands.next().map_or(&mut [][..], |band| band.words.as_mut_slice().as_mut_bytes())
+    });
     for row in open {
         let (user, item) = unpack(*row);
         let (part, place) = place(user);

@@ -51,33 +51,48 @@ impl Digests<'_> {
     /// Most of the time goes into waiting for memory. With a shard at a time few instructions stand between the reads,
     /// and the processor overlaps more of them. The digests of integers are not read.
     pub(crate) fn gather(&self, items: &mut [u32], spare: &mut Vec<u32>, digests: &mut Vec<u128>) {
-        // No branch, since it could not be predicted.
-        let place = |item: u32| usize::from(item >= self.below) * (1 + self.sharding.shard_of_code(item));
-        let mut ends = [0; Sharding::MOST + 1];
-        for item in &*items {
-            ends[place(*item)] += 1;
+        digests.clear();
+        let own = own_first(items, self.below, spare);
+        let (own, others) = items.split_at_mut(own);
+        if let Some(known) = self.own {
+            known.append(own, digests);
+        }
+        let mut ends = [0; Sharding::MOST];
+        for item in &*spare {
+            ends[self.sharding.shard_of_code(*item)] += 1;
         }
         let mut end = 0;
-        for place in &mut ends[..=self.shards.len()] {
+        for place in &mut ends[..self.shards.len()] {
             (end, *place) = (end + *place, end);
         }
-        spare.clear();
-        spare.extend_from_slice(items);
         for item in &*spare {
-            let to = &mut ends[place(*item)];
-            items[*to] = *item;
+            let to = &mut ends[self.sharding.shard_of_code(*item)];
+            others[*to] = *item;
             *to += 1;
         }
-        let [mut first, ends @ ..] = ends;
-        digests.clear();
-        if let Some(own) = self.own {
-            own.append(&items[..first], digests);
-        }
+        let mut first = 0;
         for (known, end) in self.shards.iter().zip(ends) {
-            digests.extend(items[first..end].iter().map(|item| known[self.local(*item)]));
+            digests.extend(others[first..end].iter().map(|item| known[self.local(*item)]));
             first = end;
         }
     }
+}
+
+/// Move the items below `below` to the front; returns how many they are. The others go to `others`, and what is left of
+/// the items means nothing.
+fn own_first(items: &mut [u32], below: u32, others: &mut Vec<u32>) -> usize {
+    others.clear();
+    others.resize(items.len(), 0);
+    let (mut own, mut other) = (0, 0);
+    // No branch, since it could not be predicted.
+    for at in 0..items.len() {
+        let item = items[at];
+        (items[own], others[other]) = (item, item);
+        let is_own = usize::from(item < below);
+        (own, other) = (own + is_own, other + 1 - is_own);
+    }
+    others.truncate(other);
+    own
 }
 
 impl Vocabulary {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use crate::Result;
-use crate::bounding::BoundedContributions;
+use crate::bounding::{BoundedContributions, Kept};
 use crate::numeric::widths::clipped;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, WEIGHING, parallel};
@@ -104,6 +104,7 @@ impl WeightHistogram {
         let threads = contributions.threads(control);
         self.parts.resize_with(threads, Part::default);
         let tally = control.tally(WEIGHING, contributions.users());
+        let kept = contributions.kept();
         // Users take different times, so each thread takes some until none are left.
         let users = Mutex::new(contributions.user_ranges(parallel::parts_for(threads)).into_iter());
         parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
@@ -111,7 +112,7 @@ impl WeightHistogram {
             // Nothing panics while it holds the lock.
             let next = || users.lock().unwrap_or_else(PoisonError::into_inner).next();
             for users in std::iter::from_fn(next) {
-                part.collect(contributions, users, &weights, tally);
+                part.collect(&kept, users, &weights, tally);
             }
         });
         self.add_ranges(&weights, control);
@@ -264,16 +265,10 @@ impl Part {
     }
 
     /// Add the contributions of some users.
-    fn collect(
-        &mut self,
-        contributions: &BoundedContributions,
-        users: Range<usize>,
-        weights: &[u64],
-        tally: Tally<'_>,
-    ) {
+    fn collect(&mut self, kept: &Kept<'_>, users: Range<usize>, weights: &[u64], tally: Tally<'_>) {
         let mut waiting = 0;
         tally.each(users, |user| {
-            let items = contributions.kept_items(user);
+            let items = kept.items_of(user);
             let (Some(&weight), Ok(k)) = (weights.get(items.len()), u32::try_from(items.len())) else {
                 return self.large.push(user);
             };
