@@ -2,21 +2,48 @@
 
 use crate::contributions::ItemCode;
 
-/// A set of item codes as a bitmap.
+const WORD: usize = u64::BITS as usize;
+
+/// A set of item codes as a bitmap, up to the largest of them.
 #[derive(Debug, Clone)]
-pub(crate) struct ItemSet(Vec<u64>);
+pub(crate) struct ItemSet {
+    /// The last word is zero. It stands for all larger codes. So most look-ups read little memory: frequent items have
+    /// small codes.
+    words: Vec<u64>,
+}
 
 impl ItemSet {
-    /// The empty set of codes below `code_bound`.
-    pub(crate) fn new(code_bound: usize) -> Self {
-        Self(vec![0; code_bound.div_ceil(64)])
+    /// The empty set.
+    pub(crate) fn new() -> Self {
+        Self { words: vec![0] }
     }
 
     pub(crate) fn insert(&mut self, item: ItemCode) {
-        self.0[item.index() / 64] |= 1 << (item.index() % 64);
+        let word = item.index() / WORD;
+        self.words.resize(self.words.len().max(word + 2), 0);
+        self.words[word] |= 1 << (item.index() % WORD);
     }
 
+    #[inline]
     pub(crate) fn contains(&self, item: ItemCode) -> bool {
-        self.0[item.index() / 64] >> (item.index() % 64) & 1 == 1
+        let word = (item.index() / WORD).min(self.words.len() - 1);
+        self.words[word] >> (item.index() % WORD) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_inserted() {
+        let (mut set, mut codes) = (ItemSet::new(), vec![]);
+        for code in [70, 5, 64, 5, 6400, 63, 127] {
+            assert!((0..7000).all(|code| set.contains(ItemCode(code)) == codes.contains(&code)));
+            assert!(!set.contains(ItemCode(u32::MAX)));
+            set.insert(ItemCode(code));
+            codes.push(code);
+        }
+        assert!((0..7000).all(|code| set.contains(ItemCode(code)) == codes.contains(&code)));
     }
 }

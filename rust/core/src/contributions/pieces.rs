@@ -125,9 +125,9 @@ mod tests {
             used.as_mut_slice().fill(9);
             used
         }));
-        let lens = [3_u32, 0, 25, 20, 1, FRESH as u32 + 7, 8, 0, 40];
+        let lens = [3_u32, 0, 25, 20, 1, codes(FRESH) + 7, 8, 0, 40];
         let items_of =
-            |user: usize| (0..lens[user]).map(move |item| item * 100 + user as u32).collect::<Vec<_>>();
+            |user: usize| (0..lens[user]).map(move |item| item * 100 + codes(user)).collect::<Vec<_>>();
         let rows = lens.iter().map(|len| *len as usize).sum::<usize>();
         let mut filling = Filling::new(&spare, 5, rows + lens.len());
         let starts: Vec<Start> =

@@ -91,7 +91,7 @@ impl Screened<'_> {
             None => self.state(part.digests[item], weights[item]),
         };
         let states = (0..part.digests.len()).map(state).collect::<Result<Vec<_>>>()?;
-        let mut removed = ItemSet::new(states.len());
+        let mut removed = ItemSet::new();
         let out = states.iter().enumerate().filter(|(_, state)| **state == ItemState::ABANDONED);
         out.for_each(|(item, _)| removed.insert(ItemCode::from_index(item)));
         part.users.remove(&removed, &one_thread())?;

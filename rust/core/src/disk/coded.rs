@@ -71,7 +71,7 @@ impl Rounds<'_> {
     /// # Errors
     /// As [`Rounds::decided`].
     pub(super) fn on_candidates(&self, pruned: &Pruned) -> Result<Packed> {
-        let mut removed = ItemSet::new(pruned.items.len());
+        let mut removed = ItemSet::new();
         let mut released = Packed::default();
         for (number, round) in (0_u32..).zip(&self.job.spec().calibration.rounds) {
             let sums = self.weights(round, pruned, &removed)?;

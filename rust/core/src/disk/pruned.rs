@@ -199,7 +199,7 @@ mod tests {
     fn given(packed: &[u8], released: usize) -> Result<Vec<u64>> {
         let rule = Noisy { noise: Noise::Gaussian { sigma: 1.0 }, threshold: Threshold::from_steps(0) };
         let round = Round { weighting: Weighting::Count, rule: Rule::Noisy(rule) };
-        let (mut removed, mut sums) = (ItemSet::new(4), vec![0; 4]);
+        let (mut removed, mut sums) = (ItemSet::new(), vec![0; 4]);
         removed.insert(ItemCode::from_index(released));
         for range in [0..1, 1..4] {
             let mut of_range = Sums::new(4, range);

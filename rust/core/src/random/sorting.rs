@@ -14,7 +14,6 @@ pub(crate) fn with_code(word: u128, code: u32) -> u64 {
 
 /// The leading 64 bits of a word.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half has 64 bits")]
 fn leading(word: u128) -> u64 {
     (word >> 64) as u64
 }

@@ -51,7 +51,7 @@ pub fn select_rounds(
     control.charge_memory(bytes as u64, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);
-    let (mut removed, mut released) = (ItemSet::new(codes), Vec::new());
+    let (mut removed, mut released) = (ItemSet::new(), Vec::new());
     let mut ranking: Option<Vec<i64>> = None;
     for (number, round) in (0_u32..).zip(&calibration.rounds) {
         let weighting = (round.weighting, round.rule.quantum());

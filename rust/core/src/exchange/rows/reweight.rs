@@ -122,7 +122,7 @@ impl Reweight {
         if !self.round.is_first {
             return digests.iter().map(|item| self.states.get(item).copied()).collect();
         }
-        let mut kept = ItemSet::new(digests.len());
+        let mut kept = ItemSet::new();
         for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
             kept.insert(ItemCode::from_index(*item as usize));
         }

@@ -3,6 +3,8 @@
 //! The footer is at the end of the file, so a pipe is read into memory first.
 
 mod int96;
+#[cfg(unix)]
+mod on_disk;
 #[cfg(test)]
 mod tests;
 
@@ -201,6 +203,9 @@ impl Part {
     /// Opens the file anew for each part, because clones of one handle share a position.
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
         match (self.file.input.on_disk()?, &self.file.in_memory) {
+            #[cfg(unix)]
+            (Some(file), _) => self.reader_of(on_disk::OnDisk::new(file)),
+            #[cfg(not(unix))]
             (Some(file), _) => self.reader_of(file),
             (None, Some(input)) => self.reader_of(input.bytes()),
             (None, None) => Err(NO_BYTES),
