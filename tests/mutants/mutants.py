@@ -580,8 +580,8 @@ MUTANTS = [
     Mutant(
         "digests that are made anew are those of other integers",
         CORE + "contributions/vocabulary.rs",
-        "own.append(&items[..first], digests);",
-        "own.append(&spare[..first], digests);",
+        "known.append(own, digests);",
+        "known.append(&own.iter().rev().copied().collect::<Vec<u32>>(), digests);",
         ("cargo:contributions::own",),
     ),
     Mutant(
