@@ -113,7 +113,12 @@ impl ReweightedHistogram {
             parts.push(Rows { lens: part_lens, budget_of, items, drifts: part_drifts });
             (lens, drifts) = (rest_lens, rest_drifts);
         }
-        parallel::map(threads, parts, |rows| round.weigh(rows, tally));
+        let each = parts.len().div_ceil(parallel::parts_for(threads)).max(1);
+        let mut parts = parts.into_iter();
+        let jobs = std::iter::from_fn(|| {
+            Some(parts.by_ref().take(each).collect()).filter(|job: &Vec<_>| !job.is_empty())
+        });
+        parallel::map(threads, jobs.collect(), |job| round.weigh(job, tally));
         self.private = round.merge(threads);
         control.check()
     }
@@ -133,13 +138,16 @@ struct WeighedRound<'a> {
 }
 
 impl WeighedRound<'_> {
-    /// Weigh the rows of a part.
-    fn weigh(&self, rows: Rows<'_>, tally: Tally<'_>) {
+    /// Weigh the rows of some parts.
+    fn weigh(&self, parts: Vec<Rows<'_>>, tally: Tally<'_>) {
         // Nothing panics while it holds the lock.
         let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Otherwise: more threads work now than before.
         let mut private = taken.unwrap_or_else(|| vec![0; self.private]);
-        rows.weigh(self, &mut private, tally);
+        let mut block = Block::default();
+        for rows in parts {
+            rows.weigh(self, &mut private, &mut block, tally);
+        }
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
     }
 
@@ -200,8 +208,8 @@ struct Block {
 
 impl Rows<'_> {
     /// Drop rows of items without importance, and add the weights of the others.
-    fn weigh(mut self, round: &WeighedRound<'_>, private: &mut [u64], tally: Tally<'_>) {
-        let (mut block, mut user, mut read, mut write) = (Block::default(), 0, 0, 0);
+    fn weigh(mut self, round: &WeighedRound<'_>, private: &mut [u64], block: &mut Block, tally: Tally<'_>) {
+        let (mut user, mut read, mut write) = (0, 0, 0);
         while user < self.lens.len() {
             let (first_user, first) = (user, read);
             while user < self.lens.len() && read - first < BLOCK {
@@ -217,7 +225,7 @@ impl Rows<'_> {
                 let rows = start..start + self.lens[user] as usize;
                 start = rows.end;
                 if !rows.is_empty() {
-                    write += self.weigh_user(round, user, rows, (first, write), &mut block);
+                    write += self.weigh_user(round, user, rows, (first, write), block);
                 }
             }
             for (slot, weight) in &block.shared {
