@@ -444,6 +444,27 @@ MUTANTS = [
         (REFERENCE, LAW3),
     ),
     Mutant(
+        "items beyond the bound have a weight",
+        CORE + "bounding/bounded.rs",
+        "self.lens[user].min(self.bound) as usize",
+        "self.lens[user].min(self.bound + 1) as usize",
+        (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "the largest removed item stays",
+        CORE + "bounding/item_set.rs",
+        ".max(word + 2), 0);",
+        ".max(word + 1), 0);",
+        ("cargo:bounding",),
+    ),
+    Mutant(
+        "pages of Parquet begin a byte too late",
+        CORE + "ingest/files/parquet/on_disk.rs",
+        "let at = start + bytes.len() as u64;",
+        "let at = start + bytes.len() as u64 + u64::from(start > 9);",
+        ("cargo:parquet",),
+    ),
+    Mutant(
         "largest priorities kept",
         CORE + "bounding/priorities.rs",
         "let first = keyed.sort_first(first);",

@@ -110,10 +110,10 @@ impl BoundedContributions {
     }
 
     /// The kept items of all users, to be read again and again.
-    pub(crate) fn kept(&self) -> Kept<'_> {
+    pub(crate) fn kept(&self) -> KeptItems<'_> {
         let Contributions { starts, lens, pieces, .. } = &self.contributions;
         let pieces = pieces.iter().map(|piece| piece.items.as_slice()).collect();
-        Kept { pieces, starts, lens, bound: self.bound }
+        KeptItems { pieces, starts, lens, bound: self.bound }
     }
 
     /// The kept items of a user.
@@ -156,14 +156,14 @@ impl BoundedContributions {
 
 /// The kept items of all users.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptItems<'a> {
     pieces: Vec<&'a [u32]>,
     starts: &'a [Start],
     lens: &'a [u32],
     bound: u32,
 }
 
-impl Kept<'_> {
+impl KeptItems<'_> {
     /// Those of a user.
     #[inline]
     pub(crate) fn items_of(&self, user: usize) -> &[u32] {

@@ -9,7 +9,7 @@ mod priorities;
 mod tests;
 
 pub use bounded::BoundedContributions;
-pub(crate) use bounded::Kept;
+pub(crate) use bounded::KeptItems;
 pub(crate) use item_set::ItemSet;
 pub(crate) use kept_rows::{KeptPart, KeptRows};
 pub(crate) use priorities::{AHEAD, Priorities};

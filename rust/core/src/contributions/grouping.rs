@@ -9,7 +9,7 @@ use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
 use super::parts::{BANDS, PARTS, PARTS_OF_BAND};
-use super::pieces::{Filling, Piece, Spare, Start};
+use super::pieces::{Piece, PieceWriter, Spare, Start};
 use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::numeric::widths::codes;
@@ -136,7 +136,7 @@ impl Job<'_> {
     ) -> Result<(usize, Vec<Piece>)> {
         let Self { part: first, user, sizes, bands, mut columns } = self;
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
-        let mut filling = Filling::new(spare, user, sizes.iter().map(|size| size.rows).sum());
+        let mut writer = PieceWriter::new(spare, user, sizes.iter().map(|size| size.rows).sum());
         for (part, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
             let Columns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
@@ -152,7 +152,7 @@ impl Job<'_> {
                 }
                 let ((digest, start), len) = result.next().ok_or(MISCOUNTED)?;
                 *len = sorter.sort(own, &mut seen);
-                (*digest, *start) = (Digest(*own_digest), filling.push(&own[..*len as usize], own.len()));
+                (*digest, *start) = (Digest(*own_digest), writer.push(&own[..*len as usize], own.len()));
             }
             if result.next().is_some() {
                 return Err(MISCOUNTED);
@@ -160,7 +160,7 @@ impl Job<'_> {
             tally.add(1);
         }
         spare.put(bands.into_iter().flat_map(Band::into_memory));
-        Ok((user, filling.into_pieces()))
+        Ok((user, writer.into_pieces()))
     }
 }
 

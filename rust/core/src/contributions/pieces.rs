@@ -73,8 +73,8 @@ impl Spare {
     }
 }
 
-/// Fills pieces, one user after the other.
-pub(super) struct Filling<'a> {
+/// Writes the items of one user after the other into pieces.
+pub(super) struct PieceWriter<'a> {
     spare: &'a Spare,
     pieces: Vec<Piece>,
     /// The next user.
@@ -83,7 +83,7 @@ pub(super) struct Filling<'a> {
     rows: usize,
 }
 
-impl<'a> Filling<'a> {
+impl<'a> PieceWriter<'a> {
     /// Pieces for the users from `user` on, who have so many rows.
     pub(super) fn new(spare: &'a Spare, user: usize, rows: usize) -> Self {
         Self { spare, pieces: Vec::new(), user, rows }
@@ -129,10 +129,10 @@ mod tests {
         let items_of =
             |user: usize| (0..lens[user]).map(move |item| item * 100 + codes(user)).collect::<Vec<_>>();
         let rows = lens.iter().map(|len| *len as usize).sum::<usize>();
-        let mut filling = Filling::new(&spare, 5, rows + lens.len());
+        let mut writer = PieceWriter::new(&spare, 5, rows + lens.len());
         let starts: Vec<Start> =
-            (0..lens.len()).map(|user| filling.push(&items_of(user), lens[user] as usize + 1)).collect();
-        let mut pieces = filling.into_pieces();
+            (0..lens.len()).map(|user| writer.push(&items_of(user), lens[user] as usize + 1)).collect();
+        let mut pieces = writer.into_pieces();
         assert!(pieces.iter().flat_map(|piece| piece.users.clone()).eq(5..5 + lens.len()));
         assert!(pieces.iter().any(|piece| piece.items.as_slice().len() == 30));
         for (user, Start { piece, at }) in starts.iter().enumerate() {

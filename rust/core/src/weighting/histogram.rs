@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use crate::Result;
-use crate::bounding::{BoundedContributions, Kept};
+use crate::bounding::{BoundedContributions, KeptItems};
 use crate::numeric::widths::clipped;
 use crate::runtime::memory::Array;
 use crate::runtime::{Control, Tally, WEIGHING, parallel};
@@ -265,7 +265,7 @@ impl Part {
     }
 
     /// Add the contributions of some users.
-    fn collect(&mut self, kept: &Kept<'_>, users: Range<usize>, weights: &[u64], tally: Tally<'_>) {
+    fn collect(&mut self, kept: &KeptItems<'_>, users: Range<usize>, weights: &[u64], tally: Tally<'_>) {
         let mut waiting = 0;
         tally.each(users, |user| {
             let items = kept.items_of(user);

@@ -26,12 +26,12 @@ impl OnDisk {
 }
 
 /// The bytes of a file from a position on.
-pub(super) struct From {
+pub(super) struct Rest {
     file: Arc<File>,
     at: u64,
 }
 
-impl Read for From {
+impl Read for Rest {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(bytes, self.at)?;
         self.at += read as u64;
@@ -46,10 +46,10 @@ impl Length for OnDisk {
 }
 
 impl ChunkReader for OnDisk {
-    type T = BufReader<From>;
+    type T = BufReader<Rest>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        Ok(BufReader::with_capacity(HEADER, From { file: Arc::clone(&self.0), at: start }))
+        Ok(BufReader::with_capacity(HEADER, Rest { file: Arc::clone(&self.0), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
