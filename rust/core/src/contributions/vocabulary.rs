@@ -128,7 +128,8 @@ impl Vocabulary {
 
     /// Digests of the codes from `first` on, which is a multiple of [`Vocabulary::STRIDE`].
     ///
-    /// A code without an item has the digest of its integer, if it is kept for one, and otherwise zero.
+    /// A code without an item has the digest of its integer, if it is kept for one, and otherwise zero. So who goes through
+    /// all codes asks which items somebody holds.
     pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
         let integers = index(self.below().into()).saturating_sub(first).min(digests.len());
@@ -144,7 +145,7 @@ impl Vocabulary {
             // Otherwise: the shard has no codes from there on.
             let mut known = shard.digests().get(first / shards..).unwrap_or_default().iter();
             for slot in interned.iter_mut().skip(s).step_by(shards) {
-                // Otherwise: zero for codes without an item, as promised above.
+                // Otherwise: zero, as promised above.
                 *slot = Digest(known.next().copied().unwrap_or_default());
             }
         }

@@ -59,7 +59,9 @@ struct Find<'a> {
 impl OnUsers for &Find<'_> {
     fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let digests = contributions.vocabulary.digests_from(0..contributions.vocabulary.code_bound());
-        let shared = digests.into_iter().filter(|item| self.users.at_most(*item) > 1);
+        // Not every code has an item.
+        let held = digests.into_iter().zip(contributions.users_of_items()).filter(|(_, users)| *users > 0);
+        let shared = held.map(|(item, _)| item).filter(|item| self.users.at_most(*item) > 1);
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         for item in shared.collect::<Vec<_>>() {
             let next = codes(found.len());
