@@ -567,7 +567,7 @@ MUTANTS = [
         "users have items from the pieces of another band",
         CORE + "contributions/grouping.rs",
         "|start| start.piece += before);",
-        "|start| start.piece += before * 0);",
+        "|start| start.piece += before.min(1));",
         ("cargo:contributions::grouping",),
     ),
     Mutant(
@@ -581,7 +581,7 @@ MUTANTS = [
         "rows that move together leave gaps",
         CORE + "bounding/kept_rows.rs",
         "rows += *len as usize;",
-        "rows += *len as usize + 1;",
+        "rows += (*len).max(1) as usize;",
         ("cargo:weighting",),
     ),
     Mutant(
@@ -1157,7 +1157,7 @@ MUTANTS = [
         "places without a user count as users",
         CORE + "contributions/users.rs",
         "self.without_item.has(code)",
-        "true",
+        "self.without_item.has(code) || true",
         (REFERENCE, "cargo:contributions"),
     ),
     Mutant(

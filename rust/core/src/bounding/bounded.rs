@@ -137,6 +137,7 @@ impl BoundedContributions {
         for range in ranges {
             let (part_pieces, rest_pieces) = std::mem::take(&mut pieces).split_at_mut(range.len());
             pieces = rest_pieces;
+            // Otherwise: the part has no pieces, and no users.
             let (Some(first), Some(last)) = (part_pieces.first(), part_pieces.last()) else { continue };
             let of_part = first.users.start..last.users.end;
             let (part_lens, rest_lens) = lens.split_at_mut(of_part.len());
@@ -154,7 +155,7 @@ impl BoundedContributions {
     }
 }
 
-/// The kept items of all users.
+/// The kept items of all users. The memory of each piece is looked up once, not for each user.
 #[derive(Debug)]
 pub(crate) struct KeptItems<'a> {
     pieces: Vec<&'a [u32]>,

@@ -7,8 +7,8 @@ const WORD: usize = u64::BITS as usize;
 /// A set of item codes as a bitmap, up to the largest of them.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemSet {
-    /// The last word is zero. It stands for all larger codes. So most look-ups read little memory: frequent items have
-    /// small codes.
+    /// One word more than the largest code needs. It stays zero, and all larger codes are looked up there. So the set is
+    /// small if its items are frequent: these have small codes.
     words: Vec<u64>,
 }
 

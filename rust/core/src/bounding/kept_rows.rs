@@ -12,7 +12,7 @@ pub(crate) struct KeptRows {
     /// The number of items of each user.
     pub(crate) lens: Vec<u32>,
     pub(crate) parts: Vec<KeptPart>,
-    /// Number of all items.
+    /// Number of all items at first. Those that leave later are counted, too.
     pub(crate) rows: usize,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct KeptPart {
     pub(crate) users: Range<usize>,
     /// Item codes, and others behind them that mean nothing.
     pub(crate) items: Array<u32>,
-    /// Number of items.
+    /// Number of items at first.
     pub(crate) rows: usize,
 }
 
@@ -67,7 +67,7 @@ impl KeptRows {
     }
 }
 
-/// `count` consecutive ranges of users of about equal total size.
+/// `count` consecutive ranges of positions of about equal total size.
 pub(super) fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
     let mut first = 0;
     let ends = parallel::balanced_ends(sizes, count).into_iter();

@@ -48,6 +48,8 @@ proptest! {
             for (user, items) in left.iter_mut().enumerate() {
                 items.retain(|item| !released.contains(ItemCode(*item)));
                 let mut found = bounded.kept_items(user).to_vec();
+                let again = bounded.kept();
+                prop_assert_eq!(again.items_of(user), &found);
                 found.sort_unstable();
                 let digests = bounded.vocabulary().digests();
                 prop_assert_eq!(&found, &kept(users[user], items, &digests, bound as usize, &key));

@@ -32,7 +32,7 @@ pub struct ContributionsBuilder {
     /// Of the users whose integers are their own codes.
     without_item: Mutex<WithoutItem>,
     sharding: Sharding,
-    /// The bands of each number of all chunks.
+    /// `closed[b]` has the rows of band `b` of every closed chunk.
     closed: Mutex<Result<Vec<Vec<Band>>>>,
     control: Control,
 }

@@ -1,10 +1,10 @@
 //! Chunks of encoded rows, divided by user.
 //!
 //! A worker collects rows in an open chunk. A full chunk is divided into parts by user. Grouping a part later
-//! (`grouping`) then stays in the cache, even if users come in random order. The rows of consecutive parts are a band, so
-//! that their memory is free once these parts are grouped.
+//! (`grouping`) then stays in the cache, even if users come in random order. Some parts together are a band, whose memory
+//! is used again once its rows are grouped.
 
-use super::parts::{PARTS, PARTS_OF_BAND, Starts, place, starts};
+use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, in_band, place, starts};
 use super::rows::{Largest, Rows, pack};
 use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
@@ -65,7 +65,7 @@ impl OpenChunk {
     }
 }
 
-/// The rows of a chunk of some consecutive parts.
+/// The rows of a chunk that belong to one band.
 #[derive(Debug)]
 pub(super) struct Band {
     rows: Rows,
@@ -93,7 +93,7 @@ impl Band {
     }
 
     /// Copy the items of a part to `items`; a user's items start at its cursor.
-    pub(super) fn place(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
+    pub(super) fn copy_items(&self, part: usize, cursors: &mut [usize], items: &mut [u32]) {
         for (user, item) in self.rows.part(part) {
             let cursor = &mut cursors[user as usize];
             items[*cursor] = item;
@@ -123,16 +123,39 @@ struct Runs {
 
 impl Runs {
     /// Divide runs among the bands and their parts.
-    fn divide(open: &OpenRuns) -> Vec<Self> {
+    fn divide(open: &OpenRuns) -> [Self; BANDS] {
         let [mut runs, mut rows] = [(); 2].map(|()| Box::new([0; PARTS]));
         for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
             runs[place(*user).0] += 1;
             rows[place(*user).0] += *len as usize;
         }
-        let mut bands: Vec<Self> =
-            starts(&runs).zip(starts(&rows)).map(|(runs, rows)| Self::of_band(runs, rows)).collect();
-        scatter(open, &mut bands);
+        let (runs, rows) = (starts(&runs), starts(&rows));
+        let mut bands = std::array::from_fn(|band| Self::of_band(runs[band], rows[band]));
+        Self::scatter(open, &mut bands);
         bands
+    }
+
+    /// Write runs to their parts.
+    fn scatter(open: &OpenRuns, bands: &mut [Self; BANDS]) {
+        let [mut run_at, mut row_at] = [(); 2].map(|()| Box::new([0; PARTS]));
+        for part in 0..PARTS {
+            let (band, number) = in_band(part);
+            (run_at[part], row_at[part]) = (bands[band].run_starts[number], bands[band].row_starts[number]);
+        }
+        let mut arrays = bands.each_mut().map(|Self { users, lens, items, .. }| {
+            (users.as_mut_slice(), lens.as_mut_slice(), items.as_mut_slice())
+        });
+        let mut rest = open.items.as_slice();
+        for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
+            let (part, place) = place(*user);
+            let (users, lens, items) = &mut arrays[in_band(part).0];
+            let (run, others) = rest.split_at(*len as usize);
+            items[row_at[part]..][..run.len()].copy_from_slice(run);
+            (users[run_at[part]], lens[run_at[part]]) = (place, *len);
+            run_at[part] += 1;
+            row_at[part] += run.len();
+            rest = others;
+        }
     }
 
     /// Room for the runs of a band.
@@ -162,31 +185,5 @@ impl Runs {
             rest = others;
             (*user as usize, run)
         })
-    }
-}
-
-/// Write runs to their parts.
-fn scatter(open: &OpenRuns, bands: &mut [Runs]) {
-    let [mut run_at, mut row_at] = [(); 2].map(|()| Box::new([0; PARTS]));
-    for part in 0..PARTS {
-        let band = &bands[part / PARTS_OF_BAND];
-        run_at[part] = band.run_starts[part % PARTS_OF_BAND];
-        row_at[part] = band.row_starts[part % PARTS_OF_BAND];
-    }
-    let arrays = bands.iter_mut().map(|band| {
-        let Runs { users, lens, items, .. } = band;
-        (users.as_mut_slice(), lens.as_mut_slice(), items.as_mut_slice())
-    });
-    let mut arrays: Vec<_> = arrays.collect();
-    let mut rest = open.items.as_slice();
-    for (user, len) in open.users.as_slice().iter().zip(open.lens.as_slice()) {
-        let (part, place) = place(*user);
-        let (users, lens, items) = &mut arrays[part / PARTS_OF_BAND];
-        let (run, others) = rest.split_at(*len as usize);
-        items[row_at[part]..][..run.len()].copy_from_slice(run);
-        (users[run_at[part]], lens[run_at[part]]) = (place, *len);
-        run_at[part] += 1;
-        row_at[part] += run.len();
-        rest = others;
     }
 }

@@ -8,7 +8,7 @@ use super::chunk::Band;
 use super::distinct::SeenItems;
 use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
-use super::parts::{BANDS, PARTS, PARTS_OF_BAND};
+use super::parts::{BANDS, PARTS, PARTS_OF_BAND, part_of_band};
 use super::pieces::{Piece, PieceWriter, Spare, Start};
 use super::users::Users;
 use super::vocabulary::Vocabulary;
@@ -17,7 +17,7 @@ use crate::random::Digest;
 use crate::runtime::{Control, Tally, parallel};
 use crate::{Error, Result};
 
-/// Group the rows of all chunks by user. `bands` has the bands of each number of all chunks.
+/// Group the rows of all chunks by user. `bands[b]` has the rows of band `b` of every chunk.
 ///
 /// # Errors
 /// Capacity or memory limit.
@@ -35,7 +35,8 @@ pub(super) fn group_rows(
     // An item of each row. A digest, a start and two numbers of rows for each place.
     control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
     let tally = control.tally(100, 2 * PARTS);
-    let sizes = parallel::map(threads, (0..PARTS).collect(), |part| Size::new(part, users, &bands, tally));
+    let parts = (0..BANDS).flat_map(|band| (0..PARTS_OF_BAND).map(move |number| (band, number)));
+    let sizes = parallel::map(threads, parts.collect(), |part| Size::new(part, users, &bands, tally));
     let sizes: Vec<Size> = sizes.into_iter().collect::<Result<_>>()?;
     control.check()?;
     let count = sizes.iter().map(|size| size.users).sum();
@@ -48,6 +49,7 @@ pub(super) fn group_rows(
     let done: Vec<(usize, Vec<Piece>)> = done.into_iter().collect::<Result<_>>()?;
     let mut pieces = Vec::new();
     for (first, more) in done {
+        // Otherwise: the band has no users.
         let users = first..more.last().map_or(first, |piece| piece.users.end);
         let before = codes(pieces.len());
         starts[users].iter_mut().for_each(|start| start.piece += before);
@@ -88,11 +90,17 @@ struct Size {
 }
 
 impl Size {
-    fn new(part: usize, users: &Users, bands: &[Vec<Band>], tally: Tally<'_>) -> Result<Self> {
+    fn new(
+        (band, number): (usize, usize),
+        users: &Users,
+        bands: &[Vec<Band>],
+        tally: Tally<'_>,
+    ) -> Result<Self> {
         const TOO_MANY: Error = Error::Capacity { what: "rows of one user", limit: u32::MAX as u64 };
+        let part = part_of_band(band, number);
         let mut counts = vec![0_usize; users.places(part)];
-        for band in &bands[part / PARTS_OF_BAND] {
-            band.count(part % PARTS_OF_BAND, &mut counts);
+        for band in &bands[band] {
+            band.count(number, &mut counts);
         }
         let rows = counts.iter().sum();
         let of_places = counts.into_iter().map(|count| u32::try_from(count).map_err(|_| TOO_MANY));
@@ -102,10 +110,9 @@ impl Size {
     }
 }
 
-/// The bands of one number, grouped by one thread.
+/// The rows of a band, grouped by one thread.
 struct Job<'a> {
-    /// The first part.
-    part: usize,
+    band: usize,
     /// The number of the first user.
     user: usize,
     sizes: &'a [Size],
@@ -115,11 +122,11 @@ struct Job<'a> {
 
 fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: Columns<'a>) -> Vec<Job<'a>> {
     let mut user = 0;
-    let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).zip((0..).step_by(PARTS_OF_BAND));
+    let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).enumerate();
     let mut jobs = Vec::with_capacity(BANDS);
-    for ((bands, sizes), part) in of_bands {
+    for (band, (bands, sizes)) in of_bands {
         let users = sizes.iter().map(|size| size.users).sum();
-        jobs.push(Job { part, user, sizes, bands, columns: columns.take(users) });
+        jobs.push(Job { band, user, sizes, bands, columns: columns.take(users) });
         user += users;
     }
     jobs
@@ -134,14 +141,14 @@ impl Job<'_> {
         spare: &Spare,
         tally: Tally<'_>,
     ) -> Result<(usize, Vec<Piece>)> {
-        let Self { part: first, user, sizes, bands, mut columns } = self;
+        let Self { band, user, sizes, bands, mut columns } = self;
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
         let mut writer = PieceWriter::new(spare, user, sizes.iter().map(|size| size.rows).sum());
-        for (part, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
+        for (number, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
             let Columns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
-            group_part(part, &bands, of_places, &mut grouped[..*rows]);
-            users.digests(first + part, of_places, &mut known);
+            group_part(number, &bands, of_places, &mut grouped[..*rows]);
+            users.digests(part_of_band(band, number), of_places, &mut known);
             let mut result = digests.iter_mut().zip(starts).zip(lens);
             let mut rest = grouped.as_mut_slice();
             for (own_digest, rows) in known.iter().zip(of_places) {
@@ -167,7 +174,7 @@ impl Job<'_> {
 const MISCOUNTED: Error = Error::Internal("a part has another number of users than were counted");
 
 /// Counting sort of one part's rows by user.
-fn group_part(part: usize, bands: &[Band], of_places: &[u32], items: &mut [u32]) {
+fn group_part(number: usize, bands: &[Band], of_places: &[u32], items: &mut [u32]) {
     let mut end = 0;
     let starts = of_places.iter().map(|rows| {
         let start = end;
@@ -176,7 +183,7 @@ fn group_part(part: usize, bands: &[Band], of_places: &[u32], items: &mut [u32])
     });
     let mut cursors: Vec<usize> = starts.collect();
     for band in bands {
-        band.place(part, &mut cursors, items);
+        band.copy_items(number, &mut cursors, items);
     }
 }
 

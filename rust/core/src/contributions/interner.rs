@@ -39,7 +39,7 @@ impl<R> Interner<R> {
     pub(super) fn reserve(&self, below: u32) -> Result<()> {
         let locals = self.sharding.local_of_code(below);
         for shard in &self.shards {
-            shard.lock().map_err(|_| POISONED)?.reserve(locals);
+            shard.lock().map_err(|_| POISONED)?.reserve(locals)?;
         }
         Ok(())
     }

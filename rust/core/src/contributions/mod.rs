@@ -2,7 +2,8 @@
 //!
 //! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
 //! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
-//! (`users`) is grouped on its own (`grouping`). `vocabulary` has the digests of items.
+//! (`users`) is grouped on its own (`grouping`), and items are written to pieces of memory that rows had before (`pieces`,
+//! `grouped`). `vocabulary` has the digests of items.
 
 mod builder;
 mod chunk;

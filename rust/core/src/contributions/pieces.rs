@@ -27,7 +27,7 @@ pub(crate) struct Piece {
     pub(crate) users: Range<usize>,
     /// The items of each user follow those of the one before, perhaps with others between them that mean nothing.
     pub(crate) items: Array<u32>,
-    /// So many of the items are in use when the users are grouped.
+    /// The length of what was filled. It does not change when users lose items.
     pub(crate) len: usize,
 }
 
@@ -58,7 +58,8 @@ impl Spare {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(large);
     }
 
-    /// Memory for `least` items or more, and for `all` if it is fresh, within bounds.
+    /// Memory for `least` items or more. Fresh memory is for `all`, within bounds. Only the last array is looked at, as most
+    /// have the same length.
     fn take(&self, least: usize, all: usize) -> Array<u32> {
         let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_enough = spare.last().is_some_and(|array| array.as_slice().len() >= least);
@@ -89,7 +90,8 @@ impl<'a> PieceWriter<'a> {
         Self { spare, pieces: Vec::new(), user, rows }
     }
 
-    /// Add the items of the next user, who has so many rows. The piece is counted from the first one of these.
+    /// Add the items of the next user, who has so many rows. The number of the piece is counted from the first piece of
+    /// this writer; the pieces of others are added later.
     pub(super) fn push(&mut self, items: &[u32], rows: usize) -> Start {
         let room = self.pieces.last().map_or(0, |piece| piece.items.as_slice().len() - piece.len);
         if self.pieces.is_empty() || room < items.len() {

@@ -2,7 +2,7 @@
 
 use zerocopy::IntoBytes;
 
-use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, place, starts};
+use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, in_band, place, starts};
 use crate::runtime::memory::Array;
 
 /// Rows are read and written as words of so many bytes, which overlap.
@@ -69,7 +69,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Divide packed rows among the bands and their parts.
-    pub(super) fn divide(open: &[u64], largest: Largest) -> Vec<Self> {
+    pub(super) fn divide(open: &[u64], largest: Largest) -> [Self; BANDS] {
         let (mut counts, mut codes) = (Box::new([0; PARTS]), pack(largest.user, largest.item));
         for row in open {
             counts[place(unpack(*row).0).0] += 1;
@@ -77,9 +77,26 @@ impl Rows {
         }
         let (users, items) = unpack(codes);
         let form = Form::new(place(users).1, items);
-        let mut bands: Vec<Self> = starts(&counts).map(|starts| Self::of_band(starts, form)).collect();
-        scatter(open, form, &mut bands);
+        let mut bands = starts(&counts).map(|starts| Self::of_band(starts, form));
+        Self::scatter(open, form, &mut bands);
         bands
+    }
+
+    /// Write packed rows to their parts.
+    fn scatter(open: &[u64], form: Form, bands: &mut [Self; BANDS]) {
+        let mut at = Box::new([0; PARTS]);
+        for (part, at) in at.iter_mut().enumerate() {
+            let (band, number) = in_band(part);
+            *at = bands[band].first_byte(number);
+        }
+        let bytes = bands.each_mut().map(|band| band.words.as_mut_slice().as_mut_bytes());
+        for row in open {
+            let (user, item) = unpack(*row);
+            let (part, place) = place(user);
+            let to = at[part];
+            bytes[in_band(part).0][to..to + WORD].copy_from_slice(&form.word(place, item).to_le_bytes());
+            at[part] = to + form.width;
+        }
     }
 
     /// Room for the rows of a band.
@@ -132,27 +149,6 @@ impl Rows {
     }
 }
 
-/// Write rows to their parts.
-fn scatter(open: &[u64], form: Form, bands: &mut [Rows]) {
-    let mut at = Box::new([0; PARTS]);
-    for (part, at) in at.iter_mut().enumerate() {
-        *at = bands[part / PARTS_OF_BAND].first_byte(part % PARTS_OF_BAND);
-    }
-    let mut bands = bands.iter_mut();
-    // An array of fixed length needs no check of its bounds.
-    let bytes: [&mut [u8]; BANDS] = std::array::from_fn(|_| {
-        // Otherwise: an empty view, and writing a row fails.
-        bands.next().map_or(&mut [][..], |band| band.words.as_mut_slice().as_mut_bytes())
-    });
-    for row in open {
-        let (user, item) = unpack(*row);
-        let (part, place) = place(user);
-        let to = at[part];
-        bytes[part / PARTS_OF_BAND][to..to + WORD].copy_from_slice(&form.word(place, item).to_le_bytes());
-        at[part] = to + form.width;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -176,14 +172,15 @@ mod tests {
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
             let divided = Rows::divide(&open, Largest { user, item });
             for part in 0..PARTS {
-                let (band, part_of_band) = (&divided[part / PARTS_OF_BAND], part % PARTS_OF_BAND);
+                let (band, number) = in_band(part);
+                let band = &divided[band];
                 let expected: Vec<(u32, u32)> = rows
                     .iter()
                     .filter(|(user, _)| place(*user).0 == part)
                     .map(|(user, item)| (place(*user).1, *item))
                     .collect();
-                prop_assert_eq!(band.rows_of(part_of_band), expected.len());
-                prop_assert!(band.part(part_of_band).eq(expected));
+                prop_assert_eq!(band.rows_of(number), expected.len());
+                prop_assert!(band.part(number).eq(expected));
             }
         }
     }

@@ -39,9 +39,16 @@ impl<R> Shard<R> {
         Self { table: Table::default(), digests: Growing::default(), reserved: 0, records }
     }
 
-    /// Keep the first local codes for keys that are never interned. The shard is empty so far.
-    pub(super) fn reserve(&mut self, locals: usize) {
+    /// Keep the first local codes for keys that are never interned.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if a key was interned before: its code would change.
+    pub(super) fn reserve(&mut self, locals: usize) -> Result<()> {
+        if !self.digests.as_slice().is_empty() {
+            return Err(Error::Internal("codes are kept free after a key was interned"));
+        }
         self.reserved = locals;
+        Ok(())
     }
 
     /// Digests of the interned keys in order of local codes.

@@ -209,7 +209,7 @@ impl Digester {
         encrypt_one(&self.cipher, Block::integer(kind, value).0)
     }
 
-    /// Write the digests of integer-like keys.
+    /// Write the digests of integer-like keys, one for each of `digests`.
     pub(crate) fn fill(&self, kind: KeyKind, values: impl Iterator<Item = i128>, digests: &mut [Digest]) {
         for (digest, value) in digests.iter_mut().zip(values) {
             *digest = Digest(Block::integer(kind, value).0);

@@ -9,13 +9,7 @@ use crate::numeric::widths::index;
 /// The leading 32 bits of a word, and a code.
 #[inline]
 pub(crate) fn with_code(word: u128, code: u32) -> u64 {
-    leading(word) >> 32 << 32 | u64::from(code)
-}
-
-/// The leading 64 bits of a word.
-#[inline]
-fn leading(word: u128) -> u64 {
-    (word >> 64) as u64
+    ((word >> 96) as u64) << 32 | u64::from(code)
 }
 
 /// The code beside the bits of a word.
@@ -38,7 +32,7 @@ const MANY: u32 = 64;
 /// Words that carry codes, and the memory to sort them.
 #[derive(Debug, Default)]
 pub(crate) struct CodedWords {
-    /// A buffer for what they are made of.
+    /// A buffer for the whole words, or the digests that they are made of.
     pub(crate) whole: Vec<u128>,
     pub(crate) words: Vec<u64>,
     spare: Vec<u64>,
@@ -168,6 +162,8 @@ mod tests {
                 coded.fill(words.iter().copied());
                 let sorted = coded.sort_first(first);
                 assert!(sorted >= first.min(words.len()) && sorted <= words.len());
+                let smallest_left = coded.words[sorted..].iter().min();
+                assert!(smallest_left.is_none_or(|left| !agree(coded.words[sorted - 1], *left)));
                 assert_eq!(coded.words[..sorted], expected[..sorted]);
                 coded.words[sorted..].sort_unstable();
                 assert_eq!(coded.words, expected);

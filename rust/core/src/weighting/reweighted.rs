@@ -114,11 +114,7 @@ impl ReweightedHistogram {
             (lens, drifts) = (rest_lens, rest_drifts);
         }
         let each = parts.len().div_ceil(parallel::parts_for(threads)).max(1);
-        let mut parts = parts.into_iter();
-        let jobs = std::iter::from_fn(|| {
-            Some(parts.by_ref().take(each).collect()).filter(|job: &Vec<_>| !job.is_empty())
-        });
-        parallel::map(threads, jobs.collect(), |job| round.weigh(job, tally));
+        parallel::map(threads, parts.chunks_mut(each).collect(), |parts| round.weigh(parts, tally));
         self.private = round.merge(threads);
         control.check()
     }
@@ -139,7 +135,7 @@ struct WeighedRound<'a> {
 
 impl WeighedRound<'_> {
     /// Weigh the rows of some parts.
-    fn weigh(&self, parts: Vec<Rows<'_>>, tally: Tally<'_>) {
+    fn weigh(&self, parts: &mut [Rows<'_>], tally: Tally<'_>) {
         // Nothing panics while it holds the lock.
         let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Otherwise: more threads work now than before.
@@ -208,7 +204,7 @@ struct Block {
 
 impl Rows<'_> {
     /// Drop rows of items without importance, and add the weights of the others.
-    fn weigh(mut self, round: &WeighedRound<'_>, private: &mut [u64], block: &mut Block, tally: Tally<'_>) {
+    fn weigh(&mut self, round: &WeighedRound<'_>, private: &mut [u64], block: &mut Block, tally: Tally<'_>) {
         let (mut user, mut read, mut write) = (0, 0, 0);
         while user < self.lens.len() {
             let (first_user, first) = (user, read);

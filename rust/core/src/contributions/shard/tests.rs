@@ -14,7 +14,7 @@ proptest! {
         reserved in prop_oneof![Just(0), 1..50_usize],
     ) {
         let (mut shard, mut model, mut row) = (Shard::new(Firsts::default()), BTreeMap::new(), 0);
-        shard.reserve(reserved);
+        shard.reserve(reserved).unwrap();
         for group in &groups {
             let (before, mut locals) = (shard.bytes::<usize>(), vec![0; group.len()]);
             shard.intern(group, (&row, |i| i), usize::MAX, &mut locals).unwrap();
@@ -30,6 +30,8 @@ proptest! {
             let place = local - reserved;
             prop_assert_eq!((shard.digests()[place], shard.records.0[place]), (key.0, *row));
         }
+        prop_assert_eq!(shard.reserve(1).is_err(), !model.is_empty());
+        shard.reserved = reserved;
         // A full shard still knows its keys.
         let all: Vec<Digest> = model.keys().copied().collect();
         let (mut locals, mut new) = (vec![0; all.len()], [0]);

@@ -24,8 +24,8 @@ impl OwnCodes {
         self.below
     }
 
-    /// Append the codes of small integers, and any codes for the others. The rows of these go to `rows`. Returns how many
-    /// they are.
+    /// Append a code for each integer. Those of larger integers mean nothing, and the caller replaces them. Their rows go to
+    /// `rows`, which is at least as long as `integers`. Returns how many they are.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
     pub(crate) fn code<C: Code>(self, integers: &[u64], codes: &mut Vec<C>, rows: &mut [u32]) -> usize {
         let mut left = 0;

@@ -200,7 +200,7 @@ fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
 }
 
 impl Part {
-    /// Opens the file anew for each part, because clones of one handle share a position.
+    /// Opens the file anew for each part. Elsewhere than on Unix, clones of one handle share a position.
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
         match (self.file.input.on_disk()?, &self.file.in_memory) {
             #[cfg(unix)]

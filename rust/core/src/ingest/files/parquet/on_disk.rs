@@ -1,6 +1,7 @@
 //! A Parquet file on a disk, read page by page.
 //!
-//! The library reads a page into a vector that grows, some 16 KiB at a time. Here a page takes one call of the system.
+//! The library clones and seeks the handle for each page, and reads the page in several calls of the system. Here it takes
+//! one call, which writes to memory that need not be zeroed before.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
