@@ -11,5 +11,5 @@ mod tests;
 pub use bounded::BoundedContributions;
 pub(crate) use bounded::KeptItems;
 pub(crate) use item_set::ItemSet;
-pub(crate) use kept_rows::{KeptPart, KeptRows};
+pub(crate) use kept_rows::KeptRows;
 pub(crate) use priorities::{AHEAD, Priorities};

@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use super::slots::Slots;
 use super::spread::{Budgets, Drift, RoundBudget};
 use crate::Result;
-use crate::bounding::{KeptPart, KeptRows};
-use crate::contributions::{ItemCode, Vocabulary};
+use crate::bounding::KeptRows;
+use crate::contributions::{ItemCode, Piece, Vocabulary};
 use crate::numeric::widths::codes;
 use crate::random::Digest;
 use crate::runtime::{Control, Tally, WEIGHING, parallel};
@@ -104,12 +104,12 @@ impl ReweightedHistogram {
         let pool = Mutex::new(std::mem::take(&mut self.private));
         let round = WeighedRound { sums: &self.sums, importances, budgets, private, shared, pool };
         let (mut lens, mut drifts) = (self.rows.lens.as_mut_slice(), self.drifts.as_mut_slice());
-        let mut parts = Vec::with_capacity(self.rows.parts.len());
-        for KeptPart { users, items, rows } in &mut self.rows.parts {
+        let mut parts = Vec::with_capacity(self.rows.pieces.len());
+        for Piece { users, items, len } in &mut self.rows.pieces {
             // There are none if no cap binds.
-            let (part_drifts, rest_drifts) = drifts.split_at_mut((*rows).min(drifts.len()));
+            let (part_drifts, rest_drifts) = drifts.split_at_mut((*len).min(drifts.len()));
             let (part_lens, rest_lens) = lens.split_at_mut(users.len());
-            let (items, budget_of) = (&mut items.as_mut_slice()[..*rows], &self.budget_of[users.clone()]);
+            let (items, budget_of) = (&mut items.as_mut_slice()[..*len], &self.budget_of[users.clone()]);
             parts.push(Rows { lens: part_lens, budget_of, items, drifts: part_drifts });
             (lens, drifts) = (rest_lens, rest_drifts);
         }
