@@ -3,6 +3,7 @@
     python -m benches.compare           # 500,000 users; int and string items; grouped and random rows
     python -m benches.compare --quick   # 50,000 users, integers, 2 repeats: a look in under two minutes
     python -m benches.compare --peers dpsel polars-streaming duckdb --repeats 9
+    python -m benches.compare --peers dpsel dpsel-steered    # what the default costs beside DP-SIPS
     python -m benches.compare --all     # the slow peers too
 
 All peers run interleaved, each in a process of its own. The numbers, the medians and the table are
@@ -84,8 +85,23 @@ def report(runs: list[measure.Run]) -> str:
     for name in dict.fromkeys(one.dataset for one in summaries):
         mine = [one for one in summaries if one.dataset == name]
         parts.append(f"### {name}\n\nMedians of {mine[0].runs} interleaved runs.\n\n" + table(mine))
+        parts += beside_sips(mine)
     parts += [f"**Sizes disagree:** {line}\n" for line in disagreements(runs)]
     return "\n".join(parts)
+
+
+def beside_sips(summaries: list[measure.Summary]) -> list[str]:
+    """What the default mechanism takes in multiples of DP-SIPS, if both were run."""
+    by_peer = {one.peer: one for one in summaries}
+    if not {"dpsel", "dpsel-steered"} <= by_peer.keys():
+        return []
+    sips, steered = by_peer["dpsel"], by_peer["dpsel-steered"]
+    times = steered.own_seconds / sips.own_seconds, steered.cpu_seconds / sips.cpu_seconds
+    memory = steered.peak_mib / sips.peak_mib
+    return [
+        f"Steered takes {times[0]:.2f} times the time of DP-SIPS, {times[1]:.2f} times its processor time, "
+        f"and {memory:.2f} times its memory.\n"
+    ]
 
 
 def table(summaries: list[measure.Summary]) -> str:

@@ -11,8 +11,12 @@ def prepare(args):
 
     # The import is not part of the job, and dpsel imports its parts when they are first named.
     _ = dpsel.select_partitions, dpsel.ZCDP
-    sips = dpsel.Sips(rounds=ROUNDS, ratio=RATIO)
-    return args.threads, sips if args.mechanism == "sips" else dpsel.WeightedGaussian()
+    mechanisms = {
+        "sips": dpsel.Sips(rounds=ROUNDS, ratio=RATIO),
+        "steered": dpsel.Steered(),
+        "weighted": dpsel.WeightedGaussian(),
+    }
+    return args.threads, mechanisms[args.mechanism]
 
 
 def job(path: str, prepared) -> int:
@@ -32,4 +36,4 @@ def job(path: str, prepared) -> int:
 
 
 if __name__ == "__main__":
-    _harness.run(job, prepare, mechanism=("sips", "weighted"))
+    _harness.run(job, prepare, mechanism=("sips", "steered", "weighted"))

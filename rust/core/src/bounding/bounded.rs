@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::item_set::ItemSet;
-use super::kept_rows::{KeptRows, ranges};
+use super::kept_piece::{KeptPiece, ranges};
 use super::priorities::{AHEAD, Priorities};
 use crate::Result;
 use crate::accounting::L0Bound;
@@ -63,9 +63,10 @@ impl BoundedContributions {
     }
 
     /// The kept items of all users, without their reserves: no other item will ever move up.
-    pub(crate) fn into_kept_rows(self) -> (KeptRows, Vocabulary) {
+    pub(crate) fn into_kept_pieces(self) -> (Vec<KeptPiece>, Vocabulary) {
         let Contributions { starts, lens, pieces, vocabulary, .. } = self.contributions;
-        (KeptRows::new(&starts, lens, pieces, self.bound), vocabulary)
+        let kept = pieces.into_iter().map(|piece| KeptPiece::new(piece, &starts, &lens, self.bound));
+        (kept.collect(), vocabulary)
     }
 
     /// Number of users.

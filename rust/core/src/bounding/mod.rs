@@ -3,7 +3,7 @@
 
 mod bounded;
 mod item_set;
-mod kept_rows;
+mod kept_piece;
 mod priorities;
 #[cfg(test)]
 mod tests;
@@ -11,5 +11,5 @@ mod tests;
 pub use bounded::BoundedContributions;
 pub(crate) use bounded::KeptItems;
 pub(crate) use item_set::ItemSet;
-pub(crate) use kept_rows::KeptRows;
+pub(crate) use kept_piece::KeptPiece;
 pub(crate) use priorities::{AHEAD, Priorities};

@@ -3,7 +3,8 @@
 //! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
 //! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
 //! (`users`) is grouped on its own (`grouping`), and items are written to pieces of memory that rows had before (`pieces`,
-//! `grouped`). `vocabulary` has the digests of items.
+//! `grouped`). `vocabulary` has the digests of items, and `keys`
+//! what their digests do not tell.
 
 mod builder;
 mod chunk;
@@ -11,6 +12,7 @@ mod distinct;
 mod grouped;
 mod grouping;
 mod interner;
+mod keys;
 mod order;
 mod own;
 mod parts;
@@ -30,6 +32,7 @@ mod vocabulary;
 
 pub use builder::{ContributionsBuilder, Worker};
 pub use grouped::Contributions;
+pub(crate) use keys::Keys;
 pub use order::ItemOrder;
 pub(crate) use order::RowOrder;
 pub(crate) use pieces::{Piece, Start};

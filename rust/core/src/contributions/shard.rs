@@ -125,6 +125,11 @@ impl<R> Shard<R> {
         self.table = Table::default();
     }
 
+    /// Digests and records of the interned keys in order of local codes.
+    pub(super) fn into_digests_and_records(self) -> (Growing<u128>, R) {
+        (self.digests, self.records)
+    }
+
     /// Bytes held.
     pub(crate) fn bytes<Source>(&self) -> usize
     where

@@ -2,20 +2,22 @@
 
 use std::ops::Range;
 
+use super::keys::Keys;
 use super::own::OwnDigests;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
+use crate::runtime::memory::Growing;
 use crate::runtime::{Control, parallel};
 
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
 pub struct Vocabulary {
-    shards: Vec<Shard<KeyStore>>,
-    sharding: Sharding,
-    schema: ItemSchema,
+    /// Those of each shard.
+    digests: Vec<Growing<u128>>,
+    keys: Keys,
     own: Option<OwnDigests>,
 }
 
@@ -103,24 +105,24 @@ impl Vocabulary {
         schema: ItemSchema,
         own: Option<OwnDigests>,
     ) -> Self {
-        Self { shards, sharding, schema, own }
+        let (digests, stores) = shards.into_iter().map(Shard::into_digests_and_records).unzip();
+        // All codes below this are integers.
+        let below = own.as_ref().map_or(0, OwnDigests::below);
+        Self { digests, keys: Keys::new(stores, sharding, schema, below), own }
     }
 
     /// All codes are below this.
     pub(crate) fn code_bound(&self) -> usize {
-        // Otherwise: without shards there are no codes.
-        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
+        // Otherwise: without shards nothing was interned.
+        let most = self.digests.iter().map(Growing::len).max().unwrap_or(0);
+        index(self.keys.below.into()) + most * self.keys.sharding.shards()
     }
 
     /// The digests of all items, for random access.
     pub(crate) fn digests(&self) -> Digests<'_> {
-        let shards = self.shards.iter().map(Shard::digests).collect();
-        Digests { shards, sharding: self.sharding, own: self.own.as_ref(), below: self.below() }
-    }
-
-    /// All codes below this are integers.
-    fn below(&self) -> u32 {
-        self.own.as_ref().map_or(0, OwnDigests::below)
+        let shards = self.digests.iter().map(Growing::as_slice).collect();
+        let Keys { sharding, below, .. } = self.keys;
+        Digests { shards, sharding, own: self.own.as_ref(), below }
     }
 
     /// Codes in one call of [`Vocabulary::gather_digests`] should start at a multiple of this.
@@ -132,7 +134,8 @@ impl Vocabulary {
     /// all codes asks which items somebody holds.
     pub(crate) fn gather_digests(&self, first: usize, digests: &mut [Digest]) {
         debug_assert!(first.is_multiple_of(Self::STRIDE));
-        let integers = index(self.below().into()).saturating_sub(first).min(digests.len());
+        let below = index(self.keys.below.into());
+        let integers = below.saturating_sub(first).min(digests.len());
         let (own, interned) = digests.split_at_mut(integers);
         if let Some(known) = self.own.as_ref().filter(|_| integers > 0) {
             known.fill(codes(first), own);
@@ -140,10 +143,10 @@ impl Vocabulary {
         if interned.is_empty() {
             return;
         }
-        let (shards, first) = (self.sharding.shards(), first + integers - index(self.below().into()));
-        for (s, shard) in self.shards.iter().enumerate() {
+        let (shards, first) = (self.keys.sharding.shards(), first + integers - below);
+        for (s, known) in self.digests.iter().enumerate() {
             // Otherwise: the shard has no codes from there on.
-            let mut known = shard.digests().get(first / shards..).unwrap_or_default().iter();
+            let mut known = known.as_slice().get(first / shards..).unwrap_or_default().iter();
             for slot in interned.iter_mut().skip(s).step_by(shards) {
                 // Otherwise: zero, as promised above.
                 *slot = Digest(known.next().copied().unwrap_or_default());
@@ -160,24 +163,30 @@ impl Vocabulary {
 
     /// The key of an item.
     pub(crate) fn key(&self, item: ItemCode) -> Key<'_> {
-        let below = self.below();
-        match &self.own {
-            Some(own) if item.0 < below => Key { digest: Digest(own.get(item.0)), long: None },
+        let Keys { sharding, below, .. } = self.keys;
+        let digest = match &self.own {
+            Some(own) if item.0 < below => own.get(item.0),
             _ => {
-                let shard = &self.shards[self.sharding.shard_of_code(item.0)];
-                let local = self.sharding.local_of_code(item.0 - below);
-                Key { digest: Digest(shard.digests()[local]), long: shard.records.get(local) }
+                let interned = item.0 - below;
+                self.digests[sharding.shard_of_code(interned)].as_slice()[sharding.local_of_code(interned)]
             }
-        }
+        };
+        self.keys.key(item, Digest(digest))
     }
 
-    /// Give the memory back, on several threads.
-    pub(crate) fn free(self, control: &Control) {
-        parallel::free(parallel::threads_for(self.code_bound(), control), self.shards);
+    /// The keys, for items whose digests are known.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The keys alone; digests are freed on several threads.
+    pub(crate) fn into_keys(self, control: &Control) -> Keys {
+        parallel::free(parallel::threads_for(self.code_bound(), control), self.digests);
+        self.keys
     }
 
     /// The types of the item columns.
     pub(crate) fn schema(&self) -> &ItemSchema {
-        &self.schema
+        self.keys.schema()
     }
 }

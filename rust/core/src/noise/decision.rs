@@ -7,6 +7,7 @@ use super::law::Law;
 use super::quantile::Quantiles;
 use super::table::Table;
 use super::{Noise, Threshold};
+use crate::numeric::widths::clipped;
 
 /// "weight + noise >= threshold", decided exactly from one pseudorandom word per item.
 ///
@@ -75,6 +76,18 @@ impl NoisyThreshold {
         }
     }
 
+    /// Append the noise of each word: [`NoisyThreshold::noisy_weight`] of no weight.
+    pub(crate) fn append_noises(&self, words: &[u128], noises: &mut Vec<i64>) {
+        let drawn = clipped(words.len());
+        match self.table_of_noise(drawn) {
+            // What does not change is looked up once.
+            Some((table, sigma)) => noises.extend(words.iter().map(|word| {
+                table.noise(sigma, *word).unwrap_or_else(|| self.noisy_weight_outside_tables(0, *word))
+            })),
+            None => noises.extend(words.iter().map(|word| self.noisy_weight_outside_tables(0, *word))),
+        }
+    }
+
     #[cold]
     fn noisy_weight_outside_tables(&self, weight: u64, word: u128) -> i64 {
         let weight = i128::from(weight);
@@ -89,13 +102,19 @@ impl NoisyThreshold {
     /// The noise of this word, if a table decides it.
     #[inline]
     fn quick_noise(&self, word: u128) -> Option<i64> {
+        self.table_of_noise(1).and_then(|(table, sigma)| table.noise(sigma, word))
+    }
+
+    /// The table for so many draws, and the scale of the noise; none for few draws, or for noise without a table.
+    #[inline]
+    fn table_of_noise(&self, draws: u32) -> Option<(&'static Quantiles, f64)> {
         let Noise::Gaussian { sigma } = self.noise else { return None };
-        if self.drawn.load(Ordering::Relaxed) < WITHOUT_TABLE {
-            self.drawn.fetch_add(1, Ordering::Relaxed);
+        if self.drawn.load(Ordering::Relaxed).saturating_add(draws) <= WITHOUT_TABLE {
+            self.drawn.fetch_add(draws, Ordering::Relaxed);
             return None;
         }
         // Without a law the scale is not positive and finite.
-        self.law.and_then(|_| Quantiles::get().noise(sigma, word))
+        self.law.map(|_| (Quantiles::get(), sigma))
     }
 
     #[cold]
@@ -213,6 +232,23 @@ mod tests {
                     let fresh = first()[number].noisy_weight(i, word);
                     assert_eq!(decision.noisy_weight(i, word), fresh, "{decision:?} {i}");
                 }
+            }
+        }
+    }
+
+    /// Many at a time as one after the other, with and without tables.
+    #[test]
+    fn noises_of_many_words_are_those_of_each() {
+        let words = Words::new(&ReleaseKey::insecure_test([5; 32]), Purpose::Noise, 0);
+        let words: Vec<u128> = (0..2000).map(|i| words.word(Digest(i))).collect();
+        for scale in [1e-9, 2.5, 1e9, f64::NAN] {
+            for decision in without_tables(scale, 0) {
+                let mut noises = vec![7];
+                for some in [&words[..3], &words[3..300], &words[300..1200], &words[1200..]] {
+                    decision.append_noises(some, &mut noises);
+                }
+                let expected = words.iter().map(|word| decision.noisy_weight(0, *word));
+                assert!(noises[0] == 7 && noises[1..].iter().copied().eq(expected), "{decision:?}");
             }
         }
     }

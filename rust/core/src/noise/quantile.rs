@@ -79,8 +79,8 @@ impl Quantiles {
         let (steps, error) = (scale * z, scale * self.error);
         let least = steps - error;
         // Conversion rounds numbers that are not negative down.
-        let (floor, most) = (least as i64, (steps + error) as i64);
-        if floor == most && (0.0..LARGEST).contains(&least) {
+        let floor = least as i64;
+        if (0.0..LARGEST).contains(&least) && steps + error < (floor + 1) as f64 {
             // Above the median the noise is the largest number of steps that is at most the quantile. Below it, it is the
             // largest that is strictly below minus the quantile. A quantile that is an integer is not answered here: on
             // both sides of it floors differ.

@@ -117,11 +117,10 @@ pub(crate) fn publish(
     numbers: Option<Numbers<'_>>,
     key: &ReleaseKey,
 ) -> Result<RecordBatch> {
-    let vocabulary = selected.vocabulary();
-    let keys = selected.items.iter().map(|&(item, _)| vocabulary.key(item));
-    let weights: Vec<i64> = selected.items.iter().map(|&(_, weight)| weight).collect();
+    let weights: Vec<i64> = selected.items.iter().map(|released| released.weight).collect();
     let weights = with_weights.then_some(weights.as_slice());
-    publish_columns(&vocabulary.schema().decode(keys, key)?, Beside { weights, numbers })
+    let items = selected.keys().schema().decode(selected.items_keys(), key)?;
+    publish_columns(&items, Beside { weights, numbers })
 }
 
 /// Sorts freshly built columns of items, each with what is published beside it.

@@ -224,6 +224,12 @@ impl ScoredRound {
         self.noise.noisy_weight(0, word)
     }
 
+    /// The noise of each word, in place of what was in `noises`.
+    pub(super) fn noises(&self, words: &[u128], noises: &mut Vec<i64>) {
+        noises.clear();
+        self.noise.append_noises(words, noises);
+    }
+
     /// Decide an item that takes part from its earlier state, the weight of all rounds and the noise of this one.
     #[inline]
     pub(super) fn decide(&self, state: ItemState, weight: u64, noise: i64) -> Outcome {

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::decision::{Decider, ItemState, Outcome};
 use super::item_states::{ItemStates, StatesPart};
-use crate::contributions::{ItemCode, Vocabulary};
-use crate::random::Words;
+use super::selected::Released;
+use crate::contributions::{Digests, ItemCode, Vocabulary};
+use crate::random::{Digest, Words};
 use crate::runtime::{Control, parallel};
-use crate::weighting::{ReweightedHistogram, WeightHistogram};
+use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
 const BLOCK: usize = 4 * Vocabulary::STRIDE;
@@ -20,15 +21,12 @@ pub(super) trait Weights: Sync {
     /// The item at a place.
     fn item(&self, place: usize) -> ItemCode;
 
+    /// The digest of the item at a place that somebody holds.
+    fn digest(&self, place: usize) -> Digest;
+
     /// Append the items of a block of places that take part in the round, and perhaps others. A block has at most
     /// [`BLOCK`] places and begins at a multiple of [`Vocabulary::STRIDE`].
-    fn gather(
-        &self,
-        vocabulary: &Vocabulary,
-        block: Range<usize>,
-        who: &impl TakesPart,
-        columns: &mut Columns,
-    );
+    fn gather(&self, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns);
 }
 
 /// Who takes part in a round.
@@ -42,68 +40,49 @@ pub(super) trait TakesPart {
 /// The items of a block that may take part in a round: one entry of each column for each item.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    places: Vec<usize>,
-    weights: Vec<u64>,
+    pub(super) places: Vec<usize>,
+    pub(super) weights: Vec<u64>,
     /// The digests. `Block::gather` puts random words in their place.
-    words: Vec<u128>,
+    pub(super) words: Vec<u128>,
 }
 
-impl Weights for WeightHistogram {
+/// The weights of all item codes.
+pub(super) struct ByCode<'a> {
+    histogram: &'a WeightHistogram,
+    vocabulary: &'a Vocabulary,
+    digests: Digests<'a>,
+}
+
+impl<'a> ByCode<'a> {
+    /// The items of the vocabulary have these weights.
+    pub(super) fn new(histogram: &'a WeightHistogram, vocabulary: &'a Vocabulary) -> Self {
+        Self { histogram, vocabulary, digests: vocabulary.digests() }
+    }
+}
+
+impl Weights for ByCode<'_> {
     fn places(&self) -> usize {
-        self.code_bound()
+        self.histogram.code_bound()
     }
 
     fn item(&self, place: usize) -> ItemCode {
         ItemCode::from_index(place)
     }
 
+    fn digest(&self, place: usize) -> Digest {
+        self.digests.get(self.item(place))
+    }
+
     /// All items of the block or none: most take part, and the digests of a block are cheaper than single ones.
-    fn gather(
-        &self,
-        vocabulary: &Vocabulary,
-        block: Range<usize>,
-        who: &impl TakesPart,
-        columns: &mut Columns,
-    ) {
-        columns.weights.extend(self.weights(block.clone()));
+    fn gather(&self, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns) {
+        columns.weights.extend(self.histogram.weights(block.clone()));
         if !block.clone().zip(&columns.weights).any(|(place, weight)| who.takes_part(place, *weight)) {
             return columns.weights.clear();
         }
         columns.words.resize(block.len(), 0);
-        vocabulary.gather_digests(block.start, zerocopy::transmute_mut!(columns.words.as_mut_slice()));
+        let digests = zerocopy::transmute_mut!(columns.words.as_mut_slice());
+        self.vocabulary.gather_digests(block.start, digests);
         columns.places.extend(block);
-    }
-}
-
-impl Weights for ReweightedHistogram {
-    fn places(&self) -> usize {
-        self.slots()
-    }
-
-    fn item(&self, place: usize) -> ItemCode {
-        ReweightedHistogram::item(self, place)
-    }
-
-    /// Only items that take part: after some rounds they are few.
-    fn gather(&self, _: &Vocabulary, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns) {
-        let Columns { places, weights, words } = columns;
-        places.resize(block.len(), 0);
-        let mut found = 0;
-        // Without a branch: which items are left cannot be predicted. Weights of the others are not read.
-        for place in block {
-            places[found] = place;
-            found += usize::from(!who.is_out(place));
-        }
-        places.truncate(found);
-        places.retain(|place| {
-            let weight = self.weight(*place);
-            let takes_part = who.takes_part(*place, weight);
-            if takes_part {
-                weights.push(weight);
-            }
-            takes_part
-        });
-        words.extend(places.iter().map(|place| self.digest(*place).0));
     }
 }
 
@@ -112,8 +91,7 @@ pub(super) struct Weighed<'a, W> {
     pub(super) decider: Decider,
     /// The noise of the round.
     pub(super) words: Words,
-    pub(super) histogram: &'a W,
-    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) weights: &'a W,
     /// Taken off every weight before the decision, and added to a noisy weight that is published: see
     /// [`super::Lowered`].
     pub(super) lowered: u64,
@@ -122,8 +100,7 @@ pub(super) struct Weighed<'a, W> {
 /// The items that no later round decides.
 #[derive(Debug, Default)]
 pub(super) struct Decided {
-    /// With their noisy weights in grid steps.
-    pub(super) released: Vec<(ItemCode, i64)>,
+    pub(super) released: Vec<Released>,
     pub(super) abandoned: Vec<ItemCode>,
 }
 
@@ -134,7 +111,7 @@ impl Decided {
 
     /// The items without their weights.
     pub(super) fn items(&self) -> impl Iterator<Item = ItemCode> + '_ {
-        self.released.iter().map(|(item, _)| *item).chain(self.abandoned.iter().copied())
+        self.released.iter().map(|released| released.item).chain(self.abandoned.iter().copied())
     }
 }
 
@@ -155,12 +132,13 @@ impl Decided {
                 } else {
                     noisy
                 };
-                self.released.push((round.histogram.item(place), published));
+                let (item, digest) = (round.weights.item(place), round.weights.digest(place));
+                self.released.push(Released { item, digest, weight: published });
             }
             Outcome::Kept(state) => states.set(place - start, state),
             Outcome::Abandoned => {
                 states.set(place - start, ItemState::ABANDONED);
-                self.abandoned.push(round.histogram.item(place));
+                self.abandoned.push(round.weights.item(place));
             }
         }
     }
@@ -169,7 +147,7 @@ impl Decided {
 impl<W: Weights> Weighed<'_, W> {
     /// Decide every item and bring its state up to date.
     pub(super) fn decide(&self, states: &mut ItemStates, control: &Control) -> Decided {
-        let places = self.histogram.places();
+        let places = self.weights.places();
         let threads = parallel::threads_for(places, control);
         let step = places.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
         let ranges = (0..places).step_by(step).map(|first| first..places.min(first + step));
@@ -234,7 +212,7 @@ impl Block {
         weights.clear();
         words.clear();
         let who = Who { decider: &round.decider, lowered: round.lowered, start, states };
-        round.histogram.gather(round.vocabulary, block, &who, &mut self.columns);
+        round.weights.gather(block, &who, &mut self.columns);
         self.columns.weights.iter_mut().for_each(|weight| *weight = weight.saturating_sub(round.lowered));
         round.words.replace(&mut self.columns.words);
     }
@@ -259,8 +237,7 @@ impl Block {
             return;
         };
         // A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
-        self.noises.clear();
-        self.noises.extend(words.iter().map(|word| scored.noise(*word)));
+        scored.noises(words, &mut self.noises);
         for ((&place, &weight), &noise) in items.zip(&self.noises) {
             let outcome = scored.decide(states.get(place - start), weight, noise);
             found.note(round, (place, start), outcome, states);

@@ -3,7 +3,7 @@
 use super::calibration::Calibration;
 use super::decision::Decider;
 use super::item_states::ItemStates;
-use super::items::Weighed;
+use super::items::{ByCode, Weighed};
 use super::lowered::Lowered;
 use super::ranked::Ranked;
 use super::scored::score_rounds;
@@ -66,8 +66,7 @@ pub fn select_rounds(
         let weighed = Weighed {
             decider: Decider::new(calibration, number, with_weights)?,
             words: Words::new(key, Purpose::Noise, number),
-            histogram: &histogram,
-            vocabulary: contributions.vocabulary(),
+            weights: &ByCode::new(&histogram, contributions.vocabulary()),
             lowered: lowered.in_round(round),
         };
         let decided = weighed.decide(&mut states, control);
@@ -83,5 +82,5 @@ pub fn select_rounds(
     let threads = contributions.threads(control);
     let (vocabulary, rest) = contributions.into_vocabulary();
     parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
-    Ok(Selected { items: released, vocabulary })
+    Ok(Selected { items: released, keys: vocabulary.into_keys(control) })
 }

@@ -1,24 +1,33 @@
 //! What rounds released.
 
-use crate::contributions::{ItemCode, Vocabulary};
-use crate::runtime::Control;
+use crate::contributions::{ItemCode, Keys};
+use crate::ingest::Key;
+use crate::random::Digest;
 
 /// The items that the rounds released.
 #[derive(Debug)]
 pub struct Selected {
-    /// Each released item with its noisy weight in grid steps (0 where weights were not asked for).
-    pub(crate) items: Vec<(ItemCode, i64)>,
-    pub(super) vocabulary: Vocabulary,
+    pub(crate) items: Vec<Released>,
+    pub(super) keys: Keys,
+}
+
+/// A released item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Released {
+    pub(crate) item: ItemCode,
+    pub(crate) digest: Digest,
+    /// The noisy weight in grid steps; 0 where weights were not asked for.
+    pub(crate) weight: i64,
 }
 
 impl Selected {
-    /// The keys of the items.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
+    /// What digests do not tell of the keys.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
-    /// Give the memory back, on several threads.
-    pub(crate) fn free(self, control: &Control) {
-        self.vocabulary.free(control);
+    /// The key of each item.
+    pub(crate) fn items_keys(&self) -> impl ExactSizeIterator<Item = Key<'_>> + Clone {
+        self.items.iter().map(|released| self.keys.key(released.item, released.digest))
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use super::reweighted::FULL_IMPORTANCE;
+use super::spread::FULL_IMPORTANCE;
 use super::spread::{reweighted, scale};
 use crate::Result;
 use crate::bounding::BoundedContributions;

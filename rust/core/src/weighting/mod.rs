@@ -9,9 +9,7 @@ mod norm;
 mod order;
 mod policy_l1;
 mod policy_l2;
-mod reweighted;
 mod round;
-mod slots;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -27,10 +25,9 @@ pub(crate) use norm::L2Norm;
 pub(crate) use order::user_order;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
-pub use reweighted::{FULL_IMPORTANCE, ReweightedHistogram};
 pub use round::{Guidance, weigh_round};
-pub use spread::SHARES;
 pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread};
+pub use spread::{FULL_IMPORTANCE, SHARES};
 pub(crate) use walk::Walk;
 
 pub use crate::numeric::{FRACTION_BITS, UNIT};

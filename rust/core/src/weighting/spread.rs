@@ -1,6 +1,9 @@
 //! How one user spreads its weight in a scored round: by the importance of its items, with a norm for the round and a
 //! cap on what one item gets over all rounds.
 
+/// The largest importance of an item; an abandoned item has the importance 0.
+pub const FULL_IMPORTANCE: u16 = 256;
+
 /// The shares of all scored rounds add up to this.
 pub const SHARES: u32 = 1 << 20;
 
@@ -45,7 +48,11 @@ impl Budget {
     /// The part of the budget for a round of this share, at most [`SHARES`].
     pub(crate) fn in_round(self, share: u32) -> RoundBudget {
         let norm = (self.norm * u64::from(share.min(SHARES))) >> SHARES.ilog2();
-        RoundBudget { norm, cap: self.cap, step_bits: self.step_bits(), binds: self.binds() }
+        let binds = self.binds();
+        // Without a cap that binds, a drift counts rounds, and far fewer than such a cap has steps.
+        let (cap, step_bits) =
+            if binds { (self.cap, self.step_bits()) } else { (u64::MAX, LARGEST_NORM.ilog2()) };
+        RoundBudget { norm, cap, step_bits, binds }
     }
 }
 
@@ -90,6 +97,10 @@ pub(crate) struct RoundBudget {
 }
 
 impl RoundBudget {
+    /// Of a user who gives nothing.
+    pub(crate) const NOTHING: Self =
+        Self { norm: 0, cap: u64::MAX, step_bits: LARGEST_NORM.ilog2(), binds: false };
+
     /// The spread of a user whose squared importances add up to `squares`.
     #[inline]
     pub(crate) fn spread(&self, squares: u64) -> Spread<'_> {
@@ -122,11 +133,8 @@ impl Spread<'_> {
     /// Over all rounds the weights add up to at most the cap.
     #[inline]
     pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u64 {
-        let RoundBudget { cap, step_bits, binds, .. } = *self.budget;
+        let RoundBudget { cap, step_bits, .. } = *self.budget;
         let weight = self.uncapped(importance);
-        if !binds {
-            return weight;
-        }
         let weight = weight.min(cap.saturating_sub(u64::from(*drift) << step_bits));
         let steps = (weight + (1 << step_bits) - 1) >> step_bits;
         // Otherwise: more steps than a cap has. The item gets nothing in later rounds.
@@ -134,6 +142,9 @@ impl Spread<'_> {
         weight
     }
 }
+
+/// The quotient in [`scale`] is below 2^42. Four operations round it, each by at most 2^-53 of it. So its error is less.
+const MARGIN: f64 = 1.0 / 256.0;
 
 /// floor(2^10 `norm` / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
 ///
@@ -149,8 +160,13 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
         let square = u128::from(scale) * u128::from(scale);
         square * u128::from(squares) <= u128::from(whole) * u128::from(whole)
     };
-    // The error of the quotient is far below one, so the result is the first of three numbers.
-    let mut scale = (whole as f64 / (squares as f64).sqrt()) as u64 + 1;
+    let quotient = whole as f64 / (squares as f64).sqrt();
+    let floor = quotient as u64;
+    if (MARGIN..1.0 - MARGIN).contains(&(quotient - floor as f64)) {
+        return floor;
+    }
+    // So close to an integer the result is the first of three numbers.
+    let mut scale = floor + 1;
     while !is_within(scale) {
         scale -= 1;
     }
@@ -210,6 +226,15 @@ mod tests {
 
         #[test]
         fn scales_are_the_exact_floors(squares in 1..=1_u64 << 40, norm in 1..=LARGEST_NORM) {
+            let exact = ((u128::from(norm) << SCALE_BITS).pow(2) / u128::from(squares)).isqrt();
+            prop_assert_eq!(u128::from(scale(squares, norm)), exact);
+        }
+
+        /// Quotients so close below an integer that arithmetic of 64 bits takes them for it, and integers.
+        #[test]
+        fn scales_near_integers_are_exact(quotient in 1..=1_u64 << 20, bits in 1_u32..32, less in 0..3_u64) {
+            let (squares, whole) = ((1_u64 << (2 * bits)) - 1 + less, quotient << bits);
+            let norm = (whole >> SCALE_BITS).clamp(1, LARGEST_NORM);
             let exact = ((u128::from(norm) << SCALE_BITS).pow(2) / u128::from(squares)).isqrt();
             prop_assert_eq!(u128::from(scale(squares, norm)), exact);
         }

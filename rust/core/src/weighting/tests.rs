@@ -14,7 +14,6 @@ use crate::runtime::Control;
 
 mod mad;
 mod matching;
-mod reweighted;
 mod sequential;
 
 type Rows = Vec<(u64, u64)>;

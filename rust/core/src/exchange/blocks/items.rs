@@ -10,10 +10,7 @@ use crate::Result;
 use crate::exchange::items::checked_weight;
 use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
-use crate::rounds::{Decider, ItemState, Outcome};
-use crate::weighting::Drift;
-
-type I64 = zerocopy::native_endian::I64;
+use crate::rounds::{Alone, Decider, ItemState, Outcome};
 
 /// What is known of an item after some rounds.
 pub(super) trait Known {
@@ -53,46 +50,17 @@ impl Known for Shared {
     }
 }
 
-/// What is known of an item that one user alone holds. It has 20 bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C)]
-pub(super) struct Own {
-    noise: I64,
-    /// The norm of one user over all rounds is at most 2^31, and no item gets more.
-    weight: u32,
-    exposure: u32,
-    pub(super) importance: u16,
-    /// What the user gave to the item so far.
-    pub(super) drift: Drift,
-}
-
-impl Own {
-    /// Before the first round.
-    pub(super) fn new() -> Self {
-        let mut own = Self::default();
-        own.set(ItemState::default());
-        own
-    }
-
-    /// Add a weight of the current round.
-    #[inline]
-    pub(super) fn give(&mut self, weight: u64) {
-        // Otherwise: more than the norm of a user, which `weight` makes an error.
-        self.weight = u32::try_from(u64::from(self.weight) + weight).unwrap_or(u32::MAX);
-    }
-}
-
-impl Known for Own {
+impl Known for Alone {
     fn weight(&self) -> u64 {
-        if self.weight == u32::MAX { u64::MAX } else { self.weight.into() }
+        Alone::weight(self)
     }
 
     fn state(&self) -> ItemState {
-        ItemState { noise: self.noise.get(), exposure: self.exposure, importance: self.importance }
+        Alone::state(self)
     }
 
-    fn set(&mut self, ItemState { noise, exposure, importance }: ItemState) {
-        *self = Self { noise: noise.into(), exposure, importance, ..*self };
+    fn set(&mut self, state: ItemState) {
+        Alone::set(self, state);
     }
 }
 

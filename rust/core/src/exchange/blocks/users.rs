@@ -8,19 +8,19 @@
 use zerocopy::IntoBytes;
 
 use super::columns::{DAMAGED, read};
-use super::items::{Known, Own, decide};
+use super::items::decide;
 use super::parts::InParts;
 use super::shared::SharedItems;
 use crate::Result;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
-use crate::rounds::Decider;
-use crate::weighting::{Drift, RoundBudget, Spread};
+use crate::rounds::{Alone, Decider};
+use crate::weighting::{Drift, RoundBudget};
 
 /// Bytes of a row of a shared item: its code, and what the user gave.
 const SHARED_ROW: usize = size_of::<u32>() + size_of::<Drift>();
 /// Bytes of a row of an item that one user alone holds.
-const OWN_ROW: usize = size_of::<Digest>() + size_of::<Own>();
+const OWN_ROW: usize = size_of::<Digest>() + size_of::<Alone>();
 
 /// Some users with their kept items, as columns. Of each user the shared items come first.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Users {
     own: Vec<Digest>,
     /// What users gave to shared items so far.
     drifts: Vec<Drift>,
-    known: Vec<Own>,
+    known: Vec<Alone>,
     /// Bytes of rows of abandoned items.
     abandoned: usize,
     round: Round,
@@ -70,7 +70,7 @@ impl Users {
     /// Nothing was given so far, to rows that were added.
     fn begin(&mut self) {
         self.drifts.resize(self.shared.len(), 0);
-        self.known.resize(self.own.len(), Own::new());
+        self.known.resize(self.own.len(), Alone::new());
     }
 
     /// Give shared items other codes: `codes` has one for each code so far.
@@ -136,7 +136,7 @@ impl Users {
             let budget = budgets.get(usize::from(*budget)).ok_or(DAMAGED)?;
             let square = |importance: u16| u64::from(importance) * u64::from(importance);
             let of_shared: u64 = user_importances.iter().map(|importance| square(*importance)).sum();
-            let of_own: u64 = user_known.iter().map(|own| square(own.importance)).sum();
+            let of_own: u64 = user_known.iter().map(Alone::square).sum();
             let spread = budget.spread(of_shared + of_own);
             if budget.binds() {
                 let rows = user_importances.iter().zip(user_drifts);
@@ -144,9 +144,7 @@ impl Users {
             } else {
                 weights.extend(user_importances.iter().map(|importance| spread.uncapped(*importance)));
             }
-            for own in user_known {
-                give_own(own, &spread);
-            }
+            user_known.iter_mut().for_each(|own| own.get(&spread));
         }
         Ok(())
     }
@@ -265,13 +263,6 @@ impl InParts for Users {
     }
 }
 
-/// Let a user give to an item that it alone holds.
-#[inline]
-fn give_own(own: &mut Own, spread: &Spread<'_>) {
-    let weight = spread.weight(own.importance, &mut own.drift);
-    own.give(weight);
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::shared::ABANDONED;
@@ -286,7 +277,7 @@ mod tests {
         users.add(0, [Err(Digest(u128::MAX))].into_iter());
         users.drifts[1] = 500;
         users.known[0].set(ItemState { noise: -4, exposure: 8, importance: 9 });
-        users.known[1].give(77);
+        users.known[1].add(77);
         let (mut packed, mut back) = (Vec::new(), Users::default());
         users.pack(&mut packed);
         back.unpack(&packed).unwrap();
@@ -307,7 +298,7 @@ mod tests {
         assert!(back.read_parts(&packed, Some(&changing)).is_err());
         assert!(back.read_parts(&fixed, Some(&changing[1..])).is_err());
         back.read_parts(&fixed, None).unwrap();
-        assert_eq!((&back.drifts[..], &back.known[..]), (&[0; 2][..], &[Own::new(); 2][..]));
+        assert_eq!((&back.drifts[..], &back.known[..]), (&[0; 2][..], &[Alone::new(); 2][..]));
     }
 
     #[test]
@@ -339,13 +330,13 @@ mod tests {
             }
             let found = shared.look_up(&users.shared, &mut users.round.importances).unwrap();
             users.give(&budgets).unwrap();
-            let own = users.known.iter().map(|own| (own.weight(), own.drift)).collect::<Vec<_>>();
+            let own = users.known.iter().map(|own| own.weight()).collect::<Vec<_>>();
             (found, users.round.weights, own)
         };
         let (found, weights, _) = given([Ok(0), Ok(1)], false);
         assert_eq!((found, weights[1]), (1, 0));
         let (_, beside_own, own) = given([Ok(0), Err(Digest(5))], true);
-        assert_eq!((&beside_own[..], own[0]), (&weights[..1], (0, 0)));
+        assert_eq!((&beside_own[..], own[0]), (&weights[..1], 0));
         assert!(weights[0] > given([Ok(0), Ok(2)], false).1[0]);
         assert!(shared.look_up(&[3], &mut Vec::new()).is_err());
     }

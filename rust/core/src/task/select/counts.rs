@@ -5,7 +5,7 @@ use crate::Result;
 use crate::contributions::Contributions;
 use crate::counting::{Counted, CountedUsers, Holdings};
 use crate::random::ReleaseKey;
-use crate::rounds::Selected;
+use crate::rounds::{Released, Selected};
 use crate::runtime::Control;
 use crate::task::calibrated::CalibratedSelect;
 
@@ -55,9 +55,8 @@ impl BeforeSelection {
         let (Some(asked), Some(noise)) = (calibrated.request.counts, &calibrated.calibration.counts) else {
             return Ok(None);
         };
-        let digests = selected.vocabulary().digests();
-        let released =
-            selected.items.iter().map(|(item, _)| Counted { digest: digests.get(*item), code: Some(*item) });
+        let counted = |released: &Released| Counted { digest: released.digest, code: Some(released.item) };
+        let released = selected.items.iter().map(counted);
         let items: Vec<Counted> = released.chain(self.public.iter().copied()).collect();
         let mut released = asked.published(self.holdings.noisy_counts(&items, noise, key, control)?);
         let public = released.split_off(selected.items.len());

@@ -9,7 +9,7 @@ use super::draw::draw;
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest};
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
+use crate::contributions::{self, Contributions, ItemCode, Keys, Vocabulary};
 use crate::ingest::{Columns, ListedTypes, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::with_column;
@@ -98,13 +98,13 @@ pub(crate) fn items_of_contributions(
     let bound = request.max_items_per_user;
     let Some((listed, types)) = listed else {
         let counted = Counted::new(contributions, bound, None, key, control)?;
-        return counted.items(None).publish(&counted.vocabulary, &ListedTypes::default(), top_k, key);
+        return counted.items(None).publish(counted.vocabulary.keys(), &ListedTypes::default(), top_k, key);
     };
     let digests = listed.vocabulary.digests();
     let named: HashSet<Digest> = held_items(listed).into_iter().map(|item| digests.get(item)).collect();
     let is_listed = |item: Digest| named.contains(&item);
     let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
-    counted.items(Some(listed)).publish(&listed.vocabulary, types, top_k, key)
+    counted.items(Some(listed)).publish(listed.vocabulary.keys(), types, top_k, key)
 }
 
 /// Run a partition selection, then a top-k of the released items.
@@ -121,14 +121,13 @@ fn discover(
     };
     let bounded = BoundedContributions::new(contributions, bound, key, control)?;
     let selected = select_rounds(bounded, rounds, (false, Lowered::NOT), key, control)?;
-    let items: Vec<(ItemCode, i64)> =
-        selected.items.iter().map(|(item, _)| (*item, counts[item.index()])).collect();
-    Items::new(items, selected.vocabulary()).publish(
-        selected.vocabulary(),
-        &ListedTypes::default(),
-        top_k,
-        key,
-    )
+    let released = selected.items.iter();
+    let items = Items {
+        codes: released.clone().map(|released| released.item).collect(),
+        counts: released.clone().map(|released| counts[released.item.index()]).collect(),
+        digests: released.map(|released| released.digest).collect(),
+    };
+    items.publish(selected.keys(), &ListedTypes::default(), top_k, key)
 }
 
 /// The number of users of each code.
@@ -223,7 +222,7 @@ impl Items {
     /// Draw, and copy the drawn items into fresh columns.
     fn publish(
         &self,
-        vocabulary: &Vocabulary,
+        keys: &Keys,
         types: &ListedTypes,
         top_k: &CalibratedTopK,
         key: &ReleaseKey,
@@ -231,11 +230,11 @@ impl Items {
         let counts = Counts { counts: &self.counts, digests: Some(&self.digests), unseen: 0 };
         let picks = draw(counts, top_k, key)?;
         let places = picks.iter().filter_map(|pick| match pick.place {
-            Place::Listed(position) => Some(vocabulary.key(self.codes[position])),
+            Place::Listed(position) => Some(keys.key(self.codes[position], self.digests[position])),
             Place::Unseen => None,
         });
         let noisy = picks.iter().map(|pick| pick.noisy).collect();
-        answer(types.restore(vocabulary.schema().decode(places, key)?)?, noisy, &top_k.request)
+        answer(types.restore(keys.schema().decode(places, key)?)?, noisy, &top_k.request)
     }
 }
 

@@ -1,5 +1,20 @@
 //! The loop over scored rounds.
 
+mod alone;
+mod alone_items;
+mod parts;
+mod rows;
+mod slots;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod users;
+
+pub(crate) use alone::Alone;
+
+use alone_items::Deciding;
+use users::Users;
+
 use super::calibration::Calibration;
 use super::decision::Decider;
 use super::item_states::ItemStates;
@@ -9,13 +24,14 @@ use super::selected::Selected;
 use crate::bounding::BoundedContributions;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
-use crate::weighting::ReweightedHistogram;
 use crate::{Error, Result};
 
-/// Bytes for each item code: its code or slot, digest, weight, noise, exposure and importance.
+/// Bytes for each item code, at most: its code or slot, digest, weight, noise, exposure and importance.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
 /// Bytes for each row: what the user gave to the item.
 const ROW_BYTES: usize = 2;
+/// Bytes for each user: where its items are and how many; then how many it shares, and the place of its budget.
+const USER_BYTES: usize = 8 + 8 + 1;
 
 /// Run rounds that are all scored.
 ///
@@ -32,25 +48,22 @@ pub(super) fn score_rounds(
     control: &Control,
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
-    let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users();
+    let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users() * USER_BYTES;
     control.charge_memory(bytes as u64, "weighing the items")?;
-    let (rows, vocabulary) = contributions.into_kept_rows();
-    let mut histogram = ReweightedHistogram::new(rows, &vocabulary, publish.budgets(), control);
-    let mut states = ItemStates::new(calibration, histogram.slots());
-    let mut released = Vec::new();
+    let (pieces, vocabulary) = contributions.into_kept_pieces();
+    let (mut users, mut shared, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
+    let mut states = ItemStates::new(calibration, shared.len());
+    let mut items = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {
+        let decider = Decider::new(calibration, number, with_weights)?;
+        let words = Words::new(key, Purpose::Noise, number);
         let importances = states.importances().ok_or(Error::Internal("scored rounds need importances"))?;
-        histogram.weigh(round.share, importances, control)?;
-        let weighed = Weighed {
-            decider: Decider::new(calibration, number, with_weights)?,
-            words: Words::new(key, Purpose::Noise, number),
-            histogram: &histogram,
-            vocabulary: &vocabulary,
-            lowered: 0,
-        };
-        released.extend(weighed.decide(&mut states, control).released);
+        let deciding = Deciding::new(&decider, &words)?;
+        items.extend(users.run(&mut shared, (round.share, importances), deciding, control)?);
+        let weighed = Weighed { decider, words, weights: &shared, lowered: 0 };
+        items.extend(weighed.decide(&mut states, control).released);
         control.check()?;
         control.end_phase();
     }
-    Ok(Selected { items: released, vocabulary })
+    Ok(Selected { items, keys })
 }

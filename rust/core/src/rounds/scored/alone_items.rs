@@ -1,0 +1,149 @@
+//! The items that users alone hold, beside these users.
+
+use std::ops::Range;
+
+use super::alone::Alone;
+use crate::contributions::ItemCode;
+use crate::numeric::widths::codes;
+use crate::random::{Digest, Words};
+use crate::rounds::decision::{Decider, ItemState, Outcome, ScoredRound};
+use crate::rounds::selected::Released;
+use crate::{Error, Result};
+
+/// Abandoned items leave when they are one in so many.
+const LEAVE: usize = 8;
+
+/// The items that some users alone hold, user after user, and what is known of each.
+#[derive(Debug, Default)]
+pub(super) struct AloneItems {
+    codes: Vec<u32>,
+    digests: Vec<Digest>,
+    pub(super) known: Vec<Alone>,
+    /// So many are there, and so many of them are abandoned.
+    len: usize,
+    abandoned: usize,
+}
+
+/// What decides items in a round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deciding<'a> {
+    decider: &'a Decider,
+    scored: &'a ScoredRound,
+    words: &'a Words,
+}
+
+impl<'a> Deciding<'a> {
+    /// # Errors
+    /// [`Error::Internal`] for a round that is not scored.
+    pub(super) fn new(decider: &'a Decider, words: &'a Words) -> Result<Self> {
+        let scored = decider.scored().ok_or(Error::Internal("a scored round is another one"))?;
+        Ok(Self { decider, scored, words })
+    }
+
+    #[inline]
+    fn outcome(&self, known: &Alone, noise: i64) -> Result<Outcome> {
+        let (state, weight) = (known.state(), known.weight());
+        if weight == u64::MAX {
+            return Err(Error::Internal("an item got more than the norm of a user"));
+        }
+        if !self.decider.takes_part(state, weight) {
+            return Ok(Outcome::Kept(state));
+        }
+        Ok(self.scored.decide(state, weight, noise))
+    }
+}
+
+impl AloneItems {
+    /// Items of these codes and digests.
+    pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>) -> Self {
+        Self { len: codes.len(), codes, digests, ..Self::default() }
+    }
+
+    /// Before the first round.
+    pub(super) fn begin(&mut self) {
+        self.known = vec![Alone::new(); self.len];
+    }
+
+    /// Begin to decide the items.
+    pub(super) fn begin_round<'a>(&self, deciding: Deciding<'a>) -> Round<'a> {
+        let leave = self.abandoned * LEAVE > self.len;
+        Round { deciding, leave, to: 0, abandoned: 0, words: Vec::new(), noises: Vec::new() }
+    }
+}
+
+/// A round in which items are decided from the first one on.
+pub(super) struct Round<'a> {
+    deciding: Deciding<'a>,
+    /// Whether abandoned items leave, and the others move together. If few are abandoned, that is not worth it.
+    leave: bool,
+    /// The place after the items that stay.
+    to: usize,
+    /// Those of them that are abandoned.
+    abandoned: usize,
+    words: Vec<u128>,
+    noises: Vec<i64>,
+}
+
+impl Round<'_> {
+    /// Decide the items of a range, of users who have as many of them as `lens` says. `lens` tells then how many stay.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for an item that got more than the norm of a user.
+    pub(super) fn decide<'l>(
+        &mut self,
+        items: &mut AloneItems,
+        (range, lens): (Range<usize>, impl Iterator<Item = &'l mut u32>),
+        released: &mut Vec<Released>,
+    ) -> Result<()> {
+        self.draw(&items.digests[range.clone()]);
+        let known = &mut items.known[range.clone()];
+        for (at, (known, noise)) in range.clone().zip(known.iter_mut().zip(&self.noises)) {
+            match self.deciding.outcome(known, *noise)? {
+                Outcome::Kept(state) => known.set(state),
+                Outcome::Abandoned => known.set(ItemState::ABANDONED),
+                Outcome::Released(weight) => {
+                    let item = ItemCode::from_index(items.codes[at] as usize);
+                    released.push(Released { item, digest: items.digests[at], weight });
+                    known.set(ItemState::ABANDONED);
+                }
+            }
+        }
+        if self.leave {
+            self.leave(items, range.start, lens);
+        } else {
+            self.abandoned += known.iter().filter(|known| known.is_abandoned()).count();
+            self.to = range.end;
+        }
+        Ok(())
+    }
+
+    /// A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
+    fn draw(&mut self, digests: &[Digest]) {
+        self.words.clear();
+        self.words.extend(digests.iter().map(|digest| digest.0));
+        self.deciding.words.replace(&mut self.words);
+        self.deciding.scored.noises(&self.words, &mut self.noises);
+    }
+
+    /// Move the items of users together, from the place `at` on, without those that are abandoned.
+    fn leave<'l>(&mut self, items: &mut AloneItems, mut at: usize, lens: impl Iterator<Item = &'l mut u32>) {
+        for len in lens {
+            let before = self.to;
+            for _ in 0..*len {
+                let known = items.known[at];
+                items.known[self.to] = known;
+                items.digests[self.to] = items.digests[at];
+                items.codes[self.to] = items.codes[at];
+                // Without a branch: who leaves cannot be predicted.
+                self.to += usize::from(!known.is_abandoned());
+                at += 1;
+            }
+            *len = codes(self.to - before);
+        }
+    }
+
+    /// All items were decided.
+    pub(super) fn end(self, items: &mut AloneItems) {
+        (items.len, items.abandoned) = (self.to, self.abandoned);
+    }
+}

@@ -1,0 +1,112 @@
+//! Slots: the places of items that several users keep, in the arrays of scored rounds.
+//!
+//! Item codes stand in the order of first appearance. Slots are by the number of users, most first and roughly, so that
+//! what is read and written most stays in the cache. An item that one user alone keeps has no slot: what is known of it
+//! stands beside its user. In skewed data nine items of ten are so. A release does not depend on slots.
+
+use crate::bounding::KeptPiece;
+use crate::runtime::parallel;
+
+/// Threads that count users at most: each has a byte for every item code.
+const COUNTING: usize = 4;
+/// Numbers of users that count as different: powers of two.
+const CLASSES: usize = u8::BITS as usize;
+const WORD: usize = u64::BITS as usize;
+
+/// The slots of items that several users keep.
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// A bit for each item code, set if several users keep the item, 64 in a word; and the number of bits in the words
+    /// before it. This is small enough for the cache, where a slot for each code would not be.
+    shared: Vec<(u64, u32)>,
+    /// The slots of these items in the order of their codes. One more follows.
+    by_code: Vec<u32>,
+    /// The code of each slot.
+    codes: Vec<u32>,
+}
+
+impl Slots {
+    /// Give a slot to each item that several users keep. Codes are below `bound`.
+    pub(super) fn assign(pieces: &[KeptPiece], bound: usize, threads: usize) -> Self {
+        let users = count_users(pieces, bound, threads.min(COUNTING));
+        let shared = || (0_u32..).zip(&users).filter(|(_, users)| **users > 1);
+        // Of each class the next slot: the most users come first.
+        let class = |users: u8| users.leading_zeros() as usize;
+        let mut next = [0_u32; CLASSES];
+        shared().for_each(|(_, users)| next[class(*users)] += 1);
+        let mut all = 0;
+        for slot in &mut next {
+            (*slot, all) = (all, all + *slot);
+        }
+        let mut slots = Self {
+            shared: vec![(0, 0); bound.div_ceil(WORD)],
+            by_code: Vec::with_capacity(all as usize + 1),
+            codes: vec![0; all as usize],
+        };
+        for (code, users) in shared() {
+            let slot = &mut next[class(*users)];
+            slots.shared[code as usize / WORD].0 |= 1 << (code as usize % WORD);
+            slots.codes[*slot as usize] = code;
+            slots.by_code.push(*slot);
+            *slot += 1;
+        }
+        slots.by_code.push(0);
+        let mut before = 0;
+        for (bits, number) in &mut slots.shared {
+            *number = before;
+            before += bits.count_ones();
+        }
+        slots
+    }
+
+    /// Append what `key` makes of the slots of a user's items to `shared`, and items without a slot to `alone`.
+    pub(super) fn divide(
+        &self,
+        items: &[u32],
+        (shared, key): (&mut Vec<u64>, impl Fn(u32) -> u64),
+        alone: &mut Vec<u32>,
+    ) {
+        let (mut with_slot, mut others) = (shared.len(), alone.len());
+        shared.resize(with_slot + items.len(), 0);
+        alone.resize(others + items.len(), 0);
+        // Without a branch: which items are shared cannot be predicted.
+        for item in items {
+            let (bits, before) = self.shared[*item as usize / WORD];
+            let bit = 1 << (*item as usize % WORD);
+            let is_shared = usize::from(bits & bit > 0);
+            shared[with_slot] = key(self.by_code[(before + (bits & (bit - 1)).count_ones()) as usize]);
+            alone[others] = *item;
+            (with_slot, others) = (with_slot + is_shared, others + 1 - is_shared);
+        }
+        shared.truncate(with_slot);
+        alone.truncate(others);
+    }
+
+    /// The code of the item of each slot.
+    pub(super) fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// The same, when no more users come.
+    pub(super) fn into_codes(self) -> Vec<u32> {
+        self.codes
+    }
+}
+
+/// The number of users of each code, up to the largest that fits.
+fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
+    let each = pieces.len().div_ceil(threads).max(1);
+    let counted = parallel::map(threads, pieces.chunks(each).collect(), |pieces: &[KeptPiece]| {
+        let mut users = vec![0_u8; bound];
+        for item in pieces.iter().flat_map(KeptPiece::users).flatten() {
+            users[*item as usize] = users[*item as usize].saturating_add(1);
+        }
+        users
+    });
+    let added = counted.into_iter().reduce(|mut all, more| {
+        all.iter_mut().zip(more).for_each(|(all, more)| *all = all.saturating_add(more));
+        all
+    });
+    // Otherwise: no pieces.
+    added.unwrap_or_else(|| vec![0; bound])
+}

@@ -1,0 +1,157 @@
+//! The weights of items that several users keep, by slot.
+//!
+//! The sums are of integers, so neither the order of users nor the number of threads matters.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::contributions::ItemCode;
+use crate::random::Digest;
+use crate::rounds::items::{Columns, TakesPart, Weights};
+use crate::runtime::parallel;
+
+/// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
+/// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
+const PRIVATE_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
+
+/// Slots whose private sums are added up at a time.
+const MERGED: usize = 1 << 16;
+
+/// For each slot its item, and the sum of all weights so far in grid steps.
+#[derive(Debug)]
+pub(super) struct SharedSums {
+    codes: Vec<u32>,
+    /// In the vocabulary they stand far apart.
+    digests: Vec<Digest>,
+    sums: Vec<AtomicU64>,
+    /// The lower halves of the sums of each thread in a round, kept for their memory. They are zero between rounds.
+    private: Vec<Vec<u32>>,
+}
+
+impl SharedSums {
+    /// All weights zero, of the items with these codes and digests.
+    pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>) -> Self {
+        let sums = codes.iter().map(|_| AtomicU64::new(0)).collect();
+        Self { codes, digests, sums, private: Vec::new() }
+    }
+
+    /// Number of slots.
+    pub(super) fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// The sum of all weights of a slot so far.
+    #[inline]
+    pub(super) fn weight(&self, slot: usize) -> u64 {
+        self.sums[slot].load(Ordering::Relaxed)
+    }
+
+    /// Begin a round of so many threads.
+    pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
+        let private = self.len().min(PRIVATE_SLOTS / threads);
+        Adding { sums: &self.sums, private, pool: Mutex::new(std::mem::take(&mut self.private)) }
+    }
+
+    /// End a round: add the sums of all threads, which [`Adding::end`] returned.
+    pub(super) fn merge(&mut self, mut private: Vec<Vec<u32>>, threads: usize) {
+        // Otherwise: no thread summed anything.
+        let len = private.first().map_or(0, Vec::len);
+        let mut pieces: Vec<_> = private.iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
+        let parts = self.sums[..len].chunks_mut(MERGED).map(|sums| {
+            let pieces: Vec<_> = pieces.iter_mut().filter_map(Iterator::next).collect();
+            (sums, pieces)
+        });
+        let parts = parts.collect();
+        parallel::map(threads, parts, |(sums, pieces): (&mut [AtomicU64], Vec<&mut [u32]>)| {
+            for piece in pieces {
+                for (sum, more) in sums.iter_mut().zip(piece) {
+                    *sum.get_mut() += u64::from(std::mem::take(more));
+                }
+            }
+        });
+        self.private = private;
+    }
+}
+
+/// The sums while several threads add to them.
+pub(super) struct Adding<'a> {
+    sums: &'a [AtomicU64],
+    /// Each thread has sums of its own for the slots below this.
+    private: usize,
+    /// The sums of threads that work on no part now.
+    pool: Mutex<Vec<Vec<u32>>>,
+}
+
+impl Adding<'_> {
+    /// Sums for one thread.
+    pub(super) fn take(&self) -> Vec<u32> {
+        // Nothing panics while it holds the lock.
+        let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // Otherwise: more threads work now than before.
+        taken.unwrap_or_else(|| vec![0; self.private])
+    }
+
+    /// Give them back.
+    pub(super) fn put(&self, private: Vec<u32>) {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
+    }
+
+    /// Add to a slot, with the sums of this thread. What its 32 bits cannot hold goes to the sums of all.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+    pub(super) fn add(&self, private: &mut [u32], slot: u32, weight: u64) {
+        let rest = match private.get_mut(slot as usize) {
+            Some(low) => {
+                let carry;
+                (*low, carry) = low.overflowing_add(weight as u32);
+                ((weight >> u32::BITS) + u64::from(carry)) << u32::BITS
+            }
+            None => weight,
+        };
+        if rest > 0 {
+            self.sums[slot as usize].fetch_add(rest, Ordering::Relaxed);
+        }
+    }
+
+    /// The sums of all threads, for [`SharedSums::merge`].
+    pub(super) fn end(self) -> Vec<Vec<u32>> {
+        self.pool.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Weights for SharedSums {
+    fn places(&self) -> usize {
+        self.len()
+    }
+
+    fn item(&self, place: usize) -> ItemCode {
+        ItemCode::from_index(self.codes[place] as usize)
+    }
+
+    fn digest(&self, place: usize) -> Digest {
+        self.digests[place]
+    }
+
+    /// Only items that take part: after some rounds they are few.
+    fn gather(&self, block: Range<usize>, who: &impl TakesPart, columns: &mut Columns) {
+        let Columns { places, weights, words } = columns;
+        places.resize(block.len(), 0);
+        let mut found = 0;
+        // Without a branch: which items are left cannot be predicted. Weights of the others are not read.
+        for place in block {
+            places[found] = place;
+            found += usize::from(!who.is_out(place));
+        }
+        places.truncate(found);
+        places.retain(|place| {
+            let weight = self.weight(*place);
+            let takes_part = who.takes_part(*place, weight);
+            if takes_part {
+                weights.push(weight);
+            }
+            takes_part
+        });
+        words.extend(places.iter().map(|place| self.digests[*place].0));
+    }
+}

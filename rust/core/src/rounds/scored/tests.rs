@@ -1,0 +1,234 @@
+//! Scored rounds against their definition, one user and one item after the other.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::accounting::L0Bound;
+use crate::contributions::ItemCode;
+use crate::contributions::testing::contributions;
+use crate::noise::{Noise, Threshold};
+use crate::random::Digest;
+use crate::rounds::decision::{ItemState, Outcome};
+use crate::rounds::items::Weights;
+use crate::rounds::selected::Released;
+use crate::rounds::{NoiseCheck, Round, Rule, UserSize};
+use crate::weighting::{Budget, Budgets, Drift, FULL_IMPORTANCE, SHARES, UNIT, Weighting};
+
+type Rows = Vec<(u64, u64)>;
+
+fn key() -> ReleaseKey {
+    ReleaseKey::insecure_test([9; 32])
+}
+
+fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
+    let bound = L0Bound::new(bound).unwrap();
+    BoundedContributions::new(contributions(rows, &key()), bound, &key(), &Control::default()).unwrap()
+}
+
+fn kept_items(contributions: &BoundedContributions) -> Vec<Vec<u32>> {
+    (0..contributions.users()).map(|user| contributions.kept_items(user).to_vec()).collect()
+}
+
+/// Rounds in which items are abandoned and settled. Users of one item have no cap that binds, and users of more than
+/// `largest` items have no budget.
+fn rounds(sigma: f64, threshold: i64, (rounds, largest): (u32, u32)) -> Calibration {
+    let threshold = threshold * UNIT.cast_signed() / 8;
+    let size = |items, cap| UserSize { items, norm: UNIT, cap };
+    let publish = Publish {
+        threshold: Threshold::from_steps(threshold),
+        score_noise: Noise::Gaussian { sigma: sigma * f64::from(rounds).sqrt() },
+        noise_check: NoiseCheck::BelowThreshold,
+        sizes: vec![size(1, UNIT), size(4, UNIT / 2), size(largest.max(5), UNIT / 3)],
+    };
+    let round = |number| {
+        let path = threshold * i64::from(number) / i64::from(rounds);
+        let scoring = Scoring {
+            share: SHARES / rounds,
+            noise: Noise::Gaussian { sigma },
+            futility_bound: path - UNIT.cast_signed() / 4,
+            expected_path: path,
+            target: threshold,
+            settled_bound: threshold + UNIT.cast_signed() / 2,
+            publish: (number == rounds).then(|| publish.clone()),
+        };
+        Round { weighting: Weighting::EqualL2, rule: Rule::Scoring(scoring) }
+    };
+    Calibration::of((1..=rounds).map(round).collect())
+}
+
+/// What came of some rounds.
+#[derive(Debug, Default, PartialEq)]
+struct Found {
+    released: Vec<(u32, Digest, i64)>,
+    settled: usize,
+    abandoned: usize,
+    capped: usize,
+}
+
+/// The rounds by their definition.
+fn by_definition(contributions: &BoundedContributions, calibration: &Calibration) -> Found {
+    let (scored, publish) = calibration.scoring().unwrap();
+    let (budgets, users) = (publish.budgets(), kept_items(contributions));
+    let mut drifts: BTreeMap<(usize, u32), Drift> = BTreeMap::new();
+    let held = users.iter().flatten().map(|item| (*item, (0, ItemState::default())));
+    let mut items: BTreeMap<u32, (u64, ItemState)> = held.collect();
+    let mut found = Found::default();
+    for (number, round) in (0_u32..).zip(&scored) {
+        let before: BTreeMap<u32, u16> =
+            items.iter().map(|(item, (_, state))| (*item, state.importance)).collect();
+        for (user, kept) in users.iter().enumerate() {
+            let in_round = budgets.in_round(round.share);
+            let Some(budget) = in_round.get(budgets.place(kept.len())) else { continue };
+            let spread = budget.spread(kept.iter().map(|item| u64::from(before[item]).pow(2)).sum());
+            for item in kept {
+                let weight = spread.weight(before[item], drifts.entry((user, *item)).or_default());
+                found.capped += usize::from(weight < spread.uncapped(before[item]));
+                items.get_mut(item).unwrap().0 += weight;
+            }
+        }
+        let decider = Decider::new(calibration, number, true).unwrap();
+        let words = Words::new(&key(), Purpose::Noise, number);
+        for (item, (weight, state)) in &mut items {
+            let digest = contributions.vocabulary().digests().get(ItemCode(*item));
+            match decider.decide(*state, *weight, words.word(digest)) {
+                Outcome::Released(noisy) => found.released.push((*item, digest, noisy)),
+                Outcome::Abandoned => *state = ItemState::ABANDONED,
+                Outcome::Kept(next) => *state = next,
+            }
+        }
+        if number + 2 == u32::try_from(scored.len()).unwrap() {
+            let states = items.values().map(|(_, state)| *state);
+            found.abandoned = states.clone().filter(|state| *state == ItemState::ABANDONED).count();
+            found.settled = states.filter(|state| state.importance == 0).count() - found.abandoned;
+        }
+    }
+    found
+}
+
+fn released(
+    contributions: BoundedContributions,
+    calibration: &Calibration,
+    threads: usize,
+) -> Vec<(u32, Digest, i64)> {
+    let control = Control::new(NonZeroUsize::new(threads), None);
+    let scoring = calibration.scoring().unwrap();
+    let found =
+        score_rounds(contributions, calibration, (&scoring.0, scoring.1), true, &key(), &control).unwrap();
+    let item = |released: &Released| (released.item.0, released.digest, released.weight);
+    let mut items: Vec<_> = found.items.iter().map(item).collect();
+    items.sort_unstable();
+    items
+}
+
+proptest! {
+    /// Few users and many items, so that most items have one user and every block has users of all kinds.
+    #[test]
+    fn rounds_are_as_they_are_defined(
+        rows in prop::collection::vec((0_u64..20, 0_u64..200), 0..400),
+        common in prop::collection::vec((0_u64..20, 0_u64..6), 0..100),
+        bound in 1_u64..40, sigma in 0.01..0.3_f64, threshold in 0_i64..6, number in 1_u32..9, largest in 5_u32..40,
+    ) {
+        let rows: Rows = rows.into_iter().chain(common).collect();
+        let calibration = rounds(sigma, threshold, (number, largest));
+        let expected = by_definition(&bounded(&rows, bound), &calibration).released;
+        prop_assert_eq!(released(bounded(&rows, bound), &calibration, 1), expected);
+    }
+}
+
+/// Enough rows for several threads, and all that may happen to an item.
+#[test]
+fn any_number_of_threads_releases_the_same() {
+    let mixed = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
+    let items = |n: u64| if n % 3 == 0 { 1_000_000 + n } else { mixed(n) % 3000 % (1 + mixed(n + 7) % 3000) };
+    let rows: Rows = (0..120_000).map(|n| (mixed(n + 99) % 5000, items(n))).collect();
+    let calibration = rounds(0.05, 3, (6, 30));
+    let contributions = || bounded(&rows, 35);
+    let expected = by_definition(&contributions(), &calibration);
+    let (alone, shared): (Vec<_>, Vec<_>) = {
+        let mut users: BTreeMap<u32, usize> = BTreeMap::new();
+        kept_items(&contributions()).iter().flatten().for_each(|item| *users.entry(*item).or_default() += 1);
+        expected.released.iter().copied().partition(|(item, ..)| users[item] == 1)
+    };
+    assert!(alone.len() > 100 && shared.len() > 100, "{} {}", alone.len(), shared.len());
+    assert!(expected.abandoned > 1000 && expected.settled > 100 && expected.capped > 1000, "{expected:?}");
+    for threads in [1, 2, 5] {
+        assert_eq!(released(contributions(), &calibration, threads), expected.released, "{threads} threads");
+    }
+}
+
+/// Items of two users each. All are shared, and most of them are beyond those that each thread sums for itself.
+const ITEMS: u64 = 200_000;
+const ROUNDS: u32 = 16;
+/// Of a user of 100,000 items, for which equal weights of all rounds add up to more.
+const CAP: u64 = 3 << 20;
+
+/// Two pairs of users. Both users of a pair hold the same items, in orders that meet again and again. So two threads
+/// add to the same item at the same time.
+fn pairs() -> BoundedContributions {
+    let in_order = (0..ITEMS).map(|item| (item % 2, item));
+    let scattered = (0..ITEMS).map(|n| n * 77_773 % ITEMS).map(|item| (2 + item % 2, item));
+    bounded(&in_order.chain(scattered).collect(), ITEMS)
+}
+
+/// Every item has full importance at first. Each round abandons some items, and changes the importance of others.
+fn importance(code: usize, round: u32) -> u16 {
+    let last_round = u32::try_from(code % 24).unwrap();
+    let changed = u16::try_from((code * 31 + round as usize * 7) % 256).unwrap() + 1;
+    match round {
+        0 => FULL_IMPORTANCE,
+        _ if round > last_round => 0,
+        _ => changed,
+    }
+}
+
+/// The sums after each round by code, one user after the other.
+fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>>, usize) {
+    let mut drifts: Vec<Vec<Drift>> = users.iter().map(|items| vec![0; items.len()]).collect();
+    let (mut sums, mut capped) = (vec![0; codes], 0);
+    let mut by_round = Vec::new();
+    for round in 0..ROUNDS {
+        let in_round = budget.in_round(SHARES / ROUNDS);
+        for (items, drifts) in users.iter().zip(&mut drifts) {
+            let importances: Vec<u16> = items.iter().map(|item| importance(*item as usize, round)).collect();
+            let spread = in_round.spread(importances.iter().map(|of| u64::from(*of).pow(2)).sum());
+            for ((item, importance), drift) in items.iter().zip(importances).zip(drifts) {
+                let weight = spread.weight(importance, drift);
+                capped += usize::from(weight < spread.uncapped(importance));
+                sums[*item as usize] += weight;
+            }
+        }
+        by_round.push(sums.clone());
+    }
+    (by_round, capped)
+}
+
+#[test]
+fn threads_add_up_the_weights_of_shared_items() {
+    let budget = Budget::new(UNIT, CAP);
+    let contributions = pairs();
+    let users = kept_items(&contributions);
+    let (expected, capped) = plain_sums(&users, contributions.vocabulary().code_bound(), budget);
+    assert!(capped > 100_000, "users reach their caps: {capped}");
+    let calibration = rounds(1.0, 0, (2, 1));
+    let decider = Decider::new(&calibration, 0, false).unwrap();
+    let words = Words::new(&key(), Purpose::Noise, 0);
+    for threads in [1, 3] {
+        let control = Control::new(NonZeroUsize::new(threads), None);
+        let (pieces, vocabulary) = pairs().into_kept_pieces();
+        let budgets = Budgets::new(vec![(u32::try_from(ITEMS).unwrap(), budget)]);
+        let (mut users, mut sums, _) = Users::new(pieces, vocabulary, budgets, &control);
+        let codes: Vec<usize> = (0..sums.len()).map(|slot| sums.item(slot).index()).collect();
+        assert_eq!(codes.len() as u64, ITEMS);
+        for (round, expected) in (0..).zip(&expected) {
+            let importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
+            let deciding = Deciding::new(&decider, &words).unwrap();
+            let found = users.run(&mut sums, (SHARES / ROUNDS, &importances), deciding, &control).unwrap();
+            assert_eq!(found, []);
+            let found = (0..codes.len()).map(|slot| sums.weight(slot));
+            assert!(found.eq(codes.iter().map(|code| expected[*code])), "{threads} threads, round {round}");
+        }
+    }
+}
