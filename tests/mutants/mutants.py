@@ -1037,14 +1037,14 @@ MUTANTS = [
     Mutant(
         "what users gave to an item is forgotten, so that the cap holds in each round only",
         CORE + "weighting/spread.rs",
-        "cap.saturating_sub(u64::from(*drift) << step_bits)",
-        "cap.saturating_sub(u64::from(*drift >> 15) << step_bits)",
+        "cap.saturating_sub(u64::from(*drift) * step)",
+        "cap.saturating_sub(u64::from(*drift >> 15) * step)",
         ("cargo:spread", REFERENCE),
     ),
     Mutant(
         "what users gave to an item is rounded down",
         CORE + "weighting/spread.rs",
-        "(weight + (1 << step_bits) - 1) >> step_bits",
+        "(weight + step.saturating_sub(1)) >> step_bits",
         "weight >> step_bits",
         ("cargo:spread", REFERENCE),
     ),
@@ -1058,8 +1058,8 @@ MUTANTS = [
     Mutant(
         "threads lose additions to shared items",
         CORE + "rounds/scored/sums.rs",
-        "self.sums[slot as usize].fetch_add(rest, Ordering::Relaxed);",
-        "{ let sum = &self.sums[slot as usize]; sum.store(sum.load(Ordering::Relaxed) + rest, Ordering::Relaxed); }",
+        "self.sums[usize::from(slot)].fetch_add(rest, Ordering::Relaxed);",
+        "{ let sum = &self.sums[usize::from(slot)]; sum.store(sum.load(Ordering::Relaxed) + rest, Ordering::Relaxed); }",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1093,8 +1093,8 @@ MUTANTS = [
     Mutant(
         "items of one user take no part of what the user may give",
         CORE + "rounds/scored/users.rs",
-        "squares[user] + items.iter().map(Alone::square).sum::<u64>()",
-        "squares[user] + 0 * items.iter().map(Alone::square).sum::<u64>()",
+        "squares[user] += items.iter().map(Alone::square).sum::<u64>();",
+        "squares[user] += 0 * items.iter().map(Alone::square).sum::<u64>();",
         ("cargo:scored",),
     ),
     Mutant(

@@ -60,7 +60,8 @@ impl Quantiles {
         }
         let place = (tail << (octave + 2)) >> (u64::BITS - NODE_BITS);
         let node = self.nodes.get((octave as usize) << NODE_BITS | usize::try_from(place).ok()?)?;
-        let r = (node.tail - tail as f64 * WORD) * node.inverse_density;
+        // With a sign, since the first bit is zero: that is a single instruction.
+        let r = (node.tail - tail.cast_signed() as f64 * WORD) * node.inverse_density;
         let beyond = node.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * r + coefficient);
         Some(node.z + (r + r * r * beyond))
     }

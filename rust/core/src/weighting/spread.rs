@@ -48,11 +48,12 @@ impl Budget {
     /// The part of the budget for a round of this share, at most [`SHARES`].
     pub(crate) fn in_round(self, share: u32) -> RoundBudget {
         let norm = (self.norm * u64::from(share.min(SHARES))) >> SHARES.ilog2();
-        let binds = self.binds();
-        // Without a cap that binds, a drift counts rounds, and far fewer than such a cap has steps.
-        let (cap, step_bits) =
-            if binds { (self.cap, self.step_bits()) } else { (u64::MAX, LARGEST_NORM.ilog2()) };
-        RoundBudget { norm, cap, step_bits, binds }
+        if self.binds() {
+            let step_bits = self.step_bits();
+            RoundBudget { norm, cap: self.cap, step: 1 << step_bits, step_bits }
+        } else {
+            RoundBudget { norm, ..RoundBudget::NOTHING }
+        }
     }
 }
 
@@ -92,14 +93,14 @@ impl Budgets {
 pub(crate) struct RoundBudget {
     norm: u64,
     cap: u64,
+    /// The step of a drift, or 0 where the cap does not bind. Then a drift stays 0, and the cap is above all weights.
+    step: u64,
     step_bits: u32,
-    binds: bool,
 }
 
 impl RoundBudget {
     /// Of a user who gives nothing.
-    pub(crate) const NOTHING: Self =
-        Self { norm: 0, cap: u64::MAX, step_bits: LARGEST_NORM.ilog2(), binds: false };
+    pub(crate) const NOTHING: Self = Self { norm: 0, cap: u64::MAX, step: 0, step_bits: u64::BITS - 1 };
 
     /// The spread of a user whose squared importances add up to `squares`.
     #[inline]
@@ -109,7 +110,7 @@ impl RoundBudget {
 
     /// Whether the cap can limit a weight: see [`Budget::binds`].
     pub(crate) fn binds(&self) -> bool {
-        self.binds
+        self.step > 0
     }
 }
 
@@ -133,12 +134,11 @@ impl Spread<'_> {
     /// Over all rounds the weights add up to at most the cap.
     #[inline]
     pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u64 {
-        let RoundBudget { cap, step_bits, .. } = *self.budget;
-        let weight = self.uncapped(importance);
-        let weight = weight.min(cap.saturating_sub(u64::from(*drift) << step_bits));
-        let steps = (weight + (1 << step_bits) - 1) >> step_bits;
+        let RoundBudget { cap, step, step_bits, .. } = *self.budget;
+        let weight = self.uncapped(importance).min(cap.saturating_sub(u64::from(*drift) * step));
+        let steps = (weight + step.saturating_sub(1)) >> step_bits;
         // Otherwise: more steps than a cap has. The item gets nothing in later rounds.
-        *drift = drift.saturating_add(Drift::try_from(steps).unwrap_or(Drift::MAX));
+        *drift = Drift::try_from(u64::from(*drift) + steps).unwrap_or(Drift::MAX);
         weight
     }
 }

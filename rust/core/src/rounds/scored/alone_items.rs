@@ -8,6 +8,7 @@ use crate::numeric::widths::codes;
 use crate::random::{Digest, Words};
 use crate::rounds::decision::{Decider, ItemState, Outcome, ScoredRound};
 use crate::rounds::selected::Released;
+use crate::weighting::Spread;
 use crate::{Error, Result};
 
 /// Abandoned items leave when they are one in so many.
@@ -62,6 +63,15 @@ impl AloneItems {
     /// Before the first round.
     pub(super) fn begin(&mut self) {
         self.known = vec![Alone::new(); self.len];
+    }
+
+    /// The items from the place `at` on get what their users give, who have so many of them each.
+    pub(super) fn get<'l>(&mut self, mut at: usize, users: impl Iterator<Item = (&'l u32, &'l Spread<'l>)>) {
+        for (len, spread) in users {
+            let items = &mut self.known[at..at + *len as usize];
+            items.iter_mut().for_each(|item| item.get(spread));
+            at += items.len();
+        }
     }
 
     /// Begin to decide the items.

@@ -26,12 +26,13 @@ use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Bytes for each item code, at most: its code or slot, digest, weight, noise, exposure and importance.
+/// Bytes for each item code, at most: its code, digest, weight, noise, exposure and importance. Those of an item that one
+/// user alone holds are fewer.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
-/// Bytes for each row: what the user gave to the item.
-const ROW_BYTES: usize = 2;
-/// Bytes for each user: where its items are and how many; then how many it shares, and the place of its budget.
-const USER_BYTES: usize = 8 + 8 + 1;
+/// Bytes for each row: its slot, its user, and what the user gave. The memory of its item, which was counted, is freed.
+const ROW_BYTES: usize = 4 + 2 + 2 - 4;
+/// Bytes for each user: where its items are and how many; then how many it alone holds, and the place of its budget.
+const USER_BYTES: usize = 8 + 4 + 1;
 
 /// Run rounds that are all scored.
 ///

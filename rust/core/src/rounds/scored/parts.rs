@@ -7,7 +7,7 @@ use super::rows::USERS;
 use crate::bounding::KeptPiece;
 
 /// Rows of a part, about, unless one user has more.
-const ROWS: usize = if cfg!(test) { 400 } else { 1 << 19 };
+const ROWS: usize = if cfg!(test) { 400 } else { 1 << 18 };
 
 /// Users of a part, and where their items are. A piece is freed with the last part that has users of it.
 #[derive(Debug, Default)]
@@ -17,6 +17,11 @@ impl UsersOfPart {
     /// The items of each user.
     pub(super) fn items(&self) -> impl Iterator<Item = &[u32]> {
         self.0.iter().flat_map(|(piece, users)| piece.users().skip(users.start).take(users.len()))
+    }
+
+    /// Number of their items.
+    pub(super) fn rows(&self) -> usize {
+        self.items().map(<[u32]>::len).sum()
     }
 
     /// Number of users.

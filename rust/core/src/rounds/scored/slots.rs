@@ -4,6 +4,8 @@
 //! what is read and written most stays in the cache. An item that one user alone keeps has no slot: what is known of it
 //! stands beside its user. In skewed data nine items of ten are so. A release does not depend on slots.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::bounding::KeptPiece;
 use crate::runtime::parallel;
 
@@ -59,27 +61,25 @@ impl Slots {
         slots
     }
 
-    /// Append what `key` makes of the slots of a user's items to `shared`, and items without a slot to `alone`.
-    pub(super) fn divide(
-        &self,
-        items: &[u32],
-        (shared, key): (&mut Vec<u64>, impl Fn(u32) -> u64),
-        alone: &mut Vec<u32>,
-    ) {
-        let (mut with_slot, mut others) = (shared.len(), alone.len());
-        shared.resize(with_slot + items.len(), 0);
-        alone.resize(others + items.len(), 0);
+    /// The items of a user: write slots to the front of `shared`, and items without one to the front of `alone`. Both have
+    /// room for all. Returns the number of slots.
+    pub(super) fn divide(&self, items: &[u32], shared: &mut [u32], alone: &mut [u32]) -> usize {
+        let (mut with_slot, mut others) = (0, 0);
         // Without a branch: which items are shared cannot be predicted.
         for item in items {
             let (bits, before) = self.shared[*item as usize / WORD];
             let bit = 1 << (*item as usize % WORD);
             let is_shared = usize::from(bits & bit > 0);
-            shared[with_slot] = key(self.by_code[(before + (bits & (bit - 1)).count_ones()) as usize]);
+            shared[with_slot] = self.by_code[(before + (bits & (bit - 1)).count_ones()) as usize];
             alone[others] = *item;
             (with_slot, others) = (with_slot + is_shared, others + 1 - is_shared);
         }
-        shared.truncate(with_slot);
-        alone.truncate(others);
+        with_slot
+    }
+
+    /// Number of slots.
+    pub(super) fn len(&self) -> usize {
+        self.codes.len()
     }
 
     /// The code of the item of each slot.
@@ -95,10 +95,13 @@ impl Slots {
 
 /// The number of users of each code, up to the largest that fits.
 fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
-    let each = pieces.len().div_ceil(threads).max(1);
-    let counted = parallel::map(threads, pieces.chunks(each).collect(), |pieces: &[KeptPiece]| {
+    // Pieces take different times, so each thread takes one until none are left.
+    let left = Mutex::new(pieces.iter());
+    let counted = parallel::map(threads, vec![(); threads], |()| {
         let mut users = vec![0_u8; bound];
-        for item in pieces.iter().flat_map(KeptPiece::users).flatten() {
+        // Nothing panics while it holds the lock.
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        for item in std::iter::from_fn(next).flat_map(KeptPiece::users).flatten() {
             users[*item as usize] = users[*item as usize].saturating_add(1);
         }
         users
@@ -107,6 +110,6 @@ fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
         all.iter_mut().zip(more).for_each(|(all, more)| *all = all.saturating_add(more));
         all
     });
-    // Otherwise: no pieces.
+    // Otherwise: no threads.
     added.unwrap_or_else(|| vec![0; bound])
 }

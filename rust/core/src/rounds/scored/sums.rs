@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::rows::RANGE;
 use crate::contributions::ItemCode;
 use crate::random::Digest;
 use crate::rounds::items::{Columns, TakesPart, Weights};
@@ -49,7 +50,8 @@ impl SharedSums {
 
     /// Begin a round of so many threads.
     pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
-        let private = self.len().min(PRIVATE_SLOTS / threads);
+        // Ranges of slots are in it whole, or not at all.
+        let private = self.len().min(PRIVATE_SLOTS / threads / RANGE * RANGE);
         Adding { sums: &self.sums, private, pool: Mutex::new(std::mem::take(&mut self.private)) }
     }
 
@@ -97,11 +99,32 @@ impl Adding<'_> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
     }
 
-    /// Add to a slot, with the sums of this thread. What its 32 bits cannot hold goes to the sums of all.
+    /// The sums of a range of slots, for one thread.
+    pub(super) fn of_range<'s>(&'s self, private: &'s mut [u32], slots: Range<usize>) -> RangeSums<'s> {
+        // Otherwise: threads share all sums of the range.
+        let private = private.get_mut(slots.clone()).unwrap_or_default();
+        RangeSums { sums: &self.sums[slots], private }
+    }
+
+    /// The sums of all threads, for [`SharedSums::merge`].
+    pub(super) fn end(self) -> Vec<Vec<u32>> {
+        self.pool.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sums of a range of slots, to which one thread adds.
+pub(super) struct RangeSums<'a> {
+    sums: &'a [AtomicU64],
+    /// Sums of this thread alone, or nothing.
+    private: &'a mut [u32],
+}
+
+impl RangeSums<'_> {
+    /// Add to a slot of the range. What 32 bits cannot hold goes to the sums of all threads.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    pub(super) fn add(&self, private: &mut [u32], slot: u32, weight: u64) {
-        let rest = match private.get_mut(slot as usize) {
+    pub(super) fn add(&mut self, slot: u8, weight: u64) {
+        let rest = match self.private.get_mut(usize::from(slot)) {
             Some(low) => {
                 let carry;
                 (*low, carry) = low.overflowing_add(weight as u32);
@@ -110,13 +133,8 @@ impl Adding<'_> {
             None => weight,
         };
         if rest > 0 {
-            self.sums[slot as usize].fetch_add(rest, Ordering::Relaxed);
+            self.sums[usize::from(slot)].fetch_add(rest, Ordering::Relaxed);
         }
-    }
-
-    /// The sums of all threads, for [`SharedSums::merge`].
-    pub(super) fn end(self) -> Vec<Vec<u32>> {
-        self.pool.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,10 +6,12 @@
 //!
 //! Items that one user alone holds stand beside their user, and are decided while the user gives.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::alone::Alone;
 use super::alone_items::{AloneItems, Deciding};
 use super::parts::{UsersOfPart, divided};
-use super::rows::{Rows, keyed};
+use super::rows::Rows;
 use super::slots::Slots;
 use super::sums::{Adding, SharedSums};
 use crate::Result;
@@ -59,12 +61,22 @@ impl Users {
         let threads = parallel::threads_for(rows, control);
         let slots = Slots::assign(&pieces, vocabulary.code_bound(), threads);
         let digests = vocabulary.digests();
-        let of_shared = digests_of(slots.codes(), &digests);
-        let part = |users| Part::new(&users, &slots, &digests, &budgets);
-        let mut parts = parallel::map(threads, divided(pieces), part);
+        let step = slots.len().div_ceil(threads).max(1);
+        let of_shared =
+            parallel::map(threads, slots.codes().chunks(step).collect(), |codes| digests_of(codes, &digests));
+        // Memory that is used again: fresh memory is dear.
+        let spare = Mutex::new(Vec::new());
+        let mut parts = parallel::map(threads, divided(pieces), |users| {
+            // Nothing panics while it holds the lock. Otherwise: no thread is done with its first part.
+            let taken = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut buffers: Buffers = taken.unwrap_or_default();
+            let part = Part::new(&users, &slots, (&digests, &budgets), &mut buffers);
+            spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
+            part
+        });
         let keys = vocabulary.into_keys(control);
         parallel::map(threads, parts.iter_mut().collect(), |part: &mut Part| part.begin(&budgets));
-        (Self { parts, budgets, users, rows }, SharedSums::new(slots.into_codes(), of_shared), keys)
+        (Self { parts, budgets, users, rows }, SharedSums::new(slots.into_codes(), of_shared.concat()), keys)
     }
 
     /// Let all users give in a round of this share, under these importances of shared items, one for each slot, and decide
@@ -110,20 +122,37 @@ struct Round<'a> {
     deciding: Deciding<'a>,
 }
 
+/// The slots of shared items and the codes of the others, while a part is made.
+#[derive(Debug, Default)]
+struct Buffers {
+    shared: Vec<u32>,
+    alone: Vec<u32>,
+}
+
 impl Part {
-    fn new(users: &UsersOfPart, slots: &Slots, digests: &Digests<'_>, budgets: &Budgets) -> Self {
+    fn new(
+        users: &UsersOfPart,
+        slots: &Slots,
+        (digests, budgets): (&Digests<'_>, &Budgets),
+        Buffers { shared, alone }: &mut Buffers,
+    ) -> Self {
         // Otherwise: a table has at most 64 sizes. The place is beyond them, so the user gives nothing.
         let place = |items: &[u32]| u8::try_from(budgets.place(items.len())).unwrap_or(u8::MAX);
         let places = users.items().map(place).collect();
-        let (mut keys, mut alone, mut lens) = (Vec::new(), Vec::new(), Vec::with_capacity(users.len()));
-        for (user, items) in users.items().enumerate() {
-            let before = alone.len();
-            slots.divide(items, (&mut keys, |slot| keyed(slot, user)), &mut alone);
-            lens.push(codes(alone.len() - before));
+        let rows = users.rows();
+        shared.resize(rows.max(shared.len()), 0);
+        alone.resize(rows.max(alone.len()), 0);
+        let (mut ends, mut lens) = ([0, 0], Vec::with_capacity(users.len()));
+        for items in users.items() {
+            let with_slot = slots.divide(items, &mut shared[ends[0]..], &mut alone[ends[1]..]);
+            lens.push(codes(items.len() - with_slot));
+            ends = [ends[0] + with_slot, ends[1] + items.len() - with_slot];
         }
-        alone.shrink_to_fit();
-        let digests = digests_of(&alone, digests);
-        Self { budgets: places, rows: Rows::new(&mut keys), lens, alone: AloneItems::new(alone, digests) }
+        let lens_of_shared = users.items().zip(&lens).map(|(items, alone)| items.len() - *alone as usize);
+        let rows = Rows::new(&shared[..ends[0]], lens_of_shared, slots.len());
+        let alone = &alone[..ends[1]];
+        let alone = AloneItems::new(alone.to_vec(), digests_of(alone, digests));
+        Self { budgets: places, rows, lens, alone }
     }
 
     /// Before the first round.
@@ -144,16 +173,15 @@ impl Part {
         while user < self.lens.len() {
             let (first_user, first) = (user, end);
             while user < self.lens.len() && end - first < BLOCK {
-                let items = &mut self.alone.known[end..end + self.lens[user] as usize];
-                // Otherwise: the user is larger than any budget is for.
-                let budget =
-                    round.budgets.get(usize::from(self.budgets[user])).unwrap_or(&RoundBudget::NOTHING);
-                let spread = budget.spread(squares[user] + items.iter().map(Alone::square).sum::<u64>());
-                items.iter_mut().for_each(|item| item.get(&spread));
-                spreads.push(spread);
-                end += items.len();
-                user += 1;
+                let items = &self.alone.known[end..end + self.lens[user] as usize];
+                squares[user] += items.iter().map(Alone::square).sum::<u64>();
+                (user, end) = (user + 1, end + items.len());
             }
+            // Otherwise: the user is larger than any budget is for.
+            let budget = |place: &u8| round.budgets.get(usize::from(*place)).unwrap_or(&RoundBudget::NOTHING);
+            let of_users = self.budgets[first_user..user].iter().map(budget).zip(&squares[first_user..user]);
+            spreads.extend(of_users.map(|(budget, squares)| budget.spread(*squares)));
+            self.alone.get(first, self.lens[first_user..user].iter().zip(&spreads[first_user..]));
             let lens = self.lens[first_user..user].iter_mut();
             deciding.decide(&mut self.alone, (first..end, lens), released)?;
         }
