@@ -96,12 +96,9 @@ def beside_sips(summaries: list[measure.Summary]) -> list[str]:
     if not {"dpsel", "dpsel-steered"} <= by_peer.keys():
         return []
     sips, steered = by_peer["dpsel"], by_peer["dpsel-steered"]
-    times = steered.own_seconds / sips.own_seconds, steered.cpu_seconds / sips.cpu_seconds
+    time, cpu = steered.own_seconds / sips.own_seconds, steered.cpu_seconds / sips.cpu_seconds
     memory = steered.peak_mib / sips.peak_mib
-    return [
-        f"Steered takes {times[0]:.2f} times the time of DP-SIPS, {times[1]:.2f} times its processor time, "
-        f"and {memory:.2f} times its memory.\n"
-    ]
+    return [f"Steered in multiples of DP-SIPS: time {time:.2f}, processor {cpu:.2f}, memory {memory:.2f}.\n"]
 
 
 def table(summaries: list[measure.Summary]) -> str:

@@ -1056,10 +1056,10 @@ MUTANTS = [
         ("cargo:scored", CAPS),
     ),
     Mutant(
-        "threads lose additions to shared items",
+        "what passes 32 bits replaces the sum",
         CORE + "rounds/scored/sums.rs",
         "self.sums[usize::from(slot)].fetch_add(rest, Ordering::Relaxed);",
-        "{ let sum = &self.sums[usize::from(slot)]; sum.store(sum.load(Ordering::Relaxed) + rest, Ordering::Relaxed); }",
+        "self.sums[usize::from(slot)].store(rest, Ordering::Relaxed);",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1092,9 +1092,9 @@ MUTANTS = [
     ),
     Mutant(
         "items of one user take no part of what the user may give",
-        CORE + "rounds/scored/users.rs",
-        "squares[user] += items.iter().map(Alone::square).sum::<u64>();",
-        "squares[user] += 0 * items.iter().map(Alone::square).sum::<u64>();",
+        CORE + "rounds/scored/part.rs",
+        "squares[user] += self.alone.squares(items.clone());",
+        "squares[user] += 0 * self.alone.squares(items.clone());",
         ("cargo:scored",),
     ),
     Mutant(

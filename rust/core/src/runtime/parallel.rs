@@ -45,6 +45,41 @@ pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Values that no thread uses now, such as buffers, for the next part that needs one.
+#[derive(Debug)]
+pub(crate) struct Idle<T>(Mutex<Vec<T>>);
+
+impl<T> Default for Idle<T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for Idle<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self(Mutex::new(values))
+    }
+}
+
+impl<T> Idle<T> {
+    /// One of the values, or a new one if all are in use.
+    pub(crate) fn take(&self, new: impl FnOnce() -> T) -> T {
+        // Nothing panics while it holds the lock.
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        taken.unwrap_or_else(new)
+    }
+
+    /// Give a value back.
+    pub(crate) fn put(&self, value: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+
+    /// All values that were given back.
+    pub(crate) fn into_values(self) -> Vec<T> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Frees values on several threads. It takes a while to give large arrays back to the system.
 pub(crate) fn free<T: Send>(threads: usize, values: Vec<T>) {
     map(threads, values, drop);

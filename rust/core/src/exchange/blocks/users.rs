@@ -144,7 +144,9 @@ impl Users {
             } else {
                 weights.extend(user_importances.iter().map(|importance| spread.uncapped(*importance)));
             }
-            user_known.iter_mut().for_each(|own| own.get(&spread));
+            for own in user_known {
+                own.get(&spread);
+            }
         }
         Ok(())
     }
@@ -330,7 +332,7 @@ mod tests {
             }
             let found = shared.look_up(&users.shared, &mut users.round.importances).unwrap();
             users.give(&budgets).unwrap();
-            let own = users.known.iter().map(|own| own.weight()).collect::<Vec<_>>();
+            let own = users.known.iter().map(Alone::weight).collect::<Vec<_>>();
             (found, users.round.weights, own)
         };
         let (found, weights, _) = given([Ok(0), Ok(1)], false);

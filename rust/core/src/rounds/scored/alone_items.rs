@@ -19,7 +19,7 @@ const LEAVE: usize = 8;
 pub(super) struct AloneItems {
     codes: Vec<u32>,
     digests: Vec<Digest>,
-    pub(super) known: Vec<Alone>,
+    known: Vec<Alone>,
     /// So many are there, and so many of them are abandoned.
     len: usize,
     abandoned: usize,
@@ -65,12 +65,20 @@ impl AloneItems {
         self.known = vec![Alone::new(); self.len];
     }
 
+    /// The squared importances of the items of a range.
+    #[inline]
+    pub(super) fn squares(&self, range: Range<usize>) -> u64 {
+        self.known[range].iter().map(Alone::square).sum()
+    }
+
     /// The items from the place `at` on get what their users give, who have so many of them each.
     pub(super) fn get<'l>(&mut self, mut at: usize, users: impl Iterator<Item = (&'l u32, &'l Spread<'l>)>) {
         for (len, spread) in users {
             let items = &mut self.known[at..at + *len as usize];
-            items.iter_mut().for_each(|item| item.get(spread));
             at += items.len();
+            for item in items {
+                item.get(spread);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod alone;
 mod alone_items;
+mod part;
 mod parts;
 mod rows;
 mod slots;

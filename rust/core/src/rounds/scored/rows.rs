@@ -38,7 +38,9 @@ impl Rows {
     #[expect(clippy::cast_possible_truncation, reason = "the place in a range is meant")]
     pub(super) fn new(slots: &[u32], lens: impl Iterator<Item = usize>, bound: usize) -> Self {
         let mut ends = vec![0; bound.div_ceil(RANGE)];
-        slots.iter().for_each(|slot| ends[*slot as usize / RANGE] += 1);
+        for slot in slots {
+            ends[*slot as usize / RANGE] += 1;
+        }
         let mut before = 0;
         for number in &mut ends {
             (*number, before) = (before, before + *number);

@@ -4,13 +4,12 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::rows::RANGE;
 use crate::contributions::ItemCode;
 use crate::random::Digest;
 use crate::rounds::items::{Columns, TakesPart, Weights};
-use crate::runtime::parallel;
+use crate::runtime::parallel::{self, Idle};
 
 /// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
 /// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
@@ -52,7 +51,7 @@ impl SharedSums {
     pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
         // Ranges of slots are in it whole, or not at all.
         let private = self.len().min(PRIVATE_SLOTS / threads / RANGE * RANGE);
-        Adding { sums: &self.sums, private, pool: Mutex::new(std::mem::take(&mut self.private)) }
+        Adding { sums: &self.sums, private, idle: std::mem::take(&mut self.private).into() }
     }
 
     /// End a round: add the sums of all threads, which [`Adding::end`] returned.
@@ -82,21 +81,18 @@ pub(super) struct Adding<'a> {
     /// Each thread has sums of its own for the slots below this.
     private: usize,
     /// The sums of threads that work on no part now.
-    pool: Mutex<Vec<Vec<u32>>>,
+    idle: Idle<Vec<u32>>,
 }
 
 impl Adding<'_> {
     /// Sums for one thread.
     pub(super) fn take(&self) -> Vec<u32> {
-        // Nothing panics while it holds the lock.
-        let taken = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // Otherwise: more threads work now than before.
-        taken.unwrap_or_else(|| vec![0; self.private])
+        self.idle.take(|| vec![0; self.private])
     }
 
     /// Give them back.
     pub(super) fn put(&self, private: Vec<u32>) {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(private);
+        self.idle.put(private);
     }
 
     /// The sums of a range of slots, for one thread.
@@ -108,7 +104,7 @@ impl Adding<'_> {
 
     /// The sums of all threads, for [`SharedSums::merge`].
     pub(super) fn end(self) -> Vec<Vec<u32>> {
-        self.pool.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.idle.into_values()
     }
 }
 

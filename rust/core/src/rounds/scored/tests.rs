@@ -142,7 +142,9 @@ proptest! {
 #[test]
 fn any_number_of_threads_releases_the_same() {
     let mixed = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
-    let items = |n: u64| if n % 3 == 0 { 1_000_000 + n } else { mixed(n) % 3000 % (1 + mixed(n + 7) % 3000) };
+    let items = |n: u64| {
+        if n.is_multiple_of(3) { 1_000_000 + n } else { mixed(n) % 3000 % (1 + mixed(n + 7) % 3000) }
+    };
     let rows: Rows = (0..120_000).map(|n| (mixed(n + 99) % 5000, items(n))).collect();
     let calibration = rounds(0.05, 3, (6, 30));
     let contributions = || bounded(&rows, 35);
