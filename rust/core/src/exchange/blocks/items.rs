@@ -10,7 +10,7 @@ use crate::Result;
 use crate::exchange::items::checked_weight;
 use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
-use crate::rounds::{Alone, Decider, ItemState, Outcome};
+use crate::rounds::{Alone, Decider, Deciding, ItemState, Noises, Outcome};
 
 /// What is known of an item after some rounds.
 pub(super) trait Known {
@@ -67,20 +67,21 @@ impl Known for Alone {
 /// Decide items, and append the released ones to packed decisions.
 ///
 /// # Errors
-/// [`crate::Error::Capacity`] for more users than noise may be added for.
+/// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for a round that is
+/// not scored.
 pub(super) fn decide<K: Known>(
     digests: &[Digest],
     known: &mut [K],
     (decider, words): &(Decider, Words),
     released: &mut Vec<u8>,
 ) -> Result<()> {
-    /// Items whose words are drawn together.
+    /// Items whose noise is drawn together.
     const DRAWN: usize = 256;
-    let mut drawn = [0; DRAWN];
+    let (deciding, mut buffers) = (Deciding::new(decider, words)?, Noises::default());
     for (digests, known) in digests.chunks(DRAWN).zip(known.chunks_mut(DRAWN)) {
-        words.fill(digests, &mut drawn[..digests.len()]);
-        for ((digest, known), word) in digests.iter().zip(known).zip(drawn) {
-            match decider.decide(known.state(), checked_weight(known.weight())?, word) {
+        let noises = deciding.draw(digests, &mut buffers);
+        for ((digest, known), noise) in digests.iter().zip(known).zip(noises) {
+            match deciding.outcome(known.state(), checked_weight(known.weight())?, *noise) {
                 Outcome::Released(noisy) => Decisions::push(*digest, noisy, released),
                 Outcome::Kept(state) => known.set(state),
                 Outcome::Abandoned => known.set(ItemState::ABANDONED),

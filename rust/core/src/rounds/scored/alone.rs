@@ -4,6 +4,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::rounds::decision::ItemState;
 use crate::weighting::{Drift, Spread};
+use crate::{Error, Result};
 
 type I64 = zerocopy::native_endian::I64;
 
@@ -51,6 +52,19 @@ impl Alone {
     #[inline]
     pub(crate) fn weight(&self) -> u64 {
         if self.weight == u32::MAX { u64::MAX } else { self.weight.into() }
+    }
+
+    /// The sum of all weights so far.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it exceeds the norm of a user.
+    #[inline]
+    pub(super) fn checked_weight(&self) -> Result<u64> {
+        if self.weight < u32::MAX {
+            Ok(self.weight.into())
+        } else {
+            Err(Error::Internal("an item got more than the norm of a user"))
+        }
     }
 
     #[inline]

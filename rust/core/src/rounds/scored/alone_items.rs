@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use super::alone::Alone;
+use super::deciding::{Deciding, Noises};
+use crate::Result;
 use crate::contributions::ItemCode;
 use crate::numeric::widths::codes;
-use crate::random::{Digest, Words};
-use crate::rounds::decision::{Decider, ItemState, Outcome, ScoredRound};
+use crate::random::Digest;
+use crate::rounds::decision::{ItemState, Outcome};
 use crate::rounds::selected::Released;
 use crate::weighting::Spread;
-use crate::{Error, Result};
 
 /// Abandoned items leave when they are one in so many.
 const LEAVE: usize = 8;
@@ -23,35 +24,6 @@ pub(super) struct AloneItems {
     /// So many are there, and so many of them are abandoned.
     len: usize,
     abandoned: usize,
-}
-
-/// What decides items in a round.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Deciding<'a> {
-    decider: &'a Decider,
-    scored: &'a ScoredRound,
-    words: &'a Words,
-}
-
-impl<'a> Deciding<'a> {
-    /// # Errors
-    /// [`Error::Internal`] for a round that is not scored.
-    pub(super) fn new(decider: &'a Decider, words: &'a Words) -> Result<Self> {
-        let scored = decider.scored().ok_or(Error::Internal("a scored round is another one"))?;
-        Ok(Self { decider, scored, words })
-    }
-
-    #[inline]
-    fn outcome(&self, known: &Alone, noise: i64) -> Result<Outcome> {
-        let (state, weight) = (known.state(), known.weight());
-        if weight == u64::MAX {
-            return Err(Error::Internal("an item got more than the norm of a user"));
-        }
-        if !self.decider.takes_part(state, weight) {
-            return Ok(Outcome::Kept(state));
-        }
-        Ok(self.scored.decide(state, weight, noise))
-    }
 }
 
 impl AloneItems {
@@ -85,7 +57,7 @@ impl AloneItems {
     /// Begin to decide the items.
     pub(super) fn begin_round<'a>(&self, deciding: Deciding<'a>) -> Round<'a> {
         let leave = self.abandoned * LEAVE > self.len;
-        Round { deciding, leave, to: 0, abandoned: 0, words: Vec::new(), noises: Vec::new() }
+        Round { deciding, leave, to: 0, abandoned: 0, noises: Noises::default() }
     }
 }
 
@@ -98,8 +70,7 @@ pub(super) struct Round<'a> {
     to: usize,
     /// Those of them that are abandoned.
     abandoned: usize,
-    words: Vec<u128>,
-    noises: Vec<i64>,
+    noises: Noises,
 }
 
 impl Round<'_> {
@@ -113,10 +84,10 @@ impl Round<'_> {
         (range, lens): (Range<usize>, impl Iterator<Item = &'l mut u32>),
         released: &mut Vec<Released>,
     ) -> Result<()> {
-        self.draw(&items.digests[range.clone()]);
+        let noises = self.deciding.draw(&items.digests[range.clone()], &mut self.noises);
         let known = &mut items.known[range.clone()];
-        for (at, (known, noise)) in range.clone().zip(known.iter_mut().zip(&self.noises)) {
-            match self.deciding.outcome(known, *noise)? {
+        for (at, (known, noise)) in range.clone().zip(known.iter_mut().zip(noises)) {
+            match self.deciding.outcome(known.state(), known.checked_weight()?, *noise) {
                 Outcome::Kept(state) => known.set(state),
                 Outcome::Abandoned => known.set(ItemState::ABANDONED),
                 Outcome::Released(weight) => {
@@ -133,14 +104,6 @@ impl Round<'_> {
             self.to = range.end;
         }
         Ok(())
-    }
-
-    /// A loop over draws alone is faster than draws between decisions, whose branches nobody can predict.
-    fn draw(&mut self, digests: &[Digest]) {
-        self.words.clear();
-        self.words.extend(digests.iter().map(|digest| digest.0));
-        self.deciding.words.replace(&mut self.words);
-        self.deciding.scored.noises(&self.words, &mut self.noises);
     }
 
     /// Move the items of users together, from the place `at` on, without those that are abandoned.

@@ -2,6 +2,7 @@
 
 mod alone;
 mod alone_items;
+mod deciding;
 mod part;
 mod parts;
 mod rows;
@@ -12,8 +13,8 @@ mod tests;
 mod users;
 
 pub(crate) use alone::Alone;
+pub(crate) use deciding::{Deciding, Noises};
 
-use alone_items::Deciding;
 use users::Users;
 
 use super::calibration::Calibration;

@@ -1,6 +1,7 @@
 //! A part of the users: they give, and the items that they alone hold are decided.
 
-use super::alone_items::{AloneItems, Deciding};
+use super::alone_items::AloneItems;
+use super::deciding::Deciding;
 use super::parts::UsersOfPart;
 use super::rows::Rows;
 use super::slots::Slots;

@@ -6,7 +6,7 @@
 //!
 //! Items that one user alone holds stand beside their user, and are decided while the user gives.
 
-use super::alone_items::Deciding;
+use super::deciding::Deciding;
 use super::part::{Buffers, Part, Round, digests_of};
 use super::parts::divided;
 use super::slots::Slots;
