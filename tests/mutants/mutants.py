@@ -579,9 +579,9 @@ MUTANTS = [
     ),
     Mutant(
         "the first user of a part is in the part before, too",
-        CORE + "rounds/scored/parts.rs",
-        "part.0.push((Arc::clone(&piece), first..user));",
-        "part.0.push((Arc::clone(&piece), first..user + 1));",
+        CORE + "rounds/scored/division.rs",
+        "part.add(&piece, first..user);",
+        "part.add(&piece, first..user + 1);",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1079,15 +1079,15 @@ MUTANTS = [
     Mutant(
         "items of one user that move together leave their digests behind",
         CORE + "rounds/scored/alone_items.rs",
-        "items.digests[self.to] = items.digests[at];",
-        "items.digests[self.to] = items.digests[self.to];",
+        "items.digests[self.kept] = items.digests[at];",
+        "items.digests[self.kept] = items.digests[self.kept];",
         ("cargo:scored",),
     ),
     Mutant(
         "items of one user that move together leave their codes behind",
         CORE + "rounds/scored/alone_items.rs",
-        "items.codes[self.to] = items.codes[at];",
-        "items.codes[self.to] = items.codes[self.to];",
+        "items.codes[self.kept] = items.codes[at];",
+        "items.codes[self.kept] = items.codes[self.kept];",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1100,8 +1100,50 @@ MUTANTS = [
     Mutant(
         "items of one user that have left come back",
         CORE + "rounds/scored/alone_items.rs",
-        "*len = codes(self.to - before);",
-        "*len = codes(self.to - before).max(*len / 2);",
+        "*len = codes(self.kept - before);",
+        "*len = codes(self.kept - before).max(*len / 2);",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "rows of shared items that move together keep their ends",
+        CORE + "rounds/scored/rows.rs",
+        "(first, *end) = (*end as usize, codes(left));",
+        "(first, *end) = (*end as usize, *end);",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "rows of shared items that move together have the users of others",
+        CORE + "rounds/scored/rows.rs",
+        "(self.slots[left], self.users[left]) = (slot, self.users[at]);",
+        "(self.slots[left], self.users[left]) = (slot, self.users[left]);",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "an item of 256 users has none",
+        CORE + "rounds/scored/slots.rs",
+        "users[*item as usize].saturating_add(1)",
+        "users[*item as usize].wrapping_add(1)",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "an item whose users several threads count has none",
+        CORE + "rounds/scored/slots.rs",
+        "all.saturating_add(more)",
+        "all.wrapping_add(more)",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "scored rounds charge nothing for users",
+        CORE + "rounds/scored/mod.rs",
+        "codes * BYTES + users * USER_BYTES",
+        "codes * BYTES + 0 * users * USER_BYTES",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "items of few users come first",
+        CORE + "rounds/scored/slots.rs",
+        "users.leading_zeros() as usize",
+        "7 - users.leading_zeros() as usize",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1191,8 +1233,8 @@ MUTANTS = [
     Mutant(
         "settled items get no more noise",
         CORE + "rounds/decision.rs",
-        "state.exposure | u32::from(state.importance) == 0",
-        "state.importance == 0",
+        "self.exposure | u32::from(self.importance) == 0",
+        "self.importance == 0",
         ("cargo:decision",),
     ),
     Mutant(

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::item_set::ItemSet;
-use super::kept_piece::{KeptPiece, ranges};
+use super::kept_piece::KeptPiece;
 use super::priorities::{AHEAD, Priorities};
 use crate::Result;
 use crate::accounting::L0Bound;
@@ -255,4 +255,11 @@ impl Order<'_> {
         // Otherwise: none of them counts as ordered, and they are put in order again.
         *user.ordered = u32::try_from(first).unwrap_or(0);
     }
+}
+
+/// `count` consecutive ranges of positions of about equal total size.
+fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
+    let mut first = 0;
+    let ends = parallel::balanced_ends(sizes, count).into_iter();
+    ends.map(|end| std::mem::replace(&mut first, end)..end).collect()
 }

@@ -1,11 +1,8 @@
 //! The kept items of users, in pieces of memory.
 
-use std::ops::Range;
-
 use crate::contributions::{Piece, Start};
 use crate::numeric::widths::index;
 use crate::runtime::memory::Array;
-use crate::runtime::parallel;
 
 /// The kept items of consecutive users who keep the same items in all rounds.
 #[derive(Debug)]
@@ -25,15 +22,8 @@ impl KeptPiece {
     }
 
     /// The items of each user.
-    pub(crate) fn users(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
+    pub(crate) fn items_by_user(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         let items = self.items.as_slice();
         self.users.iter().map(move |(at, len)| &items[index((*at).into())..][..index((*len).into())])
     }
-}
-
-/// `count` consecutive ranges of positions of about equal total size.
-pub(super) fn ranges(sizes: impl ExactSizeIterator<Item = u32> + Clone, count: usize) -> Vec<Range<usize>> {
-    let mut first = 0;
-    let ends = parallel::balanced_ends(sizes, count).into_iter();
-    ends.map(|end| std::mem::replace(&mut first, end)..end).collect()
 }

@@ -1,10 +1,10 @@
-//! The keys of items whose digests are known.
+//! What digests do not tell of keys.
 
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::random::Digest;
 
-/// The keys that digests do not tell, by code.
+/// The keys that digests do not tell, by code: those of more than one block.
 #[derive(Debug)]
 pub(crate) struct Keys {
     /// Those of each shard.
@@ -16,6 +16,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
+    /// The stores of all shards, for codes of which those below `below` are integers.
     pub(super) fn new(stores: Vec<KeyStore>, sharding: Sharding, schema: ItemSchema, below: u32) -> Self {
         Self { stores, sharding, schema, below }
     }
@@ -26,7 +27,7 @@ impl Keys {
             let store = &self.stores[self.sharding.shard_of_code(interned)];
             store.get(self.sharding.local_of_code(interned))
         };
-        // Otherwise: an integer, which its digest tells.
+        // Otherwise: the digest tells the key. That holds for integers and short keys.
         Key { digest, long: item.0.checked_sub(self.below).and_then(of_interned) }
     }
 

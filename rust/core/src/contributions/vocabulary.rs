@@ -41,6 +41,11 @@ impl Digests<'_> {
         })
     }
 
+    /// The digests of some items.
+    pub(crate) fn of(&self, items: &[u32]) -> Vec<Digest> {
+        items.iter().map(|item| self.get(ItemCode(*item))).collect()
+    }
+
     /// The place of an interned item in its shard.
     #[inline]
     fn local(&self, item: u32) -> usize {

@@ -119,7 +119,7 @@ pub(crate) fn publish(
 ) -> Result<RecordBatch> {
     let weights: Vec<i64> = selected.items.iter().map(|released| released.weight).collect();
     let weights = with_weights.then_some(weights.as_slice());
-    let items = selected.keys().schema().decode(selected.items_keys(), key)?;
+    let items = selected.keys().schema().decode(selected.item_keys(), key)?;
     publish_columns(&items, Beside { weights, numbers })
 }
 

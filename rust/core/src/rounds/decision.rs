@@ -36,6 +36,12 @@ impl Default for ItemState {
 impl ItemState {
     /// Of an item that takes no part in later rounds.
     pub(crate) const ABANDONED: Self = Self { noise: 0, exposure: 0, importance: 0 };
+
+    /// Whether the item takes no part in later scored rounds. A settled item has exposure.
+    #[inline]
+    pub(crate) fn is_abandoned(self) -> bool {
+        self.exposure | u32::from(self.importance) == 0
+    }
 }
 
 /// The outcome of a round for one item.
@@ -152,9 +158,7 @@ impl Decider {
     #[inline]
     pub(super) fn is_out(&self, state: ItemState) -> bool {
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
-                state.exposure | u32::from(state.importance) == 0
-            }
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.is_abandoned(),
             Kind::Screening { .. } => false,
         }
     }

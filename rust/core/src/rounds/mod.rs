@@ -31,7 +31,7 @@ pub(crate) use decision::{Decider, ItemState, Outcome};
 pub use lowered::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
-pub(crate) use scored::{Alone, Deciding, Noises};
+pub(crate) use scored::{Alone, Known, Noises, ScoredDecider};
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
 pub use select::select_rounds;

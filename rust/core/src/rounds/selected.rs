@@ -27,7 +27,7 @@ impl Selected {
     }
 
     /// The key of each item.
-    pub(crate) fn items_keys(&self) -> impl ExactSizeIterator<Item = Key<'_>> + Clone {
+    pub(crate) fn item_keys(&self) -> impl ExactSizeIterator<Item = Key<'_>> + Clone {
         self.items.iter().map(|released| self.keys.key(released.item, released.digest))
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::histogram::WeightHistogram;
 use super::order::Visits;
 use super::spread::FULL_IMPORTANCE;
-use super::spread::{reweighted, scale};
+use super::spread::{scale, weight_at};
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::numeric::{FRACTION_BITS, UNIT};
@@ -160,7 +160,7 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
 
     /// Its weight for an item of this importance. The squares of all its weights sum to at most one.
     fn weight(&self, importance: u16) -> u64 {
-        reweighted(importance.into(), self.scale)
+        weight_at(importance.into(), self.scale)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) use order::user_order;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use round::{Guidance, weigh_round};
-pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread};
+pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread, square};
 pub use spread::{FULL_IMPORTANCE, SHARES};
 pub(crate) use walk::Walk;
 

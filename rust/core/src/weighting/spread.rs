@@ -4,6 +4,12 @@
 /// The largest importance of an item; an abandoned item has the importance 0.
 pub const FULL_IMPORTANCE: u16 = 256;
 
+/// The square of an importance.
+#[inline]
+pub(crate) fn square(importance: u16) -> u64 {
+    u64::from(importance) * u64::from(importance)
+}
+
 /// The shares of all scored rounds add up to this.
 pub const SHARES: u32 = 1 << 20;
 
@@ -72,9 +78,11 @@ impl Budgets {
         self.0.partition_point(|(most, _)| (*most as usize) < items)
     }
 
-    /// Whether there is a budget at a place.
-    pub(crate) fn has(&self, place: usize) -> bool {
-        place < self.0.len()
+    /// The same in a byte; `None` if there is no budget for so many items, or one at a place beyond a byte, so that the user
+    /// gives nothing.
+    pub(crate) fn short_place(&self, items: usize) -> Option<u8> {
+        let place = self.place(items);
+        u8::try_from(place).ok().filter(|_| place < self.0.len())
     }
 
     /// Whether the cap of the budget at a place can limit a weight.
@@ -125,7 +133,7 @@ impl Spread<'_> {
     /// The weight of an item by its importance alone, where the cap does not bind.
     #[inline]
     pub(crate) fn uncapped(&self, importance: u16) -> u64 {
-        reweighted(importance.into(), self.scale)
+        weight_at(importance.into(), self.scale)
     }
 
     /// The weight of an item that got `drift` in the earlier rounds; it is added to `drift`.
@@ -143,7 +151,8 @@ impl Spread<'_> {
     }
 }
 
-/// The quotient in [`scale`] is below 2^42. Four operations round it, each by at most 2^-53 of it. So its error is less.
+/// The quotient in [`scale`] is below 2^42. Four operations round it, each by at most 2^-53 of it. So the error of the quotient is below
+/// 1/256.
 const MARGIN: f64 = 1.0 / 256.0;
 
 /// floor(2^10 `norm` / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
@@ -165,7 +174,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
     if (MARGIN..1.0 - MARGIN).contains(&(quotient - floor as f64)) {
         return floor;
     }
-    // So close to an integer the result is the first of three numbers.
+    // So close to an integer the result is the first of three numbers that is within the norm.
     let mut scale = floor + 1;
     while !is_within(scale) {
         scale -= 1;
@@ -179,7 +188,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
 /// With [`scale`] the squares of a user's weights add up to at most the square of the norm: each weight is at most
 /// norm importance / sqrt(`squares`).
 #[inline]
-pub(super) fn reweighted(importance: u64, scale: u64) -> u64 {
+pub(super) fn weight_at(importance: u64, scale: u64) -> u64 {
     (importance * scale) >> SCALE_BITS
 }
 
@@ -241,7 +250,7 @@ mod tests {
 
         #[test]
         fn equal_importances_give_nearly_equal_shares(k in 1_u32..100_000, importance in 1_u64..=256) {
-            let weight = reweighted(importance, scale(u64::from(k) * importance * importance, UNIT));
+            let weight = weight_at(importance, scale(u64::from(k) * importance * importance, UNIT));
             let equal = Weighting::EqualL2.weight(k);
             prop_assert!(weight <= equal && equal - weight <= 1 + importance);
         }
@@ -261,8 +270,8 @@ mod tests {
 
     #[test]
     fn a_user_without_importances_gives_nothing() {
-        assert_eq!(reweighted(0, scale(0, UNIT)), 0);
-        assert_eq!(reweighted(1, scale(1, UNIT)), UNIT);
+        assert_eq!(weight_at(0, scale(0, UNIT)), 0);
+        assert_eq!(weight_at(1, scale(1, UNIT)), UNIT);
         assert_eq!(scale(7, 0), 0);
     }
 }

@@ -33,9 +33,8 @@ impl Bounded {
             self.priorities.order(user, places, |place| items[place as usize], self.bound, keyed);
             places = &mut places[..self.bound];
         }
-        // A user beyond the table of budgets gives nothing.
-        let Ok(budget) = u8::try_from(self.budgets.place(places.len())) else { return };
-        if !places.is_empty() && self.budgets.has(budget.into()) {
+        let Some(budget) = self.budgets.short_place(places.len()) else { return };
+        if !places.is_empty() {
             users.add(budget, places.iter().map(item));
         }
     }

@@ -10,20 +10,7 @@ use crate::Result;
 use crate::exchange::items::checked_weight;
 use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
-use crate::rounds::{Alone, Decider, Deciding, ItemState, Noises, Outcome};
-
-/// What is known of an item after some rounds.
-pub(super) trait Known {
-    /// The sum of all weights so far.
-    fn weight(&self) -> u64;
-    fn state(&self) -> ItemState;
-    fn set(&mut self, state: ItemState);
-
-    /// Whether the item was abandoned: users give it no more weight, and it is never released.
-    fn is_abandoned(&self) -> bool {
-        self.state() == ItemState::ABANDONED
-    }
-}
+use crate::rounds::{Decider, ItemState, Known, Noises, ScoredDecider};
 
 /// What is known of an item that several users may hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
@@ -37,8 +24,8 @@ struct Shared {
 }
 
 impl Known for Shared {
-    fn weight(&self) -> u64 {
-        self.weight
+    fn weight(&self) -> Result<u64> {
+        checked_weight(self.weight)
     }
 
     fn state(&self) -> ItemState {
@@ -47,20 +34,6 @@ impl Known for Shared {
 
     fn set(&mut self, ItemState { noise, exposure, importance }: ItemState) {
         *self = Self { noise, exposure, importance, ..*self };
-    }
-}
-
-impl Known for Alone {
-    fn weight(&self) -> u64 {
-        Alone::weight(self)
-    }
-
-    fn state(&self) -> ItemState {
-        Alone::state(self)
-    }
-
-    fn set(&mut self, state: ItemState) {
-        Alone::set(self, state);
     }
 }
 
@@ -75,20 +48,8 @@ pub(super) fn decide<K: Known>(
     (decider, words): &(Decider, Words),
     released: &mut Vec<u8>,
 ) -> Result<()> {
-    /// Items whose noise is drawn together.
-    const DRAWN: usize = 256;
-    let (deciding, mut buffers) = (Deciding::new(decider, words)?, Noises::default());
-    for (digests, known) in digests.chunks(DRAWN).zip(known.chunks_mut(DRAWN)) {
-        let noises = deciding.draw(digests, &mut buffers);
-        for ((digest, known), noise) in digests.iter().zip(known).zip(noises) {
-            match deciding.outcome(known.state(), checked_weight(known.weight())?, *noise) {
-                Outcome::Released(noisy) => Decisions::push(*digest, noisy, released),
-                Outcome::Kept(state) => known.set(state),
-                Outcome::Abandoned => known.set(ItemState::ABANDONED),
-            }
-        }
-    }
-    Ok(())
+    let push = |place: usize, noisy| Decisions::push(digests[place], noisy, released);
+    ScoredDecider::new(decider, words)?.decide(digests, known, &mut Noises::default(), push)
 }
 
 /// Items that several users may hold.
@@ -119,7 +80,8 @@ impl Items {
 
     /// The importance of each item, or a number that says that it is abandoned.
     pub(crate) fn importances(&self) -> impl Iterator<Item = u16> + '_ {
-        let importance = |known: &Shared| if known.is_abandoned() { ABANDONED } else { known.importance };
+        let importance =
+            |known: &Shared| if known.state().is_abandoned() { ABANDONED } else { known.importance };
         self.known.iter().map(importance)
     }
 
@@ -210,14 +172,14 @@ impl InParts for CodedItems {
     }
 
     fn size(&self) -> (usize, usize) {
-        (self.codes.len(), self.items.known.iter().filter(|known| known.is_abandoned()).count())
+        (self.codes.len(), self.items.known.iter().filter(|known| known.state().is_abandoned()).count())
     }
 
     fn leave(&mut self, _shared: &SharedItems) {
         let mut left = 0;
         for at in 0..self.codes.len() {
             let known = self.items.known[at];
-            if !known.is_abandoned() {
+            if !known.state().is_abandoned() {
                 self.codes[left] = self.codes[at];
                 self.items.digests[left] = self.items.digests[at];
                 self.items.known[left] = known;

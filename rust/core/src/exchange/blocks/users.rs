@@ -15,7 +15,7 @@ use crate::Result;
 use crate::numeric::widths::{codes, index};
 use crate::random::{Digest, Words};
 use crate::rounds::{Alone, Decider};
-use crate::weighting::{Drift, RoundBudget};
+use crate::weighting::{Drift, RoundBudget, square};
 
 /// Bytes of a row of a shared item: its code, and what the user gave.
 const SHARED_ROW: usize = size_of::<u32>() + size_of::<Drift>();
@@ -134,7 +134,6 @@ impl Users {
             (user_drifts, drifts) = drifts.split_at_mut_checked(of_shared).ok_or(DAMAGED)?;
             (user_known, known) = known.split_at_mut_checked(of_own).ok_or(DAMAGED)?;
             let budget = budgets.get(usize::from(*budget)).ok_or(DAMAGED)?;
-            let square = |importance: u16| u64::from(importance) * u64::from(importance);
             let of_shared: u64 = user_importances.iter().map(|importance| square(*importance)).sum();
             let of_own: u64 = user_known.iter().map(Alone::square).sum();
             let spread = budget.spread(of_shared + of_own);
@@ -145,7 +144,7 @@ impl Users {
                 weights.extend(user_importances.iter().map(|importance| spread.uncapped(*importance)));
             }
             for own in user_known {
-                own.get(&spread);
+                own.receive(&spread);
             }
         }
         Ok(())
@@ -269,7 +268,7 @@ impl InParts for Users {
 mod tests {
     use super::super::shared::ABANDONED;
     use super::*;
-    use crate::rounds::ItemState;
+    use crate::rounds::{ItemState, Known};
     use crate::weighting::{Budget, Budgets};
 
     #[test]
@@ -288,7 +287,7 @@ mod tests {
             (lens.clone(), budgets.clone(), shared.clone(), own.clone(), drifts.clone(), known.clone())
         };
         assert_eq!(columns(&back), columns(&users));
-        assert_eq!((back.own[1], back.known[1].weight()), (Digest(u128::MAX), 77));
+        assert_eq!((back.own[1], back.known[1].weight().unwrap()), (Digest(u128::MAX), 77));
         for len in 0..packed.len() {
             assert!(back.unpack(&packed[..len]).is_err());
         }
@@ -332,7 +331,7 @@ mod tests {
             }
             let found = shared.look_up(&users.shared, &mut users.round.importances).unwrap();
             users.give(&budgets).unwrap();
-            let own = users.known.iter().map(Alone::weight).collect::<Vec<_>>();
+            let own = users.known.iter().map(|own| own.weight().unwrap()).collect::<Vec<_>>();
             (found, users.round.weights, own)
         };
         let (found, weights, _) = given([Ok(0), Ok(1)], false);

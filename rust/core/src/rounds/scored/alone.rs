@@ -1,14 +1,15 @@
-//! What is known of an item that one user alone holds.
+//! What is known of an item that one user alone keeps.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::deciding::Known;
 use crate::rounds::decision::ItemState;
-use crate::weighting::{Drift, Spread};
+use crate::weighting::{Drift, Spread, square};
 use crate::{Error, Result};
 
 type I64 = zerocopy::native_endian::I64;
 
-/// What is known of an item that one user alone holds. It has 20 bytes, which may stand beside the user on a disk.
+/// What is known of an item that one user alone keeps. It has 20 bytes, which may stand beside the user on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub(crate) struct Alone {
@@ -32,34 +33,33 @@ impl Alone {
     /// The square of its importance.
     #[inline]
     pub(crate) fn square(&self) -> u64 {
-        u64::from(self.importance) * u64::from(self.importance)
+        square(self.importance)
     }
 
-    /// Get a weight of the current round from its user.
+    /// Receive a weight of the current round from its user.
     #[inline]
-    pub(crate) fn get(&mut self, spread: &Spread<'_>) {
+    pub(crate) fn receive(&mut self, spread: &Spread<'_>) {
         let weight = spread.weight(self.importance, &mut self.drift);
         self.add(weight);
     }
 
+    /// Add a weight of the current round.
     #[inline]
     pub(crate) fn add(&mut self, weight: u64) {
-        // Otherwise: more than the norm of a user, which `weight` makes an error.
+        // Otherwise: more than the norm of a user, which is an error when the weight is asked for.
         self.weight = u32::try_from(u64::from(self.weight) + weight).unwrap_or(u32::MAX);
     }
 
-    /// The sum of all weights so far; a number that no weight has if it does not fit.
+    /// Whether the item was abandoned: its user gives it no more weight, and it is never released.
     #[inline]
-    pub(crate) fn weight(&self) -> u64 {
-        if self.weight == u32::MAX { u64::MAX } else { self.weight.into() }
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.state().is_abandoned()
     }
+}
 
-    /// The sum of all weights so far.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if it exceeds the norm of a user.
+impl Known for Alone {
     #[inline]
-    pub(super) fn checked_weight(&self) -> Result<u64> {
+    fn weight(&self) -> Result<u64> {
         if self.weight < u32::MAX {
             Ok(self.weight.into())
         } else {
@@ -68,18 +68,30 @@ impl Alone {
     }
 
     #[inline]
-    pub(crate) fn state(&self) -> ItemState {
+    fn state(&self) -> ItemState {
         ItemState { noise: self.noise.get(), exposure: self.exposure, importance: self.importance }
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, ItemState { noise, exposure, importance }: ItemState) {
+    fn set(&mut self, ItemState { noise, exposure, importance }: ItemState) {
         *self = Self { noise: noise.into(), exposure, importance, ..*self };
     }
+}
 
-    /// Whether the item was abandoned: its user gives it no more weight, and it is never released.
-    #[inline]
-    pub(crate) fn is_abandoned(&self) -> bool {
-        self.importance == 0 && self.exposure == 0
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_beyond_the_norm_of_a_user_is_an_error() {
+        let mut item = Alone::new();
+        for _ in 0..3 {
+            item.add(1 << 30);
+        }
+        assert_eq!(item.weight().unwrap(), 3 << 30);
+        item.add(1 << 30);
+        assert!(item.weight().is_err());
+        item.add(1);
+        assert!(item.weight().is_err());
     }
 }

@@ -1,12 +1,26 @@
-//! Many items of a scored round, decided one after the other.
+//! Many items of a scored round, decided one after the other, on every engine.
 
 use crate::random::{Digest, Words};
 use crate::rounds::decision::{Decider, ItemState, Outcome, ScoredRound};
 use crate::{Error, Result};
 
+/// Items whose noise is drawn together.
+const DRAWN: usize = if cfg!(test) { 7 } else { 1024 };
+
+/// What is known of an item after some rounds.
+pub(crate) trait Known {
+    /// The sum of all weights so far.
+    ///
+    /// # Errors
+    /// A weight to which noise cannot be added.
+    fn weight(&self) -> Result<u64>;
+    fn state(&self) -> ItemState;
+    fn set(&mut self, state: ItemState);
+}
+
 /// What decides the items of a scored round.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Deciding<'a> {
+pub(crate) struct ScoredDecider<'a> {
     decider: &'a Decider,
     scored: &'a ScoredRound,
     words: &'a Words,
@@ -19,31 +33,55 @@ pub(crate) struct Noises {
     noises: Vec<i64>,
 }
 
-impl<'a> Deciding<'a> {
+impl<'a> ScoredDecider<'a> {
+    /// A scored round with its noise.
+    ///
     /// # Errors
     /// [`Error::Internal`] for a round that is not scored.
     pub(crate) fn new(decider: &'a Decider, words: &'a Words) -> Result<Self> {
-        let scored = decider.scored().ok_or(Error::Internal("a scored round is another one"))?;
+        let scored = decider.scored().ok_or(Error::Internal("the round is not scored"))?;
         Ok(Self { decider, scored, words })
+    }
+
+    /// Decide some items and bring what is known of them up to date. Released ones are shown with their places and noisy
+    /// weights, and count as abandoned then.
+    ///
+    /// # Errors
+    /// As [`Known::weight`].
+    pub(crate) fn decide<K: Known>(
+        &self,
+        items: &[Digest],
+        known: &mut [K],
+        noises: &mut Noises,
+        mut released: impl FnMut(usize, i64),
+    ) -> Result<()> {
+        let blocks = items.chunks(DRAWN).zip(known.chunks_mut(DRAWN));
+        for (first, (items, known)) in (0..).step_by(DRAWN).zip(blocks) {
+            self.draw(items, noises);
+            for (place, (known, noise)) in (first..).zip(known.iter_mut().zip(&noises.noises)) {
+                let (state, weight) = (known.state(), known.weight()?);
+                if !self.decider.takes_part(state, weight) {
+                    continue;
+                }
+                match self.scored.decide(state, weight, *noise) {
+                    Outcome::Kept(state) => known.set(state),
+                    Outcome::Abandoned => known.set(ItemState::ABANDONED),
+                    Outcome::Released(noisy) => {
+                        released(place, noisy);
+                        known.set(ItemState::ABANDONED);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The noise of some items. A loop over draws alone is faster than draws between decisions, whose branches nobody can
     /// predict.
-    pub(crate) fn draw<'n>(&self, items: &[Digest], Noises { words, noises }: &'n mut Noises) -> &'n [i64] {
+    fn draw(&self, items: &[Digest], Noises { words, noises }: &mut Noises) {
         words.clear();
         words.extend(items.iter().map(|item| item.0));
         self.words.replace(words);
         self.scored.noises(words, noises);
-        noises
-    }
-
-    /// As [`Decider::decide`], with the noise of the item.
-    #[inline]
-    pub(crate) fn outcome(&self, state: ItemState, weight: u64, noise: i64) -> Outcome {
-        if self.decider.takes_part(state, weight) {
-            self.scored.decide(state, weight, noise)
-        } else {
-            Outcome::Kept(state)
-        }
     }
 }

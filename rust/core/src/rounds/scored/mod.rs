@@ -1,10 +1,19 @@
-//! The loop over scored rounds.
+//! Scored rounds.
+//!
+//! Each user spreads its weight by public importances of its items. These are functions of the outcomes of earlier rounds.
+//! So a user's weights depend on these outcomes and on its own items only. Their L2 norm in a round is at most the user's
+//! norm of the round, and what one item gets over all rounds is at most the user's cap, both exactly.
+//!
+//! `division` divides the users into parts. `slots` says which items several users keep. `part` is one part of the users:
+//! `rows` are those of shared items, and `alone_items` are the others, with what is known of each (`alone`). `sums` adds up
+//! what shared items get. `users` runs all parts, and the loop here decides the shared items. `deciding` is for all
+//! engines.
 
 mod alone;
 mod alone_items;
 mod deciding;
+mod division;
 mod part;
-mod parts;
 mod rows;
 mod slots;
 mod sums;
@@ -13,7 +22,7 @@ mod tests;
 mod users;
 
 pub(crate) use alone::Alone;
-pub(crate) use deciding::{Deciding, Noises};
+pub(crate) use deciding::{Known, Noises, ScoredDecider};
 
 use users::Users;
 
@@ -29,19 +38,17 @@ use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// Bytes for each item code, at most: its code, digest, weight, noise, exposure and importance. Those of an item that one
-/// user alone holds are fewer.
+/// user alone keeps are fewer.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
-/// Bytes for each row: its slot, its user, and what the user gave. The memory of its item, which was counted, is freed.
-const ROW_BYTES: usize = 4 + 2 + 2 - 4;
-/// Bytes for each user: where its items are and how many; then how many it alone holds, and the place of its budget.
+/// Bytes for each user: where its items are and how many; then how many it alone keeps, and the place of its budget.
 const USER_BYTES: usize = 8 + 4 + 1;
 
 /// Run rounds that are all scored.
 ///
-/// Users keep the same items in all rounds, apart from abandoned ones: the reserve is dropped.
+/// No item moves up from a user's reserve, so reserves are dropped. Items only leave.
 ///
 /// # Errors
-/// Interruption; the limit of memory.
+/// Interruption; the limit of memory; [`Error::Internal`] for rounds that are not scored, or weights beyond a user's norm.
 pub(super) fn score_rounds(
     contributions: BoundedContributions,
     calibration: &Calibration,
@@ -51,19 +58,20 @@ pub(super) fn score_rounds(
     control: &Control,
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
-    let bytes = codes * BYTES + contributions.rows() * ROW_BYTES + contributions.users() * USER_BYTES;
+    let users = contributions.users();
+    let bytes = codes * BYTES + users * USER_BYTES + Users::bytes(users, contributions.rows(), codes);
     control.charge_memory(bytes as u64, "weighing the items")?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
-    let (mut users, mut shared, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
-    let mut states = ItemStates::new(calibration, shared.len());
+    let (mut users, mut sums, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
+    let mut states = ItemStates::new(calibration, sums.len());
     let mut items = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {
         let decider = Decider::new(calibration, number, with_weights)?;
         let words = Words::new(key, Purpose::Noise, number);
         let importances = states.importances().ok_or(Error::Internal("scored rounds need importances"))?;
-        let deciding = Deciding::new(&decider, &words)?;
-        items.extend(users.run(&mut shared, (round.share, importances), deciding, control)?);
-        let weighed = Weighed { decider, words, weights: &shared, lowered: 0 };
+        let scored = ScoredDecider::new(&decider, &words)?;
+        items.extend(users.run(&mut sums, (round.share, importances), scored, control)?);
+        let weighed = Weighed { decider, words, weights: &sums, lowered: 0 };
         items.extend(weighed.decide(&mut states, control).released);
         control.check()?;
         control.end_phase();

@@ -6,23 +6,24 @@
 
 use std::ops::Range;
 
+use super::division::MOST_USERS;
 use super::sums::Adding;
 use crate::numeric::widths::codes;
-use crate::weighting::{Drift, Spread};
+use crate::weighting::{Drift, Spread, square};
 
-/// Users of a part at most. Their numbers have 16 bits.
-pub(super) const USERS: usize = if cfg!(test) { 50 } else { 1 << 13 };
-const _: () = assert!(USERS <= 1 << u16::BITS);
+const _: () = assert!(MOST_USERS < 1 << u16::BITS);
 /// Slots of a range. Inside of it a slot has 8 bits, and rows are in no order.
 pub(super) const RANGE: usize = 1 << u8::BITS;
-/// Rows leave when one in so many has no importance.
-const LEAVE: usize = 8;
+/// Items or rows leave when more than one in so many has no importance.
+pub(super) const LEAVE_AT: usize = 8;
+/// Bytes of a row, and of a range that has rows.
+pub(super) const BYTES: (usize, usize) = (1 + 2 + size_of::<Drift>(), 4 + 4);
 
 /// Rows of a part of the users: one entry of each column.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// Where the rows of each range of slots end.
-    ends: Vec<u32>,
+    /// The ranges of slots that have rows, and where the rows of each end. If users have few items, most ranges have none.
+    ranges: Vec<(u32, u32)>,
     /// The slot in its range.
     slots: Vec<u8>,
     /// The user, counted from the first one of the part.
@@ -30,11 +31,11 @@ pub(super) struct Rows {
     /// What the user gave to the item, if some user has a cap that binds.
     drifts: Vec<Drift>,
     /// Rows of items that had no importance in the last round.
-    without: usize,
+    without_importance: usize,
 }
 
 impl Rows {
-    /// The slots of these users, one user after the other, each with as many as `lens` says. All are below `bound`.
+    /// Rows for these slots, one user after the other, each with as many as `lens` says. All slots are below `bound`.
     #[expect(clippy::cast_possible_truncation, reason = "the place in a range is meant")]
     pub(super) fn new(slots: &[u32], lens: impl Iterator<Item = usize>, bound: usize) -> Self {
         let mut ends = vec![0; bound.div_ceil(RANGE)];
@@ -45,49 +46,46 @@ impl Rows {
         for number in &mut ends {
             (*number, before) = (before, before + *number);
         }
-        let mut columns = (vec![0; slots.len()], vec![0; slots.len()]);
+        let (mut in_range, mut users) = (vec![0; slots.len()], vec![0; slots.len()]);
         let mut rest = slots;
         for (user, len) in (0..).zip(lens) {
             let (own, others) = rest.split_at(len);
             for slot in own {
                 let at = &mut ends[*slot as usize / RANGE];
-                (columns.0[*at as usize], columns.1[*at as usize]) = (*slot as u8, user);
+                (in_range[*at as usize], users[*at as usize]) = (*slot as u8, user);
                 *at += 1;
             }
             rest = others;
         }
-        Self { ends, slots: columns.0, users: columns.1, ..Self::default() }
+        let mut before = 0;
+        let has_rows = |(_, end): &(u32, u32)| std::mem::replace(&mut before, *end) < *end;
+        let ranges: Vec<(u32, u32)> = (0..).zip(ends).filter(has_rows).collect();
+        Self { ranges, slots: in_range, users, ..Self::default() }
     }
 
-    /// Have a place for what users give.
+    /// Make room for what users give. It is needed only if a cap binds.
     pub(super) fn begin(&mut self) {
         self.drifts = vec![0; self.slots.len()];
     }
 
-    /// Add the squared importances of all items to those of their users. Rows of items without importance leave, if they
-    /// are more than a few.
-    pub(super) fn add_squares(&mut self, importances: &[u16], squares: &mut [u64]) {
-        if self.without * LEAVE > self.slots.len() {
-            if self.drifts.is_empty() {
-                self.drop_rows::<false>(importances);
-            } else {
-                self.drop_rows::<true>(importances);
-            }
+    /// Let the rows of items without importance leave, if there are more than a few. Such an item is settled or abandoned,
+    /// and gets no weight in any later round.
+    pub(super) fn compact(&mut self, importances: &[u16]) {
+        if self.without_importance * LEAVE_AT <= self.slots.len() {
+            return;
         }
-        self.without = 0;
-        for (importances, rows) in ranges(&self.ends, importances) {
-            for (slot, user) in self.slots[rows.clone()].iter().zip(&self.users[rows]) {
-                let importance = importances[usize::from(*slot)];
-                squares[usize::from(*user)] += u64::from(importance) * u64::from(importance);
-                self.without += usize::from(importance == 0);
-            }
+        if self.drifts.is_empty() {
+            self.drop_rows::<false>(importances);
+        } else {
+            self.drop_rows::<true>(importances);
         }
     }
 
     /// Move the rows that stay to the front.
     fn drop_rows<const DRIFTS: bool>(&mut self, importances: &[u16]) {
         let (mut left, mut first) = (0, 0);
-        for (end, importances) in self.ends.iter_mut().zip(importances.chunks(RANGE)) {
+        self.ranges.retain_mut(|(range, end)| {
+            let (before, importances) = (left, &importances[slots_of(*range, importances.len())]);
             // Without a branch: whether a row stays cannot be predicted.
             for at in first..*end as usize {
                 let slot = self.slots[at];
@@ -98,10 +96,24 @@ impl Rows {
                 left += usize::from(importances[usize::from(slot)] > 0);
             }
             (first, *end) = (*end as usize, codes(left));
-        }
+            left > before
+        });
         self.slots.truncate(left);
         self.users.truncate(left);
         self.drifts.truncate(left);
+    }
+
+    /// Add the squared importances of all items to those of their users.
+    pub(super) fn add_squares(&mut self, importances: &[u16], squares: &mut [u64]) {
+        self.without_importance = 0;
+        for (range, rows) in ranges(&self.ranges, importances.len()) {
+            let importances = &importances[range];
+            for (slot, user) in self.slots[rows.clone()].iter().zip(&self.users[rows]) {
+                let importance = importances[usize::from(*slot)];
+                squares[usize::from(*user)] += square(importance);
+                self.without_importance += usize::from(importance == 0);
+            }
+        }
     }
 
     /// Let the users give, each by its spread.
@@ -109,10 +121,10 @@ impl Rows {
         &mut self,
         importances: &[u16],
         spreads: &[Spread<'_>],
-        (sums, private): (&Adding<'_>, &mut [u32]),
+        (sums, of_thread): (&Adding<'_>, &mut [u32]),
     ) {
-        for (first, (importances, rows)) in (0..).step_by(RANGE).zip(ranges(&self.ends, importances)) {
-            let mut sums = sums.of_range(private, first..first + importances.len());
+        for (range, rows) in ranges(&self.ranges, importances.len()) {
+            let (importances, mut sums) = (&importances[range.clone()], sums.of_range(of_thread, range));
             let columns = self.slots[rows.clone()].iter().zip(&self.users[rows.clone()]);
             if self.drifts.is_empty() {
                 for (slot, user) in columns {
@@ -129,9 +141,17 @@ impl Rows {
     }
 }
 
-/// The importances of each range of slots, and its rows.
-fn ranges<'a>(ends: &'a [u32], importances: &'a [u16]) -> impl Iterator<Item = (&'a [u16], Range<usize>)> {
+/// The slots of a range, of which there are `all` together.
+fn slots_of(range: u32, all: usize) -> Range<usize> {
+    let first = range as usize * RANGE;
+    first..all.min(first + RANGE)
+}
+
+/// The slots of each range that has rows, and these rows.
+fn ranges(ends: &[(u32, u32)], all: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
     let mut first = 0;
-    let rows = ends.iter().map(move |end| std::mem::replace(&mut first, *end as usize)..*end as usize);
-    importances.chunks(RANGE).zip(rows)
+    ends.iter().map(move |(range, end)| {
+        let rows = std::mem::replace(&mut first, *end as usize)..*end as usize;
+        (slots_of(*range, all), rows)
+    })
 }

@@ -1,8 +1,8 @@
 //! Slots: the places of items that several users keep, in the arrays of scored rounds.
 //!
-//! Item codes stand in the order of first appearance. Slots are by the number of users, most first and roughly, so that
-//! what is read and written most stays in the cache. An item that one user alone keeps has no slot: what is known of it
-//! stands beside its user. In skewed data nine items of ten are so. A release does not depend on slots.
+//! Codes say nothing of the number of users. Slots do: items of 128 users or more come first, then those of 64 to 127, and so
+//! on. So what is read and written most stays in the cache. An item that one user alone keeps has no slot: what is known of
+//! it stands beside its user. A release does not depend on slots.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::runtime::parallel;
 
 /// Threads that count users at most: each has a byte for every item code.
 const COUNTING: usize = 4;
-/// Numbers of users that count as different: powers of two.
+/// Classes of items by their number of users: in the class c it is 2^(7 - c) or more.
 const CLASSES: usize = u8::BITS as usize;
 const WORD: usize = u64::BITS as usize;
 
@@ -21,7 +21,8 @@ pub(super) struct Slots {
     /// A bit for each item code, set if several users keep the item, 64 in a word; and the number of bits in the words
     /// before it. This is small enough for the cache, where a slot for each code would not be.
     shared: Vec<(u64, u32)>,
-    /// The slots of these items in the order of their codes. One more follows.
+    /// The slots of these items in the order of their codes. One entry more is at the end, since [`Slots::separate`] reads
+    /// one for items without a slot, too.
     by_code: Vec<u32>,
     /// The code of each slot.
     codes: Vec<u32>,
@@ -63,7 +64,7 @@ impl Slots {
 
     /// The items of a user: write slots to the front of `shared`, and items without one to the front of `alone`. Both have
     /// room for all. Returns the number of slots.
-    pub(super) fn divide(&self, items: &[u32], shared: &mut [u32], alone: &mut [u32]) -> usize {
+    pub(super) fn separate(&self, items: &[u32], shared: &mut [u32], alone: &mut [u32]) -> usize {
         let (mut with_slot, mut others) = (0, 0);
         // Without a branch: which items are shared cannot be predicted.
         for item in items {
@@ -87,7 +88,7 @@ impl Slots {
         &self.codes
     }
 
-    /// The same, when no more users come.
+    /// The same. How to find the slot of a code is forgotten.
     pub(super) fn into_codes(self) -> Vec<u32> {
         self.codes
     }
@@ -101,7 +102,7 @@ fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
         let mut users = vec![0_u8; bound];
         // Nothing panics while it holds the lock.
         let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-        for item in std::iter::from_fn(next).flat_map(KeptPiece::users).flatten() {
+        for item in std::iter::from_fn(next).flat_map(KeptPiece::items_by_user).flatten() {
             users[*item as usize] = users[*item as usize].saturating_add(1);
         }
         users
@@ -112,4 +113,53 @@ fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
     });
     // Otherwise: no threads.
     added.unwrap_or_else(|| vec![0; bound])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::L0Bound;
+    use crate::bounding::BoundedContributions;
+    use crate::contributions::testing::contributions;
+    use crate::random::ReleaseKey;
+    use crate::runtime::Control;
+
+    /// Items with one user, with some, and with more than a byte can count, counted by several threads.
+    #[test]
+    fn slots_are_by_classes_of_users_and_each_shared_item_has_one() {
+        let users_of =
+            |item: u64| [1, 2, 3, 40, 128, 255, 256, 257, 258, 300][(item % 10) as usize] - item / 10 % 2;
+        let rows: Vec<(u64, u64)> =
+            (0..193).flat_map(|item| (0..users_of(item)).map(move |user| (user * 7 % 300, item))).collect();
+        let key = ReleaseKey::insecure_test([3; 32]);
+        let bound = L0Bound::new(1000).unwrap();
+        let kept =
+            BoundedContributions::new(contributions(&rows, &key), bound, &key, &Control::default()).unwrap();
+        let (pieces, vocabulary) = kept.into_kept_pieces();
+        let bound = vocabulary.code_bound();
+        let mut users = vec![0_usize; bound];
+        pieces
+            .iter()
+            .flat_map(KeptPiece::items_by_user)
+            .flatten()
+            .for_each(|item| users[*item as usize] += 1);
+        for threads in [1, 3] {
+            let slots = Slots::assign(&pieces, bound, threads);
+            let of_slots: Vec<usize> = slots.codes().iter().map(|code| users[*code as usize]).collect();
+            assert_eq!(
+                (of_slots.len(), slots.len()),
+                (users.iter().filter(|users| **users > 1).count(), slots.len())
+            );
+            assert!(
+                of_slots.is_sorted_by_key(|users| (*users).min(255).ilog2().wrapping_neg().cast_signed())
+            );
+            let all: Vec<u32> = (0..).take(bound).collect();
+            let (mut shared, mut alone) = (vec![0; bound], vec![0; bound]);
+            let with_slot = slots.separate(&all, &mut shared, &mut alone);
+            let found = shared[..with_slot].iter().map(|slot| slots.codes()[*slot as usize]);
+            assert!(found.eq(all.iter().copied().filter(|code| users[*code as usize] > 1)));
+            let others = alone[..bound - with_slot].iter().copied();
+            assert!(others.eq(all.iter().copied().filter(|code| users[*code as usize] <= 1)));
+        }
+    }
 }

@@ -13,27 +13,27 @@ use crate::runtime::parallel::{self, Idle};
 
 /// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
 /// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
-const PRIVATE_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
+pub(super) const THREAD_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
 
-/// Slots whose private sums are added up at a time.
+/// Slots whose sums of threads are added up at a time.
 const MERGED: usize = 1 << 16;
 
 /// For each slot its item, and the sum of all weights so far in grid steps.
 #[derive(Debug)]
-pub(super) struct SharedSums {
+pub(super) struct SlotSums {
     codes: Vec<u32>,
     /// In the vocabulary they stand far apart.
     digests: Vec<Digest>,
     sums: Vec<AtomicU64>,
     /// The lower halves of the sums of each thread in a round, kept for their memory. They are zero between rounds.
-    private: Vec<Vec<u32>>,
+    of_thread: Vec<Vec<u32>>,
 }
 
-impl SharedSums {
+impl SlotSums {
     /// All weights zero, of the items with these codes and digests.
     pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>) -> Self {
         let sums = codes.iter().map(|_| AtomicU64::new(0)).collect();
-        Self { codes, digests, sums, private: Vec::new() }
+        Self { codes, digests, sums, of_thread: Vec::new() }
     }
 
     /// Number of slots.
@@ -50,15 +50,15 @@ impl SharedSums {
     /// Begin a round of so many threads.
     pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
         // Ranges of slots are in it whole, or not at all.
-        let private = self.len().min(PRIVATE_SLOTS / threads / RANGE * RANGE);
-        Adding { sums: &self.sums, private, idle: std::mem::take(&mut self.private).into() }
+        let of_thread = self.len().min(THREAD_SLOTS / threads / RANGE * RANGE);
+        Adding { sums: &self.sums, of_thread, idle: std::mem::take(&mut self.of_thread).into() }
     }
 
     /// End a round: add the sums of all threads, which [`Adding::end`] returned.
-    pub(super) fn merge(&mut self, mut private: Vec<Vec<u32>>, threads: usize) {
+    pub(super) fn merge(&mut self, mut of_thread: Vec<Vec<u32>>, threads: usize) {
         // Otherwise: no thread summed anything.
-        let len = private.first().map_or(0, Vec::len);
-        let mut pieces: Vec<_> = private.iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
+        let len = of_thread.first().map_or(0, Vec::len);
+        let mut pieces: Vec<_> = of_thread.iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
         let parts = self.sums[..len].chunks_mut(MERGED).map(|sums| {
             let pieces: Vec<_> = pieces.iter_mut().filter_map(Iterator::next).collect();
             (sums, pieces)
@@ -71,7 +71,7 @@ impl SharedSums {
                 }
             }
         });
-        self.private = private;
+        self.of_thread = of_thread;
     }
 }
 
@@ -79,7 +79,7 @@ impl SharedSums {
 pub(super) struct Adding<'a> {
     sums: &'a [AtomicU64],
     /// Each thread has sums of its own for the slots below this.
-    private: usize,
+    of_thread: usize,
     /// The sums of threads that work on no part now.
     idle: Idle<Vec<u32>>,
 }
@@ -87,22 +87,22 @@ pub(super) struct Adding<'a> {
 impl Adding<'_> {
     /// Sums for one thread.
     pub(super) fn take(&self) -> Vec<u32> {
-        self.idle.take(|| vec![0; self.private])
+        self.idle.take(|| vec![0; self.of_thread])
     }
 
     /// Give them back.
-    pub(super) fn put(&self, private: Vec<u32>) {
-        self.idle.put(private);
+    pub(super) fn put(&self, of_thread: Vec<u32>) {
+        self.idle.put(of_thread);
     }
 
     /// The sums of a range of slots, for one thread.
-    pub(super) fn of_range<'s>(&'s self, private: &'s mut [u32], slots: Range<usize>) -> RangeSums<'s> {
-        // Otherwise: threads share all sums of the range.
-        let private = private.get_mut(slots.clone()).unwrap_or_default();
-        RangeSums { sums: &self.sums[slots], private }
+    pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut [u32], slots: Range<usize>) -> RangeSums<'s> {
+        // Otherwise: the range is beyond the sums of this thread, which adds to those of all threads.
+        let of_thread = of_thread.get_mut(slots.clone()).unwrap_or_default();
+        RangeSums { sums: &self.sums[slots], of_thread }
     }
 
-    /// The sums of all threads, for [`SharedSums::merge`].
+    /// The sums of all threads, for [`SlotSums::merge`].
     pub(super) fn end(self) -> Vec<Vec<u32>> {
         self.idle.into_values()
     }
@@ -112,7 +112,7 @@ impl Adding<'_> {
 pub(super) struct RangeSums<'a> {
     sums: &'a [AtomicU64],
     /// Sums of this thread alone, or nothing.
-    private: &'a mut [u32],
+    of_thread: &'a mut [u32],
 }
 
 impl RangeSums<'_> {
@@ -120,7 +120,7 @@ impl RangeSums<'_> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
     pub(super) fn add(&mut self, slot: u8, weight: u64) {
-        let rest = match self.private.get_mut(usize::from(slot)) {
+        let rest = match self.of_thread.get_mut(usize::from(slot)) {
             Some(low) => {
                 let carry;
                 (*low, carry) = low.overflowing_add(weight as u32);
@@ -134,7 +134,7 @@ impl RangeSums<'_> {
     }
 }
 
-impl Weights for SharedSums {
+impl Weights for SlotSums {
     fn places(&self) -> usize {
         self.len()
     }

@@ -17,13 +17,13 @@ use crate::rounds::selected::Released;
 use crate::rounds::{NoiseCheck, Round, Rule, UserSize};
 use crate::weighting::{Budget, Budgets, Drift, FULL_IMPORTANCE, SHARES, UNIT, Weighting};
 
-type Rows = Vec<(u64, u64)>;
+type Table = Vec<(u64, u64)>;
 
 fn key() -> ReleaseKey {
     ReleaseKey::insecure_test([9; 32])
 }
 
-fn bounded(rows: &Rows, bound: u64) -> BoundedContributions {
+fn bounded(rows: &Table, bound: u64) -> BoundedContributions {
     let bound = L0Bound::new(bound).unwrap();
     BoundedContributions::new(contributions(rows, &key()), bound, &key(), &Control::default()).unwrap()
 }
@@ -59,7 +59,7 @@ fn rounds(sigma: f64, threshold: i64, (rounds, largest): (u32, u32)) -> Calibrat
     Calibration::of((1..=rounds).map(round).collect())
 }
 
-/// What came of some rounds.
+/// What came of some rounds, and how many items were settled and abandoned before the last one.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     released: Vec<(u32, Digest, i64)>,
@@ -124,14 +124,14 @@ fn released(
 }
 
 proptest! {
-    /// Few users and many items, so that most items have one user and every block has users of all kinds.
+    /// More items than users, so that many items have one user; and users of one part and of several.
     #[test]
     fn rounds_are_as_they_are_defined(
-        rows in prop::collection::vec((0_u64..20, 0_u64..200), 0..400),
-        common in prop::collection::vec((0_u64..20, 0_u64..6), 0..100),
+        rows in prop::collection::vec((0_u64..200, 0_u64..900), 0..900),
+        common in prop::collection::vec((0_u64..200, 0_u64..6), 0..300),
         bound in 1_u64..40, sigma in 0.01..0.3_f64, threshold in 0_i64..6, number in 1_u32..9, largest in 5_u32..40,
     ) {
-        let rows: Rows = rows.into_iter().chain(common).collect();
+        let rows: Table = rows.into_iter().chain(common).collect();
         let calibration = rounds(sigma, threshold, (number, largest));
         let expected = by_definition(&bounded(&rows, bound), &calibration).released;
         prop_assert_eq!(released(bounded(&rows, bound), &calibration, 1), expected);
@@ -145,7 +145,7 @@ fn any_number_of_threads_releases_the_same() {
     let items = |n: u64| {
         if n.is_multiple_of(3) { 1_000_000 + n } else { mixed(n) % 3000 % (1 + mixed(n + 7) % 3000) }
     };
-    let rows: Rows = (0..120_000).map(|n| (mixed(n + 99) % 5000, items(n))).collect();
+    let rows: Table = (0..120_000).map(|n| (mixed(n + 99) % 5000, items(n))).collect();
     let calibration = rounds(0.05, 3, (6, 30));
     let contributions = || bounded(&rows, 35);
     let expected = by_definition(&contributions(), &calibration);
@@ -226,11 +226,35 @@ fn threads_add_up_the_weights_of_shared_items() {
         assert_eq!(codes.len() as u64, ITEMS);
         for (round, expected) in (0..).zip(&expected) {
             let importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
-            let deciding = Deciding::new(&decider, &words).unwrap();
-            let found = users.run(&mut sums, (SHARES / ROUNDS, &importances), deciding, &control).unwrap();
+            let scored = ScoredDecider::new(&decider, &words).unwrap();
+            let found = users.run(&mut sums, (SHARES / ROUNDS, &importances), scored, &control).unwrap();
             assert_eq!(found, []);
             let found = (0..codes.len()).map(|slot| sums.weight(slot));
             assert!(found.eq(codes.iter().map(|code| expected[*code])), "{threads} threads, round {round}");
         }
+    }
+}
+
+/// What is charged covers what the columns hold, whether items are shared or not, and each user has few or many.
+#[test]
+fn rounds_charge_what_they_hold() {
+    for (users, items, rows) in
+        [(3000, 1_000_000, 9000), (3000, 1500, 6000), (3000, 40, 60_000), (1, 5000, 5000)]
+    {
+        let table: Table = (0..rows).map(|n| (n % users, n * 7919 % items)).collect();
+        let contributions = bounded(&table, 10_000);
+        let (control, calibration) = (Control::default(), rounds(0.1, 3, (4, 10_000)));
+        let (kept, codes) = (contributions.rows(), contributions.vocabulary().code_bound());
+        let (number, bytes) = (contributions.users(), Users::bytes(contributions.users(), kept, codes));
+        let scored = calibration.scoring().unwrap();
+        let found = score_rounds(contributions, &calibration, (&scored.0, scored.1), false, &key(), &control);
+        let charged = codes * BYTES + number * USER_BYTES + bytes;
+        assert!(found.is_ok() && control.held_memory() == charged as u64);
+        // Of an item that one user keeps: code, digest and state. Of a shared one: code, digest, sum, noise, exposure and
+        // importance; of its rows slot, user and drift, in place of the item.
+        let in_use = |shared: usize, of_shared: usize| {
+            (codes - shared) * (4 + 16 + 20) + shared * (4 + 16 + 8 + 14) + of_shared * 5 + number * (2 + 4)
+        };
+        assert!(charged + kept * 4 >= in_use(0, 0).max(in_use(codes, kept)), "{users} {items} {rows}");
     }
 }

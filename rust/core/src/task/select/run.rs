@@ -64,7 +64,6 @@ pub(crate) fn release_of(
     let (released, public) = numbers.map(|numbers| (numbers.released, numbers.public)).unzip();
     let numbers = Numbers::of(request.counts.as_ref(), released.as_deref());
     let items = publish(&selected, request.with_weights, numbers, key)?;
-    drop(selected);
     let report = Report::new(Enforced::Select(calibrated), key)?;
     let items = lists.beside(items, public.as_deref(), key)?;
     Ok(Release { items, report })

@@ -3,20 +3,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::rows::USERS;
 use crate::bounding::KeptPiece;
 
-/// Rows of a part, about, unless one user has more.
-const ROWS: usize = if cfg!(test) { 400 } else { 1 << 18 };
+/// Users of a part at most. Their numbers have 16 bits.
+pub(super) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
+/// A part takes no more users when it has so many rows.
+pub(super) const ENOUGH_ROWS: usize = if cfg!(test) { 400 } else { 1 << 18 };
 
-/// Users of a part, and where their items are. A piece is freed with the last part that has users of it.
+/// Users of a part, with where the items are that they keep. A piece is freed with the last part that has users of it.
 #[derive(Debug, Default)]
-pub(super) struct UsersOfPart(Vec<(Arc<KeptPiece>, Range<usize>)>);
+pub(super) struct KeptPart(Vec<(Arc<KeptPiece>, Range<usize>)>);
 
-impl UsersOfPart {
+impl KeptPart {
+    /// Add users of a piece, if there are some.
+    fn add(&mut self, piece: &Arc<KeptPiece>, users: Range<usize>) {
+        if !users.is_empty() {
+            self.0.push((Arc::clone(piece), users));
+        }
+    }
+
     /// The items of each user.
     pub(super) fn items(&self) -> impl Iterator<Item = &[u32]> {
-        self.0.iter().flat_map(|(piece, users)| piece.users().skip(users.start).take(users.len()))
+        self.0.iter().flat_map(|(piece, users)| piece.items_by_user().skip(users.start).take(users.len()))
     }
 
     /// Number of their items.
@@ -31,20 +39,20 @@ impl UsersOfPart {
 }
 
 /// All users, in parts.
-pub(super) fn divided(pieces: Vec<KeptPiece>) -> Vec<UsersOfPart> {
-    let (mut parts, mut part, mut size) = (Vec::new(), UsersOfPart::default(), (0, 0));
+pub(super) fn divide_users(pieces: Vec<KeptPiece>) -> Vec<KeptPart> {
+    let (mut parts, mut part) = (Vec::new(), KeptPart::default());
+    let (mut users, mut rows) = (0, 0);
     for piece in pieces.into_iter().map(Arc::new) {
         let mut first = 0;
-        for (user, items) in piece.users().enumerate() {
-            if size.0 == USERS || size.1 >= ROWS {
-                part.0.push((Arc::clone(&piece), first..user));
+        for (user, items) in piece.items_by_user().enumerate() {
+            if users == MOST_USERS || rows >= ENOUGH_ROWS {
+                part.add(&piece, first..user);
                 parts.push(std::mem::take(&mut part));
-                (first, size) = (user, (0, 0));
+                (first, users, rows) = (user, 0, 0);
             }
-            size = (size.0 + 1, size.1 + items.len());
+            (users, rows) = (users + 1, rows + items.len());
         }
-        let users = first..piece.users().len();
-        part.0.push((piece, users));
+        part.add(&piece, first..piece.items_by_user().len());
     }
     parts.push(part);
     parts
@@ -72,13 +80,15 @@ mod tests {
             };
             let expected: Vec<Vec<u32>> =
                 (0..kept().users()).map(|user| kept().kept_items(user).to_vec()).collect();
-            let parts = divided(kept().into_kept_pieces().0);
-            assert!(parts.iter().flat_map(UsersOfPart::items).eq(expected.iter().map(Vec::as_slice)));
-            for part in &parts {
+            let parts = divide_users(kept().into_kept_pieces().0);
+            assert!(parts.iter().flat_map(KeptPart::items).eq(expected.iter().map(Vec::as_slice)));
+            for (at, part) in parts.iter().enumerate() {
                 let lens: Vec<usize> = part.items().map(<[u32]>::len).collect();
-                assert!(lens.len() == part.len() && lens.len() <= USERS);
+                let rows = lens.iter().sum::<usize>();
+                assert!(lens.len() == part.len() && lens.len() <= MOST_USERS && part.rows() == rows);
                 // What is beyond comes with the last user.
-                assert!(lens.iter().rev().skip(1).sum::<usize>() < ROWS.max(1));
+                assert!(rows - lens.last().copied().unwrap_or(0) < ENOUGH_ROWS);
+                assert!(at + 1 == parts.len() || lens.len() == MOST_USERS || rows >= ENOUGH_ROWS);
             }
         }
     }
