@@ -1,19 +1,18 @@
 //! The rows of items that several users keep.
 //!
-//! They stand by ranges of slots, not by user. So what is known of a range of items is read and written for all users of a
+//! They stand by ranges of slots, not by user, and inside of a range in no order. So what is known of a range of items is read and written for all users of a
 //! part together, in the fastest cache. The places that are hit at random are those of the users, who are few enough for
 //! the next one.
 
 use std::ops::Range;
 
 use super::division::MOST_USERS;
+use super::slots::RANGE;
 use super::sums::Adding;
 use crate::numeric::widths::codes;
 use crate::weighting::{Drift, Spread, square};
 
 const _: () = assert!(MOST_USERS < 1 << u16::BITS);
-/// Slots of a range. Inside of it a slot has 8 bits, and rows are in no order.
-pub(super) const RANGE: usize = 1 << u8::BITS;
 /// Items or rows leave when more than one in so many has no importance.
 pub(super) const LEAVE_AT: usize = 8;
 /// Bytes of a row, and of a range that has rows.

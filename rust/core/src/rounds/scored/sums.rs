@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::rows::RANGE;
+use super::slots::RANGE;
 use crate::contributions::ItemCode;
 use crate::random::Digest;
 use crate::rounds::items::{Columns, TakesPart, Weights};

@@ -3,8 +3,8 @@
 use super::deciding::ScoredDecider;
 use super::division::{ENOUGH_ROWS, MOST_USERS, divide_users};
 use super::part::{Buffers, Inputs, Part};
-use super::rows::{self, RANGE};
-use super::slots::Slots;
+use super::rows;
+use super::slots::{RANGE, Slots};
 use super::sums::{SlotSums, THREAD_SLOTS};
 use crate::Result;
 use crate::bounding::KeptPiece;
