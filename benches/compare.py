@@ -3,7 +3,7 @@
     python -m benches.compare           # 500,000 users; int and string items; grouped and random rows
     python -m benches.compare --quick   # 50,000 users, integers, 2 repeats: a look in under two minutes
     python -m benches.compare --peers dpsel polars-streaming duckdb --repeats 9
-    python -m benches.compare --peers dpsel dpsel-steered    # what the default costs beside DP-SIPS
+    python -m benches.compare --peers dpsel dpsel-steered dpsel-auto    # what Steered costs beside DP-SIPS
     python -m benches.compare --all     # the slow peers too
 
 All peers run interleaved, each in a process of its own. The numbers, the medians and the table are
@@ -91,14 +91,17 @@ def report(runs: list[measure.Run]) -> str:
 
 
 def beside_sips(summaries: list[measure.Summary]) -> list[str]:
-    """What the default mechanism takes in multiples of DP-SIPS, if both were run."""
+    """What `Steered` and the default take in multiples of DP-SIPS, as far as they were run."""
     by_peer = {one.peer: one for one in summaries}
-    if not {"dpsel", "dpsel-steered"} <= by_peer.keys():
-        return []
-    sips, steered = by_peer["dpsel"], by_peer["dpsel-steered"]
-    time, cpu = steered.own_seconds / sips.own_seconds, steered.cpu_seconds / sips.cpu_seconds
-    memory = steered.peak_mib / sips.peak_mib
-    return [f"Steered in multiples of DP-SIPS: time {time:.2f}, processor {cpu:.2f}, memory {memory:.2f}.\n"]
+    sips, found = by_peer.get("dpsel"), []
+    for name, one in (("Steered", by_peer.get("dpsel-steered")), ("The default", by_peer.get("dpsel-auto"))):
+        if sips is not None and one is not None:
+            time, cpu = one.own_seconds / sips.own_seconds, one.cpu_seconds / sips.cpu_seconds
+            memory = one.peak_mib / sips.peak_mib
+            found.append(
+                f"{name} in multiples of DP-SIPS: time {time:.2f}, cpu {cpu:.2f}, memory {memory:.2f}.\n"
+            )
+    return found
 
 
 def table(summaries: list[measure.Summary]) -> str:

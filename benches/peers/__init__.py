@@ -24,7 +24,8 @@ class Peer:
 
 PEERS: dict[str, Peer] = {
     "dpsel": Peer("dpsel_job", "dpsel, DP-SIPS of 3 rounds", sips=True),
-    "dpsel-steered": Peer("dpsel_job", "dpsel, Steered (`auto`)", ("--mechanism", "steered")),
+    "dpsel-steered": Peer("dpsel_job", "dpsel, Steered of 30 rounds", ("--mechanism", "steered")),
+    "dpsel-auto": Peer("dpsel_job", "dpsel, the default", ("--mechanism", "auto")),
     "dpsel-weighted": Peer("dpsel_job", "dpsel, WeightedGaussian", ("--mechanism", "weighted")),
     "polars-streaming": Peer("polars_count", "polars streaming, distinct users per item (not private)"),
     "polars-memory": Peer(

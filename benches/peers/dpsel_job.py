@@ -14,6 +14,7 @@ def prepare(args):
     mechanisms = {
         "sips": dpsel.Sips(rounds=ROUNDS, ratio=RATIO),
         "steered": dpsel.Steered(),
+        "auto": "auto",
         "weighted": dpsel.WeightedGaussian(),
     }
     return args.threads, mechanisms[args.mechanism]
@@ -36,4 +37,4 @@ def job(path: str, prepared) -> int:
 
 
 if __name__ == "__main__":
-    _harness.run(job, prepare, mechanism=("sips", "steered", "weighted"))
+    _harness.run(job, prepare, mechanism=("sips", "steered", "auto", "weighted"))
