@@ -47,7 +47,8 @@ impl Rows {
         }
         let (mut in_range, mut users) = (vec![0; slots.len()], vec![0; slots.len()]);
         let mut rest = slots;
-        for (user, len) in (0..).zip(lens) {
+        // In this order, so that no number is asked for after the last user.
+        for (len, user) in lens.zip(0..) {
             let (own, others) = rest.split_at(len);
             for slot in own {
                 let at = &mut ends[*slot as usize / RANGE];
@@ -153,4 +154,28 @@ fn ranges(ends: &[(u32, u32)], all: usize) -> impl Iterator<Item = (Range<usize>
         let rows = std::mem::replace(&mut first, *end as usize)..*end as usize;
         (slots_of(*range, all), rows)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many users as their numbers can tell apart, of one row and of two; and slots of which most ranges have no row.
+    #[test]
+    fn rows_have_the_users_they_came_from() {
+        let lens: Vec<usize> = (0..usize::from(u16::MAX)).map(|user| 1 + user % 2).collect();
+        let slots: Vec<u32> = (0..).take(lens.iter().sum()).map(|row: u32| row % 1000 * 5000).collect();
+        let rows = Rows::new(&slots, lens.iter().copied(), 1000 * 5000);
+        assert_eq!((rows.ranges.len(), rows.users.len()), (1000, slots.len()));
+        let users = lens.iter().zip(0_u16..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
+        let mut expected: Vec<(u32, u16)> = slots.iter().copied().zip(users).collect();
+        let found = ranges(&rows.ranges, 1000 * 5000).flat_map(|(range, of_range)| {
+            let slot = move |at: u8| codes(range.start + usize::from(at));
+            of_range.map(|row| (slot(rows.slots[row]), rows.users[row])).collect::<Vec<_>>()
+        });
+        let mut found: Vec<(u32, u16)> = found.collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
 }
