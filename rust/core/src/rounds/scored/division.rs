@@ -1,14 +1,15 @@
 //! Users in parts, each of a size that one thread works on with what it knows of its users in the cache.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use crate::bounding::KeptPiece;
+use crate::runtime::parallel;
 
 /// Users of a part at most. Their numbers have 16 bits.
 pub(super) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
-/// A part takes no more users when it has so many rows.
-pub(super) const ENOUGH_ROWS: usize = if cfg!(test) { 400 } else { 1 << 18 };
+/// A part takes no more users when it has some number of rows between these.
+const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 18 };
 
 /// Users of a part, with where the items are that they keep. A piece is freed with the last part that has users of it.
 #[derive(Debug, Default)]
@@ -38,14 +39,20 @@ impl KeptPart {
     }
 }
 
-/// All users, in parts.
-pub(super) fn divide_users(pieces: Vec<KeptPiece>) -> Vec<KeptPart> {
+/// The number of rows at which a part takes no more users, if users have so many rows together. Large parts take less time,
+/// and each thread should have several.
+pub(super) fn enough_rows(rows: usize, threads: usize) -> usize {
+    (rows / parallel::parts_for(threads)).clamp(*ENOUGH_ROWS.start(), *ENOUGH_ROWS.end())
+}
+
+/// All users, in parts that take no more users when they have `enough` rows.
+pub(super) fn divide_users(pieces: Vec<KeptPiece>, enough: usize) -> Vec<KeptPart> {
     let (mut parts, mut part) = (Vec::new(), KeptPart::default());
     let (mut users, mut rows) = (0, 0);
     for piece in pieces.into_iter().map(Arc::new) {
         let mut first = 0;
         for (user, items) in piece.items_by_user().enumerate() {
-            if users == MOST_USERS || rows >= ENOUGH_ROWS {
+            if users == MOST_USERS || rows >= enough {
                 part.add(&piece, first..user);
                 parts.push(std::mem::take(&mut part));
                 (first, users, rows) = (user, 0, 0);
@@ -80,15 +87,15 @@ mod tests {
             };
             let expected: Vec<Vec<u32>> =
                 (0..kept().users()).map(|user| kept().kept_items(user).to_vec()).collect();
-            let parts = divide_users(kept().into_kept_pieces().0);
+            let parts = divide_users(kept().into_kept_pieces().0, enough_rows(rows.len(), 2));
             assert!(parts.iter().flat_map(KeptPart::items).eq(expected.iter().map(Vec::as_slice)));
             for (at, part) in parts.iter().enumerate() {
                 let lens: Vec<usize> = part.items().map(<[u32]>::len).collect();
                 let rows = lens.iter().sum::<usize>();
                 assert!(lens.len() == part.len() && lens.len() <= MOST_USERS && part.rows() == rows);
                 // What is beyond comes with the last user.
-                assert!(rows - lens.last().copied().unwrap_or(0) < ENOUGH_ROWS);
-                assert!(at + 1 == parts.len() || lens.len() == MOST_USERS || rows >= ENOUGH_ROWS);
+                assert!(rows - lens.last().copied().unwrap_or(0) < 400);
+                assert!(at + 1 == parts.len() || lens.len() == MOST_USERS || rows >= 400);
             }
         }
     }

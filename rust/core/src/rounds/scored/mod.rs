@@ -59,7 +59,8 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let users = contributions.users();
-    let bytes = codes * BYTES + users * USER_BYTES + Users::bytes(users, contributions.rows(), codes);
+    let bytes =
+        codes * BYTES + users * USER_BYTES + Users::bytes(users, contributions.rows(), codes, control);
     control.charge_memory(bytes as u64, "weighing the items")?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let (mut users, mut sums, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);

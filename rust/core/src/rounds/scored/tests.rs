@@ -245,7 +245,8 @@ fn rounds_charge_what_they_hold() {
         let contributions = bounded(&table, 10_000);
         let (control, calibration) = (Control::default(), rounds(0.1, 3, (4, 10_000)));
         let (kept, codes) = (contributions.rows(), contributions.vocabulary().code_bound());
-        let (number, bytes) = (contributions.users(), Users::bytes(contributions.users(), kept, codes));
+        let (number, bytes) =
+            (contributions.users(), Users::bytes(contributions.users(), kept, codes, &control));
         let scored = calibration.scoring().unwrap();
         let found = score_rounds(contributions, &calibration, (&scored.0, scored.1), false, &key(), &control);
         let charged = codes * BYTES + number * USER_BYTES + bytes;

@@ -1,7 +1,7 @@
 //! All users of scored rounds, part by part.
 
 use super::deciding::ScoredDecider;
-use super::division::{ENOUGH_ROWS, MOST_USERS, divide_users};
+use super::division::{MOST_USERS, divide_users, enough_rows};
 use super::part::{Buffers, Inputs, Part};
 use super::rows;
 use super::slots::{RANGE, Slots};
@@ -27,9 +27,10 @@ pub(super) struct Users {
 impl Users {
     /// Bytes for so many users with so many rows, of items with codes below `codes`, at most. The memory of items, which was
     /// counted, is freed as parts are made.
-    pub(super) fn bytes(users: usize, rows: usize, codes: usize) -> usize {
+    pub(super) fn bytes(users: usize, rows: usize, codes: usize, control: &Control) -> usize {
         let (row, range) = rows::BYTES;
-        let parts = 1 + users / MOST_USERS + rows / ENOUGH_ROWS;
+        let threads = parallel::threads_for(rows, control);
+        let parts = 1 + users / MOST_USERS + rows / enough_rows(rows, threads);
         // An item with a slot has two users or more.
         let ranges = parts * codes.min(rows / 2).div_ceil(RANGE);
         let of_items = rows * size_of::<u32>();
@@ -54,7 +55,8 @@ impl Users {
         let chunks = slots.codes().chunks(slots.len().div_ceil(threads).max(1));
         let of_shared = parallel::map(threads, chunks.collect(), |codes| digests.of(codes));
         let idle = Idle::default();
-        let mut parts = parallel::map(threads, divide_users(pieces), |users| {
+        let users = divide_users(pieces, enough_rows(rows, threads));
+        let mut parts = parallel::map(threads, users, |users| {
             let mut buffers = idle.take(Buffers::default);
             let part = Part::new(&users, &slots, (&digests, &budgets), &mut buffers);
             idle.put(buffers);
