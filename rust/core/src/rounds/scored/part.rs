@@ -85,8 +85,11 @@ impl Part {
         }
     }
 
-    /// Let the users give, and decide the items that they alone keep. Items that were
-    /// abandoned before leave, if there are more than a few.
+    /// Let the users give, and decide the items that they alone keep. Items that were abandoned before leave, if there are
+    /// more than a few.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] for an item that got more than the norm of a user.
     pub(super) fn run(
         &mut self,
         round: &Inputs<'_>,
