@@ -1147,20 +1147,6 @@ MUTANTS = [
         ("cargo:scored",),
     ),
     Mutant(
-        "a position below an integer counts as the one below that",
-        CORE + "rounds/importance.rs",
-        "    } else if covered - near * way >= way {",
-        "    } else if covered - near * way > way {",
-        ("cargo:importance",),
-    ),
-    Mutant(
-        "a position is rounded up",
-        CORE + "rounds/importance.rs",
-        "    if near * way > covered {",
-        "    if near * way > covered + way {",
-        ("cargo:importance",),
-    ),
-    Mutant(
         "quotients near an integer are trusted",
         CORE + "weighting/spread.rs",
         "const MARGIN: f64 = 1.0 / 256.0;",

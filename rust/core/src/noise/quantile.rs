@@ -16,9 +16,8 @@ const OCTAVES: u32 = 16;
 const NODE_BITS: u32 = 7;
 const NODES: usize = 1 << NODE_BITS;
 
-/// The expansion around one node, in one line of the cache.
+/// The expansion around one node.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
 struct Node {
     z: f64,
     tail: f64,

@@ -39,24 +39,8 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
 fn part_of_one(covered: u64, way: u64) -> u64 {
     // Where 64 bits suffice, which is nearly always, the division takes a fraction of the time.
     match covered.checked_mul(ONE_SHORT) {
-        Some(covered) if way < 1 << 46 => quotient(covered, way),
         Some(covered) => covered / way,
         None => clipped(u128::from(covered) * ONE / u128::from(way)),
-    }
-}
-
-/// `covered` / `way`, rounded down, for a quotient of at most [`ONE`] and a `way` below 2^46. Floating point is off by less than
-/// one, and takes less time than a division of integers.
-#[inline]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^16")]
-fn quotient(covered: u64, way: u64) -> u64 {
-    let near = (covered as f64 / way as f64) as u64;
-    if near * way > covered {
-        near - 1
-    } else if covered - near * way >= way {
-        near + 1
-    } else {
-        near
     }
 }
 
@@ -95,20 +79,7 @@ fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        /// The quotient is taken in floating point: near integers and far from them.
-        #[test]
-        fn quotients_are_exact(way in prop_oneof![1..1_u64 << 46, 1_u64..1 << 20], whole in 0..=ONE_SHORT, beside in -2_i64..=2, any: u64) {
-            let least = (whole * way).saturating_add_signed(beside).min(ONE_SHORT * way);
-            for covered in [least, any % (ONE_SHORT * way + 1)] {
-                prop_assert_eq!(quotient(covered, way), covered / way);
-            }
-        }
-    }
 
     /// The root is taken in floating point: every argument there is, against integers.
     #[test]

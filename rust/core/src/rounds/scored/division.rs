@@ -9,7 +9,7 @@ use crate::runtime::parallel;
 /// Users of a part at most. Their numbers have 16 bits.
 pub(super) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
 /// A part takes no more users when it has some number of rows between these.
-const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 17 };
+const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 18 };
 
 /// Users of a part, with where the items are that they keep. A piece is freed with the last part that has users of it.
 #[derive(Debug, Default)]
