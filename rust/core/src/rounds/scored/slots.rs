@@ -109,12 +109,16 @@ fn count_users(pieces: &[KeptPiece], bound: usize, threads: usize) -> Vec<u8> {
         }
         users
     });
-    let added = counted.into_iter().reduce(|mut all, more| {
-        all.iter_mut().zip(more).for_each(|(all, more)| *all = all.saturating_add(more));
-        all
-    });
     // Otherwise: no threads.
-    added.unwrap_or_else(|| vec![0; bound])
+    counted.into_iter().reduce(added).unwrap_or_else(|| vec![0; bound])
+}
+
+/// What two threads counted, up to the largest that fits: an item of 256 users has many, not none.
+fn added(mut all: Vec<u8>, more: Vec<u8>) -> Vec<u8> {
+    for (all, more) in all.iter_mut().zip(more) {
+        *all = all.saturating_add(more);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -163,5 +167,10 @@ mod tests {
             let others = alone[..bound - with_slot].iter().copied();
             assert!(others.eq(all.iter().copied().filter(|code| users[*code as usize] <= 1)));
         }
+    }
+
+    #[test]
+    fn numbers_of_users_stop_at_the_largest() {
+        assert_eq!(added(vec![1, 128, 255, 0], vec![2, 128, 1, 0]), [3, 255, 255, 0]);
     }
 }
