@@ -14,7 +14,9 @@ pub(crate) trait Known {
     /// # Errors
     /// A weight to which noise cannot be added.
     fn weight(&self) -> Result<u64>;
+    /// What earlier rounds made of it.
     fn state(&self) -> ItemState;
+    /// Replace the state; the weight stays.
     fn set(&mut self, state: ItemState);
 }
 

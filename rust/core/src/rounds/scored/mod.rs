@@ -41,7 +41,7 @@ use crate::{Error, Result};
 /// user alone keeps are fewer.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
 /// Bytes for each user: where its items are and how many; then how many it alone keeps, and the place of its budget.
-const USER_BYTES: usize = 8 + 4 + 1;
+const USER_BYTES: usize = 8 + 4 + size_of::<Option<u8>>();
 
 /// Run rounds that are all scored.
 ///
