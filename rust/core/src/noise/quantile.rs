@@ -62,7 +62,8 @@ impl Quantiles {
         let node = self.nodes.get((octave as usize) << NODE_BITS | usize::try_from(place).ok()?)?;
         // With a sign, since the first bit is zero: that is a single instruction.
         let r = (node.tail - tail.cast_signed() as f64 * WORD) * node.inverse_density;
-        let beyond = node.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * r + coefficient);
+        let [second, third, fourth, fifth] = node.coefficients;
+        let beyond = second + r * (third + r * (fourth + r * fifth));
         Some(node.z + (r + r * r * beyond))
     }
 
@@ -71,21 +72,24 @@ impl Quantiles {
     /// # Contract
     /// As [`Law::noise`](super::law::Law::noise) with the same word and no limits.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "checked, and the high half is meant")]
     pub(super) fn noise(&self, sigma: f64, word: u128) -> Option<i64> {
         // Small words stand for large noise.
         let is_upper = word >> 127 == 0;
         let z = self.quantile(((if is_upper { word } else { !word }) >> 64) as u64)?;
         let scale = sigma * UNIT as f64;
-        let (steps, error) = (scale * z, scale * self.error);
-        let least = steps - error;
-        // Conversion rounds numbers that are not negative down.
-        let floor = least as i64;
-        if (0.0..LARGEST).contains(&least) && steps + error < (floor + 1) as f64 {
+        let (middle, error) = (scale * z, scale * self.error);
+        let (least, most) = (middle - error, middle + error);
+        // The sum is rounded to an integer. That is the floor of both ends, or one of them is on its wrong side.
+        let shifted = (least - 0.5) + SHIFT;
+        let floor = shifted - SHIFT;
+        // The bits of such sums count up with them. Others are beyond, and so is what is negative.
+        let steps = shifted.to_bits().wrapping_sub(SHIFT.to_bits());
+        if floor <= least && most < floor + 1.0 && steps < LARGEST {
+            let steps = steps.cast_signed();
             // Above the median the noise is the largest number of steps that is at most the quantile. Below it, it is the
             // largest that is strictly below minus the quantile. A quantile that is an integer is not answered here: on
             // both sides of it floors differ.
-            return Some(if is_upper { floor } else { -1 - floor });
+            return Some(if is_upper { steps } else { -1 - steps });
         }
         None
     }
@@ -93,8 +97,11 @@ impl Quantiles {
 
 /// A part of 2^-64.
 const WORD: f64 = 1.0 / (1_u128 << 64) as f64;
-/// Noise below this many grid steps is exact as a number and in sums.
-const LARGEST: f64 = (1_u64 << 52) as f64;
+/// Noise below this many grid steps is answered.
+const LARGEST: u64 = 1 << 51;
+/// From this number on up to 2^53, which is [`LARGEST`] more, the next number is the next integer. It is even, so half a
+/// step below it is rounded to it.
+const SHIFT: f64 = (3 * LARGEST) as f64;
 
 /// Added to where the far end of a part is computed to be, so that it certainly lies beyond.
 const FAR: f64 = 1e-9;

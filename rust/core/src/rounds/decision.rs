@@ -42,6 +42,12 @@ impl ItemState {
     pub(crate) fn is_abandoned(self) -> bool {
         self.exposure | u32::from(self.importance) == 0
     }
+
+    /// Whether an item of this weight takes part in a round that does not screen: see [`Decider::takes_part`].
+    #[inline]
+    pub(super) fn takes_part(self, weight: u64) -> bool {
+        self.exposure > 0 || (weight > 0 && self.importance > 0)
+    }
 }
 
 /// The outcome of a round for one item.
@@ -129,7 +135,7 @@ impl Decider {
         match &self.kind {
             Kind::Noisy { .. } | Kind::Curve(_) => true,
             Kind::Screening { .. } => false,
-            Kind::Scoring(scored) => scored.scoring.publish.is_some(),
+            Kind::Scoring(scored) => scored.is_last(),
         }
     }
 
@@ -147,9 +153,7 @@ impl Decider {
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => {
-                state.exposure > 0 || (weight > 0 && state.importance > 0)
-            }
+            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.takes_part(weight),
             Kind::Screening { .. } => true,
         }
     }
@@ -234,28 +238,46 @@ impl ScoredRound {
         self.noise.append_noises(words, noises);
     }
 
+    /// Whether the round releases items: the last one does.
+    pub(super) fn is_last(&self) -> bool {
+        self.scoring.publish.is_some()
+    }
+
     /// Decide an item that takes part from its earlier state, the weight of all rounds and the noise of this one.
     #[inline]
     pub(super) fn decide(&self, state: ItemState, weight: u64, noise: i64) -> Outcome {
-        let Self { scoring, left, .. } = self;
-        let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
-        let noise = state.noise.saturating_add(noise);
-        let state = ItemState { noise, exposure, ..state };
-        // Otherwise: calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
-        let score = noise.saturating_add(clipped(weight));
-        match &scoring.publish {
-            // A settled item stays so.
-            None if state.importance == 0 => Outcome::Kept(state),
-            None => match scoring.importance(score, exposure, *left) {
-                Some(importance) => Outcome::Kept(ItemState { importance, ..state }),
-                None => Outcome::Abandoned,
-            },
-            Some(publish) if publish.releases(score, noise) => {
-                Outcome::Released(if self.with_weights { score } else { 0 })
-            }
-            Some(_) => Outcome::Abandoned,
+        let Some(publish) = &self.scoring.publish else {
+            let after = self.after(state, weight, noise);
+            return if after.is_abandoned() { Outcome::Abandoned } else { Outcome::Kept(after) };
+        };
+        let (noise, score) = score(state, weight, noise);
+        if publish.releases(score, noise) {
+            Outcome::Released(if self.with_weights { score } else { 0 })
+        } else {
+            Outcome::Abandoned
         }
     }
+
+    /// The state after a round that is not the last one, of an item that takes part.
+    #[inline]
+    pub(super) fn after(&self, state: ItemState, weight: u64, noise: i64) -> ItemState {
+        let Self { scoring, left, .. } = self;
+        let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
+        let (noise, score) = score(state, weight, noise);
+        // A settled item stays so.
+        let importance =
+            if state.importance == 0 { Some(0) } else { scoring.importance(score, exposure, *left) };
+        importance.map_or(ItemState::ABANDONED, |importance| ItemState { noise, exposure, importance })
+    }
+}
+
+/// The noise of all rounds and the score, from the earlier state, the weight of all rounds and the noise of this one.
+///
+/// Calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
+#[inline]
+fn score(state: ItemState, weight: u64, noise: i64) -> (i64, i64) {
+    let noise = state.noise.saturating_add(noise);
+    (noise, noise.saturating_add(clipped(weight)))
 }
 
 fn share(round: &Round) -> Option<u32> {

@@ -12,6 +12,9 @@ const ONE: u128 = 1 << 16;
 /// The same, where 64 bits suffice.
 const ONE_SHORT: u64 = 1 << 16;
 
+/// Parts of [`ONE`] in a part of the full importance.
+const ONE_IN_FULL: u128 = ONE / FULL_IMPORTANCE as u128;
+
 /// An item's future weights are assumed to exceed its past ones by a quarter, because other items leave: 5 / 4.
 const GROWTH: (u128, u128) = (5, 4);
 
@@ -30,18 +33,23 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
     let way = expected_path.abs_diff(futility_bound).max(1);
     // Without a branch: which items are beyond cannot be predicted.
     let covered = score.abs_diff(futility_bound).min(way);
-    let position = part_of_one(covered, way);
-    position * position * u64::from(FULL_IMPORTANCE) / (ONE_SHORT * ONE_SHORT)
+    let position = u64::from(part_of_one(covered, way));
+    position * position / (ONE_SHORT * ONE_SHORT / u64::from(FULL_IMPORTANCE))
 }
+
+/// Ways up to this, 64 units, are divided by in floating point.
+const SHORT_WAY: u64 = 1 << 36;
 
 /// `covered` / `way`, which is at most 1, rounded down to a multiple of 1 / [`ONE`].
 #[inline]
-fn part_of_one(covered: u64, way: u64) -> u64 {
-    // Where 64 bits suffice, which is nearly always, the division takes a fraction of the time.
-    match covered.checked_mul(ONE_SHORT) {
-        Some(covered) => covered / way,
-        None => clipped(u128::from(covered) * ONE / u128::from(way)),
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^16")]
+fn part_of_one(covered: u64, way: u64) -> u32 {
+    if way > SHORT_WAY {
+        return clipped(u128::from(covered) * ONE / u128::from(way));
     }
+    // Both numbers are exact, and so is the result: if the quotient is no integer, it is at least 2^-36 away from the next
+    // one. That is a multiple of the spacing of numbers below 2^16. So the quotient is not rounded up to an integer.
+    ((covered * ONE_SHORT).cast_signed() as f64 / way.cast_signed() as f64) as u32
 }
 
 /// The limit by the remaining distance to the target: `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the part of the
@@ -50,42 +58,110 @@ fn part_of_one(covered: u64, way: u64) -> u64 {
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 #[inline]
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u64 {
-    match remaining(target, score, exposure, left) {
-        Some(x) => root_of_cube(x) * u64::from(FULL_IMPORTANCE) / root_of_cube(ONE_SHORT),
-        None => FULL_IMPORTANCE.into(),
-    }
+    let x = remaining(target, score, exposure, left);
+    u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
 }
 
 /// floor(x^(3/2)) for x up to [`ONE`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^24")]
-fn root_of_cube(x: u64) -> u64 {
+fn root_of_cube(x: u32) -> u32 {
     // Up to 2^48 numbers are exact. A root is rounded correctly, and not up to an integer: the nearest integer is at
     // least 2^-26 away, a multiple of the spacing of such numbers.
-    ((x * x * x) as f64).sqrt() as u64
+    let x = f64::from(x);
+    (x * x * x).sqrt() as u32
 }
 
-/// The part x, below 1, in parts of [`ONE`].
+/// [`ONE`] as a part.
+const LARGEST_PART: u32 = 1 << 16;
+
+/// The quotient in [`remaining`] is below 2^17 where it counts. Six operations round it, each by at most 2^-53 of it. So its
+/// error is far below this.
+const MARGIN: f64 = 1.0 / (1_u64 << 30) as f64;
+
+/// The part x in parts of [`ONE`], at most all of them.
 #[inline]
-fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u64> {
-    let score = score.max(1);
-    let missing = u128::from(target.max(score).abs_diff(score));
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^16")]
+fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> u32 {
+    let (score, left) = (score.max(1), left.max(1));
+    let missing = target.max(score) - score;
     // missing / (1 - F) over score / exposure; the factors SHARES cancel, and exposure counts full importances.
-    let full = ONE / u128::from(FULL_IMPORTANCE);
-    let above = missing * u128::from(exposure) * full * GROWTH.1;
-    let below = u128::from(left.max(1)) * u128::from(score.unsigned_abs()) * GROWTH.0;
-    if above >= below * ONE { None } else { u64::try_from(above / below).ok() }
+    let above = missing as f64 * f64::from(exposure) * (ONE_IN_FULL * GROWTH.1) as f64;
+    let below = score as f64 * f64::from(left) * GROWTH.0 as f64;
+    // Without a branch: whether an item needs its full weight cannot be predicted. Half a part more is still the largest.
+    let quotient = (above / below).min(f64::from(LARGEST_PART) + 0.5);
+    let floor = quotient as u32;
+    if (MARGIN..1.0 - MARGIN).contains(&(quotient - f64::from(floor))) {
+        return floor;
+    }
+    exactly_remaining(missing, score, exposure, left)
+}
+
+/// The same, where the quotient is so close to an integer that arithmetic has to be exact.
+#[cold]
+fn exactly_remaining(missing: i64, score: i64, exposure: u32, left: u32) -> u32 {
+    let above = u128::from(missing.unsigned_abs()) * u128::from(exposure) * ONE_IN_FULL * GROWTH.1;
+    let below = u128::from(score.unsigned_abs()) * u128::from(left) * GROWTH.0;
+    clipped::<u32, _>(above / below).min(LARGEST_PART)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// The root is taken in floating point: every argument there is, against integers.
     #[test]
     fn roots_of_cubes_are_exact() {
-        for x in 0..=ONE_SHORT {
-            assert_eq!(root_of_cube(x), (x * x * x).isqrt(), "{x}");
+        for x in 0..=LARGEST_PART {
+            assert_eq!(u64::from(root_of_cube(x)), u64::from(x).pow(3).isqrt(), "{x}");
+        }
+    }
+
+    fn exact_part(covered: u64, way: u64) -> u128 {
+        u128::from(covered) * ONE / u128::from(way)
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_exact(way in 1..=1_u64 << 63, shift in 0_u32..63, part: u64) {
+            let way = (way >> shift).max(1);
+            let covered = part % (way + 1);
+            prop_assert_eq!(u128::from(part_of_one(covered, way)), exact_part(covered, way));
+        }
+
+        /// The quotients that are closest to an integer from below, and those that are one.
+        #[test]
+        fn parts_next_to_an_integer_are_exact(way in SHORT_WAY - 100_000..=SHORT_WAY, place in 0_u64..=1 << 16) {
+            let first = (way * place).div_ceil(ONE_SHORT);
+            for covered in [first.saturating_sub(1), first] {
+                prop_assert_eq!(u128::from(part_of_one(covered, way)), exact_part(covered, way));
+            }
+        }
+
+        #[test]
+        fn what_remains_is_exact(
+            [target, score]: [i64; 2], shift in 0_u32..63, exposure in 0_u32..=1 << 28, left in 0_u32..=1 << 20,
+        ) {
+            for (target, score) in [(target >> shift, score >> shift), (target, score >> shift), (target >> shift, score)] {
+                let above_zero = score.max(1);
+                let missing = target.max(above_zero) - above_zero;
+                let exact = exactly_remaining(missing, above_zero, exposure, left.max(1));
+                prop_assert_eq!(remaining(target, score, exposure, left), exact);
+            }
+        }
+
+        /// Quotients that are integers or very close to one.
+        #[test]
+        fn what_remains_next_to_an_integer_is_exact(
+            part in 1_i64..1 << 17, score in 1_i64..1 << 34, left in 1_u32..=1 << 20, off in -2_i64..=2,
+        ) {
+            // With this exposure the quotient is missing / score.
+            let exposure = left.saturating_mul(5);
+            let missing = (part * score / (1 << 10) + off).max(0);
+            let exact = exactly_remaining(missing, score, exposure, left);
+            prop_assert_eq!(remaining(score + missing, score, exposure, left), exact);
         }
     }
 }

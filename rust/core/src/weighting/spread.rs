@@ -29,15 +29,15 @@ pub(crate) type Drift = u16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Budget {
     /// The norm of the round t is its share of this.
-    norm: u64,
+    norm: u32,
     /// The most that one item gets, over all rounds.
-    cap: u64,
+    cap: u32,
 }
 
 impl Budget {
     /// The budget of this norm and cap.
     pub(crate) fn new(norm: u64, cap: u64) -> Self {
-        Self { norm: norm.min(LARGEST_NORM), cap: cap.min(LARGEST_NORM) }
+        Self { norm: norm.min(LARGEST_NORM) as u32, cap: cap.min(LARGEST_NORM) as u32 }
     }
 
     /// Whether the cap can limit a weight. Where it cannot, drifts need not be known: the norms of the rounds add up to
@@ -48,15 +48,15 @@ impl Budget {
 
     /// A drift counts in steps of 2^this grid steps, so that the cap has at most 2^15 of them.
     fn step_bits(self) -> u32 {
-        (u64::BITS - self.cap.leading_zeros()).saturating_sub(DRIFT_BITS)
+        (u32::BITS - self.cap.leading_zeros()).saturating_sub(DRIFT_BITS)
     }
 
     /// The part of the budget for a round of this share, at most [`SHARES`].
     pub(crate) fn in_round(self, share: u32) -> RoundBudget {
-        let norm = (self.norm * u64::from(share.min(SHARES))) >> SHARES.ilog2();
+        let norm = (u64::from(self.norm) * u64::from(share.min(SHARES))) >> SHARES.ilog2();
         if self.binds() {
             let step_bits = self.step_bits();
-            RoundBudget { norm, cap: self.cap, step: 1 << step_bits, step_bits }
+            RoundBudget { norm, cap: self.cap, step_bits, below_step: (1 << step_bits) - 1 }
         } else {
             RoundBudget { norm, ..RoundBudget::NOTHING }
         }
@@ -100,54 +100,76 @@ impl Budgets {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundBudget {
     norm: u64,
-    cap: u64,
-    /// The step of a drift, or 0 where the cap does not bind. Then a drift stays 0, and the cap is above all weights.
-    step: u64,
+    cap: u32,
+    /// A drift counts in steps of 2^this. Where the cap does not bind it is [`UNBOUND`]: no weight makes a step, a drift
+    /// stays 0, and the cap is above all weights.
     step_bits: u32,
+    /// One grid step less than such a step, or 0 where the cap does not bind.
+    below_step: u32,
 }
+
+/// The bits of a step that no weight reaches.
+const UNBOUND: u32 = u64::BITS - 1;
 
 impl RoundBudget {
     /// Of a user who gives nothing.
-    pub(crate) const NOTHING: Self = Self { norm: 0, cap: u64::MAX, step: 0, step_bits: u64::BITS - 1 };
+    pub(crate) const NOTHING: Self = Self { norm: 0, cap: u32::MAX, step_bits: UNBOUND, below_step: 0 };
 
     /// The spread of a user whose squared importances add up to `squares`.
     #[inline]
-    pub(crate) fn spread(&self, squares: u64) -> Spread<'_> {
-        Spread { budget: self, scale: scale(squares, self.norm) }
+    pub(crate) fn spread(&self, squares: u64) -> Spread {
+        let Self { norm, cap, step_bits, below_step } = *self;
+        Spread { scale_and_step: scale(squares, norm) | u64::from(step_bits) << STEP_AT, cap, below_step }
     }
 
     /// Whether the cap can limit a weight: see [`Budget::binds`].
     pub(crate) fn binds(&self) -> bool {
-        self.step > 0
+        self.step_bits < UNBOUND
     }
 }
 
-/// The weights of one user in one round.
+/// The weights of one user in one round. It has 16 bytes, because those of many users are read in no order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spread<'a> {
-    budget: &'a RoundBudget,
-    scale: u64,
+pub(crate) struct Spread {
+    /// The scale, and from the bit [`STEP_AT`] on the bits of a drift's step.
+    scale_and_step: u64,
+    /// The most that one item gets over all rounds.
+    cap: u32,
+    below_step: u32,
 }
 
-impl Spread<'_> {
-    /// The weight of an item by its importance alone, where the cap does not bind.
+/// A scale has at most 42 bits.
+const STEP_AT: u32 = 44;
+
+impl Spread {
+    /// The weight of an item by its importance alone, where the cap does not bind. At most the norm of a user.
+    ///
+    /// # Contract
+    /// The importance is one of those whose squares the spread was made of.
     #[inline]
-    pub(crate) fn uncapped(&self, importance: u16) -> u64 {
-        weight_at(importance.into(), self.scale)
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 2^31 above what is shifted out, and below the step"
+    )]
+    pub(crate) fn uncapped(&self, importance: u16) -> u32 {
+        // The product with the scale is at most 2^41 by the contract. That with the step is beyond the bits that stay.
+        weight_at(importance.into(), self.scale_and_step) as u32
     }
 
     /// The weight of an item that got `drift` in the earlier rounds; it is added to `drift`.
     ///
     /// # Contract
-    /// Over all rounds the weights add up to at most the cap.
+    /// Over all rounds the weights add up to at most the cap. The importance is as in [`Self::uncapped`].
     #[inline]
-    pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u64 {
-        let RoundBudget { cap, step, step_bits, .. } = *self.budget;
-        let weight = self.uncapped(importance).min(cap.saturating_sub(u64::from(*drift) * step));
-        let steps = (weight + step.saturating_sub(1)) >> step_bits;
-        // Otherwise: more steps than a cap has. The item gets nothing in later rounds.
-        *drift = Drift::try_from(u64::from(*drift) + steps).unwrap_or(Drift::MAX);
-        weight
+    #[expect(clippy::cast_possible_truncation, reason = "at most the cap, which has 2^15 steps")]
+    pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u32 {
+        let step_bits = (self.scale_and_step >> STEP_AT) as u32;
+        let given = u64::from(*drift).wrapping_shl(step_bits);
+        let left = u64::from(self.cap).saturating_sub(given);
+        let weight = u64::from(self.uncapped(importance)).min(left);
+        let steps = (weight + u64::from(self.below_step)).wrapping_shr(step_bits);
+        *drift = drift.saturating_add(steps as Drift);
+        weight as u32
     }
 }
 
@@ -158,7 +180,7 @@ const MARGIN: f64 = 1.0 / 256.0;
 /// floor(2^10 `norm` / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
 ///
 /// `norm` is at most [`LARGEST_NORM`].
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^41")]
+#[expect(clippy::cast_possible_truncation, reason = "a number from 0 to 2^41")]
 pub(super) fn scale(squares: u64, norm: u64) -> u64 {
     if squares == 0 {
         // Without importances there are no weights to scale.
@@ -169,11 +191,13 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
         let square = u128::from(scale) * u128::from(scale);
         square * u128::from(squares) <= u128::from(whole) * u128::from(whole)
     };
-    let quotient = whole as f64 / (squares as f64).sqrt();
-    let floor = quotient as u64;
+    // With signs, which all these numbers have room for: to convert them takes an instruction.
+    let quotient = whole.cast_signed() as f64 / (squares.cast_signed() as f64).sqrt();
+    let floor = quotient as i64;
     if (MARGIN..1.0 - MARGIN).contains(&(quotient - floor as f64)) {
-        return floor;
+        return floor.cast_unsigned();
     }
+    let floor = floor.cast_unsigned();
     // So close to an integer the result is the first of three numbers that is within the norm.
     let mut scale = floor + 1;
     while !is_within(scale) {
@@ -189,7 +213,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
 /// norm importance / sqrt(`squares`).
 #[inline]
 pub(super) fn weight_at(importance: u64, scale: u64) -> u64 {
-    (importance * scale) >> SCALE_BITS
+    importance.wrapping_mul(scale) >> SCALE_BITS
 }
 
 #[cfg(test)]
@@ -224,13 +248,35 @@ mod tests {
                 let mut square = 0;
                 for (importance, (drift, given)) in importances.iter().zip(drifts.iter_mut().zip(&mut given)) {
                     let weight = spread.weight(*importance, drift);
-                    *given += weight;
+                    *given += u64::from(weight);
                     square += u128::from(weight).pow(2);
                 }
                 // (norm share / SHARES)^2, as integers.
                 prop_assert!(square << 40 <= (u128::from(norm) * u128::from(share)).pow(2));
             }
             prop_assert!(given.iter().all(|given| *given <= cap.min(norm)));
+        }
+
+        /// Weights and drifts by their definition, in wide integers.
+        #[test]
+        fn weights_are_those_of_the_definition(
+            others in 0_u64..1 << 20, importance in 0_u16..=256, drift in 0..1_u16 << 15,
+            norm in 0..=LARGEST_NORM, cap in 0..=LARGEST_NORM, share in 0..=SHARES,
+        ) {
+            let budget = Budget::new(norm, cap);
+            let squares = others + square(importance);
+            let whole = (u128::from(norm) * u128::from(share)) >> 20;
+            let scale = ((whole << SCALE_BITS).pow(2)).checked_div(squares.into()).unwrap_or(0).isqrt();
+            let uncapped = (u128::from(importance) * scale) >> SCALE_BITS;
+            let step = if budget.binds() { 1 << budget.step_bits() } else { 0_u128 };
+            let drift = if budget.binds() { drift } else { 0 };
+            let left = if budget.binds() { u128::from(cap) } else { u128::MAX };
+            let weight = uncapped.min(left.saturating_sub(u128::from(drift) * step));
+            let after = u128::from(drift) + if step > 0 { weight.div_ceil(step) } else { 0 };
+            let (spread, mut found) = (budget.in_round(share).spread(squares), drift);
+            prop_assert_eq!(u128::from(spread.weight(importance, &mut found)), weight);
+            prop_assert_eq!(u128::from(found), after);
+            prop_assert_eq!(u128::from(spread.uncapped(importance)), uncapped);
         }
 
         #[test]
@@ -263,6 +309,7 @@ mod tests {
             let given: u64 = shares(rounds)
                 .into_iter()
                 .map(|share| budget.in_round(share).spread(256 * 256).weight(256, &mut drift))
+                .map(u64::from)
                 .sum();
             prop_assert!(given <= cap && cap - given <= u64::from(rounds) * (cap >> 13));
         }

@@ -64,9 +64,10 @@ impl SharedItems {
     }
 
     /// Add what users give to items, which are there. `often` keeps the sums of those that have many users.
-    pub(super) fn add(&self, given: impl Iterator<Item = (u32, u64)>, often: &mut Vec<u64>) {
+    pub(super) fn add(&self, given: impl Iterator<Item = (u32, u32)>, often: &mut Vec<u64>) {
         often.resize(self.given.len().min(OFTEN), 0);
         for (code, weight) in given {
+            let weight = u64::from(weight);
             if let Some(sum) = often.get_mut(code as usize) {
                 *sum = sum.saturating_add(weight);
             } else if weight > 0 {

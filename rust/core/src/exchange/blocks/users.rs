@@ -46,7 +46,7 @@ struct Round {
     /// The importance of each shared item.
     importances: Vec<u16>,
     /// What it is given.
-    weights: Vec<u64>,
+    weights: Vec<u32>,
     /// What users give to the shared items that have many, until the thread ends its part of a round.
     often: Vec<u64>,
 }

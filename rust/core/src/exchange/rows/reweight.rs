@@ -103,14 +103,14 @@ impl Reweight {
             let spread = budget.spread(items.iter().map(|item| u64::from(importance(item)).pow(2)).sum());
             if !budget.binds() {
                 for item in &items {
-                    weights[*item as usize] += spread.uncapped(importance(item));
+                    weights[*item as usize] += u64::from(spread.uncapped(importance(item)));
                 }
                 continue;
             }
             items.sort_unstable_by_key(|item| digests[*item as usize]);
             for item in &items {
                 let mut drift = if self.round.is_first { 0 } else { take_drift(&mut before)? };
-                weights[*item as usize] += spread.weight(importance(item), &mut drift);
+                weights[*item as usize] += u64::from(spread.weight(importance(item), &mut drift));
                 drifts.push(drift);
             }
         }

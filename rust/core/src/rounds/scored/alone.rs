@@ -38,16 +38,16 @@ impl Alone {
 
     /// Receive a weight of the current round from its user.
     #[inline]
-    pub(crate) fn receive(&mut self, spread: &Spread<'_>) {
+    pub(crate) fn receive(&mut self, spread: &Spread) {
         let weight = spread.weight(self.importance, &mut self.drift);
         self.add(weight);
     }
 
     /// Add a weight of the current round.
     #[inline]
-    pub(crate) fn add(&mut self, weight: u64) {
-        // Otherwise: more than the norm of a user, which is an error when the weight is asked for.
-        self.weight = u32::try_from(u64::from(self.weight) + weight).unwrap_or(u32::MAX);
+    pub(crate) fn add(&mut self, weight: u32) {
+        // At most: more than the norm of a user, which is an error when the weight is asked for.
+        self.weight = self.weight.saturating_add(weight);
     }
 
     /// Whether the item was abandoned: its user gives it no more weight, and it is never released.

@@ -1,4 +1,4 @@
-//! The items that users alone keep, beside these users.
+//! The items that users alone keep, in the order of these users.
 
 use std::ops::Range;
 
@@ -7,125 +7,123 @@ use super::deciding::{Noises, ScoredDecider};
 use super::rows::LEAVE_AT;
 use crate::Result;
 use crate::contributions::ItemCode;
-use crate::numeric::widths::codes;
 use crate::random::Digest;
 use crate::rounds::selected::Released;
 use crate::weighting::Spread;
 
-/// The items that some users alone keep, user after user, and what is known of each.
+/// Items that receive and are decided at a time.
+const BLOCK: usize = if cfg!(test) { 16 } else { 1024 };
+/// Bytes of an item.
+pub(super) const BYTES: usize =
+    size_of::<u32>() + size_of::<Digest>() + size_of::<u16>() + size_of::<Alone>();
+
+/// The items that users of a part alone keep, and what is known of each.
 #[derive(Debug, Default)]
 pub(super) struct AloneItems {
     codes: Vec<u32>,
     digests: Vec<Digest>,
+    /// The user, counted from the first one of the part. Loops over the items of one user would be too short to guess
+    /// their ends.
+    users: Vec<u16>,
     known: Vec<Alone>,
-    /// So many are there, and so many of them are abandoned.
-    len: usize,
+    /// So many are abandoned.
     abandoned: usize,
 }
 
 impl AloneItems {
-    /// Items of these codes and digests.
-    pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>) -> Self {
-        Self { len: codes.len(), codes, digests, ..Self::default() }
-    }
-
-    /// Make room for what rounds make of them.
-    pub(super) fn begin(&mut self) {
-        self.known = vec![Alone::new(); self.len];
-    }
-
-    /// The sum of the squared importances of the items of a range.
-    #[inline]
-    pub(super) fn squares(&self, range: Range<usize>) -> u64 {
-        self.known[range].iter().map(Alone::square).sum()
-    }
-
-    /// The items from the place `at` on receive what their users give, who have so many of them each.
-    pub(super) fn receive<'u>(
-        &mut self,
-        mut at: usize,
-        users: impl Iterator<Item = (&'u u32, &'u Spread<'u>)>,
-    ) {
-        for (len, spread) in users {
-            let items = &mut self.known[at..at + *len as usize];
-            at += items.len();
-            for item in items {
-                item.receive(spread);
-            }
+    /// Items of these codes and digests, one user after the other, each with as many as `lens` says.
+    pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>, lens: impl Iterator<Item = usize>) -> Self {
+        let mut users = Vec::with_capacity(codes.len());
+        // In this order, so that no number is asked for after the last user.
+        for (len, user) in lens.zip(0..) {
+            users.extend(std::iter::repeat_n(user, len));
         }
+        Self { codes, digests, users, ..Self::default() }
     }
 
-    /// Begin to decide the items.
-    pub(super) fn pass<'a>(&self, decider: ScoredDecider<'a>) -> Pass<'a> {
-        let compacts = self.abandoned * LEAVE_AT > self.len;
-        Pass { decider, compacts, kept: 0, abandoned: 0, noises: Noises::default() }
+    /// Make room for what rounds make of them. Their squared importances are added to those of their users.
+    pub(super) fn begin(&mut self, squares: &mut [u64]) {
+        self.known = vec![Alone::new(); self.codes.len()];
+        self.add_squares(0..self.known.len(), squares);
     }
-}
 
-/// A round in which items are decided from the first one on.
-pub(super) struct Pass<'a> {
-    decider: ScoredDecider<'a>,
-    /// Whether abandoned items leave, and the others move together. If few are abandoned, that is not worth it.
-    compacts: bool,
-    /// The items so far that stay.
-    kept: usize,
-    /// Those of them that are abandoned.
-    abandoned: usize,
-    noises: Noises,
-}
-
-impl Pass<'_> {
-    /// Decide the items of a range, of users who have as many of them as `lens` says. `lens` tells then how many stay.
+    /// A round: the items receive what their users give, each by its spread, and are decided. Then the squares of their
+    /// new importances are added to those of their users. Items that were abandoned before leave, if there are more than a
+    /// few.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] for an item that got more than the norm of a user.
-    pub(super) fn decide<'u>(
+    pub(super) fn run(
         &mut self,
-        items: &mut AloneItems,
-        range: Range<usize>,
-        lens: impl Iterator<Item = &'u mut u32>,
+        spreads: &[Spread],
+        squares: &mut [u64],
+        decider: ScoredDecider<'_>,
         released: &mut Vec<Released>,
     ) -> Result<()> {
-        let AloneItems { codes, digests, known, .. } = items;
-        let (codes, digests) = (&codes[range.clone()], &digests[range.clone()]);
-        let known = &mut known[range.clone()];
-        self.decider.decide(digests, known, &mut self.noises, |place, weight| {
-            let item = ItemCode::from_index(codes[place] as usize);
-            released.push(Released { item, digest: digests[place], weight });
-        })?;
-        if self.compacts {
-            self.compact(items, range.start, lens);
-        } else {
-            self.abandoned += known.iter().filter(|known| known.is_abandoned()).count();
-            self.kept = range.end;
+        let all = self.known.len();
+        let compacts = self.abandoned * LEAVE_AT > all;
+        let (mut kept, mut noises) = (0, Noises::default());
+        self.abandoned = 0;
+        for first in (0..all).step_by(BLOCK) {
+            let block = first..all.min(first + BLOCK);
+            self.receive(block.clone(), spreads);
+            self.decide(block.clone(), decider, &mut noises, released)?;
+            self.add_squares(block.clone(), squares);
+            if compacts {
+                kept = self.compact(block, kept);
+            } else {
+                self.abandoned += self.known[block].iter().filter(|known| known.is_abandoned()).count();
+            }
+        }
+        if compacts {
+            self.codes.truncate(kept);
+            self.digests.truncate(kept);
+            self.users.truncate(kept);
+            self.known.truncate(kept);
         }
         Ok(())
     }
 
-    /// Move the items of users together, from the place `at` on, without those that are abandoned.
-    fn compact<'u>(
-        &mut self,
-        items: &mut AloneItems,
-        mut at: usize,
-        lens: impl Iterator<Item = &'u mut u32>,
-    ) {
-        for len in lens {
-            let before = self.kept;
-            for _ in 0..*len {
-                let known = items.known[at];
-                items.known[self.kept] = known;
-                items.digests[self.kept] = items.digests[at];
-                items.codes[self.kept] = items.codes[at];
-                // Without a branch: who leaves cannot be predicted.
-                self.kept += usize::from(!known.is_abandoned());
-                at += 1;
-            }
-            *len = codes(self.kept - before);
+    /// The items of a block receive what their users give.
+    fn receive(&mut self, block: Range<usize>, spreads: &[Spread]) {
+        for (known, user) in self.known[block.clone()].iter_mut().zip(&self.users[block]) {
+            known.receive(&spreads[usize::from(*user)]);
         }
     }
 
-    /// All items were decided.
-    pub(super) fn end(self, items: &mut AloneItems) {
-        (items.len, items.abandoned) = (self.kept, self.abandoned);
+    /// Add the squared importances of the items of a block to those of their users.
+    fn add_squares(&self, block: Range<usize>, squares: &mut [u64]) {
+        for (known, user) in self.known[block.clone()].iter().zip(&self.users[block]) {
+            squares[usize::from(*user)] += known.square();
+        }
+    }
+
+    /// Decide the items of a block.
+    fn decide(
+        &mut self,
+        block: Range<usize>,
+        decider: ScoredDecider<'_>,
+        noises: &mut Noises,
+        released: &mut Vec<Released>,
+    ) -> Result<()> {
+        let (codes, digests) = (&self.codes[block.clone()], &self.digests[block.clone()]);
+        decider.decide(digests, &mut self.known[block], noises, |place, weight| {
+            let item = ItemCode::from_index(codes[place] as usize);
+            released.push(Released { item, digest: digests[place], weight });
+        })
+    }
+
+    /// Move the items of a block to the place `kept` and behind, without those that are abandoned. Returns where they end.
+    fn compact(&mut self, block: Range<usize>, mut kept: usize) -> usize {
+        for at in block {
+            let known = self.known[at];
+            self.known[kept] = known;
+            self.digests[kept] = self.digests[at];
+            self.codes[kept] = self.codes[at];
+            self.users[kept] = self.users[at];
+            // Without a branch: who leaves cannot be predicted.
+            kept += usize::from(!known.is_abandoned());
+        }
+        kept
     }
 }

@@ -23,7 +23,6 @@ pub(crate) trait Known {
 /// What decides the items of a scored round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScoredDecider<'a> {
-    decider: &'a Decider,
     scored: &'a ScoredRound,
     words: &'a Words,
 }
@@ -42,7 +41,7 @@ impl<'a> ScoredDecider<'a> {
     /// [`Error::Internal`] for a round that is not scored.
     pub(crate) fn new(decider: &'a Decider, words: &'a Words) -> Result<Self> {
         let scored = decider.scored().ok_or(Error::Internal("the round is not scored"))?;
-        Ok(Self { decider, scored, words })
+        Ok(Self { scored, words })
     }
 
     /// Decide some items and bring what is known of them up to date. Released ones are shown with their places and noisy
@@ -60,20 +59,42 @@ impl<'a> ScoredDecider<'a> {
         let blocks = items.chunks(DRAWN).zip(known.chunks_mut(DRAWN));
         for (first, (items, known)) in (0..).step_by(DRAWN).zip(blocks) {
             self.draw(items, noises);
-            for (place, (known, noise)) in (first..).zip(known.iter_mut().zip(&noises.noises)) {
-                let (state, weight) = (known.state(), known.weight()?);
-                if !self.decider.takes_part(state, weight) {
-                    continue;
-                }
-                match self.scored.decide(state, weight, *noise) {
-                    Outcome::Kept(state) => known.set(state),
-                    Outcome::Abandoned => known.set(ItemState::ABANDONED),
-                    Outcome::Released(noisy) => {
-                        released(place, noisy);
-                        known.set(ItemState::ABANDONED);
-                    }
-                }
+            if self.scored.is_last() {
+                self.release(known, &noises.noises, |place, weight| released(first + place, weight))?;
+            } else {
+                self.steer(known, &noises.noises)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A round that is not the last one.
+    fn steer<K: Known>(&self, known: &mut [K], noises: &[i64]) -> Result<()> {
+        for (known, noise) in known.iter_mut().zip(noises) {
+            let (state, weight) = (known.state(), known.weight()?);
+            if state.takes_part(weight) {
+                known.set(self.scored.after(state, weight, *noise));
+            }
+        }
+        Ok(())
+    }
+
+    /// The last round.
+    fn release<K: Known>(
+        &self,
+        known: &mut [K],
+        noises: &[i64],
+        mut released: impl FnMut(usize, i64),
+    ) -> Result<()> {
+        for (place, (known, noise)) in known.iter_mut().zip(noises).enumerate() {
+            let (state, weight) = (known.state(), known.weight()?);
+            if !state.takes_part(weight) {
+                continue;
+            }
+            if let Outcome::Released(noisy) = self.scored.decide(state, weight, *noise) {
+                released(place, noisy);
+            }
+            known.set(ItemState::ABANDONED);
         }
         Ok(())
     }

@@ -37,11 +37,12 @@ use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Bytes for each item code, at most: its code, digest, weight, noise, exposure and importance. Those of an item that one
-/// user alone keeps are fewer.
+/// Bytes for each item code: its code, digest, weight, noise, exposure and importance. An item that one user alone keeps
+/// has no more.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
-/// Bytes for each user: where its items are and how many; then how many it alone keeps, and the place of its budget.
-const USER_BYTES: usize = 8 + 4 + size_of::<Option<u8>>();
+const _: () = assert!(alone_items::BYTES <= BYTES);
+/// Bytes for each user: where its items are and how many; then its squares, and the place of its budget.
+const USER_BYTES: usize = 8 + size_of::<u64>() + size_of::<Option<u8>>();
 
 /// Run rounds that are all scored.
 ///

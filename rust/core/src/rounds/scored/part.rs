@@ -8,22 +8,18 @@ use super::slots::Slots;
 use super::sums::Adding;
 use crate::Result;
 use crate::contributions::Digests;
-use crate::numeric::widths::codes;
 use crate::rounds::selected::Released;
-use crate::weighting::{Budgets, RoundBudget};
-
-/// Items of one user each that are weighed and decided at a time, unless one user has more.
-const BLOCK: usize = if cfg!(test) { 16 } else { 2048 };
+use crate::weighting::{Budgets, RoundBudget, Spread};
 
 /// Consecutive users with their items.
 #[derive(Debug)]
 pub(super) struct Part {
     /// The place of each user's budget; none if no budget is for so many items.
     budgets: Vec<Option<u8>>,
+    /// Between rounds: the sum of the squared importances of the items that each user alone keeps.
+    squares: Vec<u64>,
     /// The rows of items that other users keep, too.
     rows: Rows,
-    /// How many items each user alone keeps.
-    lens: Vec<u32>,
     alone: AloneItems,
 }
 
@@ -62,24 +58,24 @@ impl Part {
         for items in users.items() {
             let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
             let others = items.len() - with_slot;
-            lens.push(codes(others));
+            lens.push((with_slot, others));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);
         }
-        let lens_of_shared = users.items().zip(&lens).map(|(items, alone)| items.len() - *alone as usize);
-        let rows = Rows::new(&shared[..shared_end], lens_of_shared, slots.len());
+        let rows = Rows::new(&shared[..shared_end], lens.iter().map(|(shared, _)| *shared), slots.len());
         let alone = &alone[..alone_end];
-        let alone = AloneItems::new(alone.to_vec(), digests.of(alone));
-        Self { budgets: places, rows, lens, alone }
+        let of_alone = lens.iter().map(|(_, alone)| *alone);
+        let alone = AloneItems::new(alone.to_vec(), digests.of(alone), of_alone);
+        Self { budgets: places, squares: vec![0; lens.len()], rows, alone }
     }
 
     /// Number of users.
     pub(super) fn users(&self) -> usize {
-        self.lens.len()
+        self.squares.len()
     }
 
     /// Make room for what rounds make of items, and for what users give.
     pub(super) fn begin(&mut self, budgets: &Budgets) {
-        self.alone.begin();
+        self.alone.begin(&mut self.squares);
         if self.budgets.iter().flatten().any(|place| budgets.binds((*place).into())) {
             self.rows.begin();
         }
@@ -96,30 +92,17 @@ impl Part {
         of_thread: &mut [u32],
         released: &mut Vec<Released>,
     ) -> Result<()> {
-        let mut squares = vec![0; self.lens.len()];
         self.rows.compact(round.importances);
-        self.rows.add_squares(round.importances, &mut squares);
-        let mut spreads = Vec::with_capacity(squares.len());
-        let mut pass = self.alone.pass(round.decider);
-        let (mut user, mut end) = (0, 0);
-        while user < self.lens.len() {
-            let (first_user, first) = (user, end);
-            while user < self.lens.len() && end - first < BLOCK {
-                let items = end..end + self.lens[user] as usize;
-                squares[user] += self.alone.squares(items.clone());
-                (user, end) = (user + 1, items.end);
-            }
-            let users = first_user..user;
-            let budget = |place: &Option<u8>| match place {
+        self.rows.add_squares(round.importances, &mut self.squares);
+        let spread = |(place, squares): (&Option<u8>, &mut u64)| {
+            let budget = match place {
                 Some(place) => &round.budgets[usize::from(*place)],
                 None => &RoundBudget::NOTHING,
             };
-            let budgets = self.budgets[users.clone()].iter().map(budget);
-            spreads.extend(budgets.zip(&squares[users.clone()]).map(|(budget, all)| budget.spread(*all)));
-            self.alone.receive(first, self.lens[users.clone()].iter().zip(&spreads[users.clone()]));
-            pass.decide(&mut self.alone, first..end, self.lens[users].iter_mut(), released)?;
-        }
-        pass.end(&mut self.alone);
+            budget.spread(std::mem::take(squares))
+        };
+        let spreads: Vec<Spread> = self.budgets.iter().zip(&mut self.squares).map(spread).collect();
+        self.alone.run(&spreads, &mut self.squares, round.decider, released)?;
         self.rows.give(round.importances, &spreads, (&round.sums, of_thread));
         Ok(())
     }

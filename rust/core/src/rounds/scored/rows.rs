@@ -120,7 +120,7 @@ impl Rows {
     pub(super) fn give(
         &mut self,
         importances: &[u16],
-        spreads: &[Spread<'_>],
+        spreads: &[Spread],
         (sums, of_thread): (&Adding<'_>, &mut [u32]),
     ) {
         for (range, rows) in ranges(&self.ranges, importances.len()) {

@@ -118,19 +118,19 @@ pub(super) struct RangeSums<'a> {
 impl RangeSums<'_> {
     /// Add to a slot of the range. What 32 bits cannot hold goes to the sums of all threads.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    pub(super) fn add(&mut self, slot: u8, weight: u64) {
-        let rest = match self.of_thread.get_mut(usize::from(slot)) {
-            Some(low) => {
+    pub(super) fn add(&mut self, slot: u8, weight: u32) {
+        let of_all = match self.of_thread.get_mut(usize::from(slot)) {
+            Some(sum) => {
                 let carry;
-                (*low, carry) = low.overflowing_add(weight as u32);
-                ((weight >> u32::BITS) + u64::from(carry)) << u32::BITS
+                (*sum, carry) = sum.overflowing_add(weight);
+                if !carry {
+                    return;
+                }
+                1 << u32::BITS
             }
-            None => weight,
+            None => weight.into(),
         };
-        if rest > 0 {
-            self.sums[usize::from(slot)].fetch_add(rest, Ordering::Relaxed);
-        }
+        self.sums[usize::from(slot)].fetch_add(of_all, Ordering::Relaxed);
     }
 }
 

@@ -86,7 +86,7 @@ fn by_definition(contributions: &BoundedContributions, calibration: &Calibration
             for item in kept {
                 let weight = spread.weight(before[item], drifts.entry((user, *item)).or_default());
                 found.capped += usize::from(weight < spread.uncapped(before[item]));
-                items.get_mut(item).unwrap().0 += weight;
+                items.get_mut(item).unwrap().0 += u64::from(weight);
             }
         }
         let decider = Decider::new(calibration, number, true).unwrap();
@@ -189,7 +189,7 @@ fn importance(code: usize, round: u32) -> u16 {
 /// The sums after each round by code, one user after the other.
 fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>>, usize) {
     let mut drifts: Vec<Vec<Drift>> = users.iter().map(|items| vec![0; items.len()]).collect();
-    let (mut sums, mut capped) = (vec![0; codes], 0);
+    let (mut sums, mut capped) = (vec![0_u64; codes], 0);
     let mut by_round = Vec::new();
     for round in 0..ROUNDS {
         let in_round = budget.in_round(SHARES / ROUNDS);
@@ -199,7 +199,7 @@ fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>
             for ((item, importance), drift) in items.iter().zip(importances).zip(drifts) {
                 let weight = spread.weight(importance, drift);
                 capped += usize::from(weight < spread.uncapped(importance));
-                sums[*item as usize] += weight;
+                sums[*item as usize] += u64::from(weight);
             }
         }
         by_round.push(sums.clone());
