@@ -727,8 +727,8 @@ MUTANTS = [
     Mutant(
         "items without weight may be released",
         CORE + "rounds/decision.rs",
-        "state.exposure > 0 || (weight > 0 && state.importance > 0)",
-        "state.exposure > 0 || state.importance > 0",
+        "self.exposure > 0 || (weight > 0 && self.importance > 0)",
+        "self.exposure > 0 || self.importance > 0",
         (REFERENCE, LAW5),
     ),
     Mutant(
@@ -1037,15 +1037,15 @@ MUTANTS = [
     Mutant(
         "what users gave to an item is forgotten, so that the cap holds in each round only",
         CORE + "weighting/spread.rs",
-        "cap.saturating_sub(u64::from(*drift) * step)",
-        "cap.saturating_sub(u64::from(*drift >> 15) * step)",
+        "u64::from(*drift).wrapping_shl(step_bits)",
+        "u64::from(*drift >> 15).wrapping_shl(step_bits)",
         ("cargo:spread", REFERENCE),
     ),
     Mutant(
         "what users gave to an item is rounded down",
         CORE + "weighting/spread.rs",
-        "(weight + step.saturating_sub(1)) >> step_bits",
-        "weight >> step_bits",
+        "(weight + u64::from(self.below_step))",
+        "(weight + 0 * u64::from(self.below_step))",
         ("cargo:spread", REFERENCE),
     ),
     Mutant(
@@ -1058,15 +1058,29 @@ MUTANTS = [
     Mutant(
         "what passes 32 bits replaces the sum",
         CORE + "rounds/scored/sums.rs",
-        "self.sums[usize::from(slot)].fetch_add(rest, Ordering::Relaxed);",
-        "self.sums[usize::from(slot)].store(rest, Ordering::Relaxed);",
+        "self.sums[place].fetch_add(1 << u32::BITS, Ordering::Relaxed);",
+        "self.sums[place].store(1 << u32::BITS, Ordering::Relaxed);",
         ("cargo:scored",),
     ),
     Mutant(
         "threads forget what 32 bits cannot hold",
         CORE + "rounds/scored/sums.rs",
-        "(weight >> u32::BITS) + u64::from(carry)",
-        "(weight >> u32::BITS) + 0 * u64::from(carry)",
+        "if carry {",
+        "if carry && place > 1 << 20 {",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "sums that serve several ranges in turn are left to the next one",
+        CORE + "rounds/scored/sums.rs",
+        "std::mem::take(&mut self.of_thread[place])",
+        "self.of_thread[place]",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "sums that serve several ranges in turn are lost",
+        CORE + "rounds/scored/sums.rs",
+        "if sum > 0 {",
+        "if sum > 1 << 31 {",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1079,29 +1093,29 @@ MUTANTS = [
     Mutant(
         "items of one user that move together leave their digests behind",
         CORE + "rounds/scored/alone_items.rs",
-        "items.digests[self.kept] = items.digests[at];",
-        "items.digests[self.kept] = items.digests[self.kept];",
+        "self.digests[kept] = self.digests[at];",
+        "self.digests[kept] = self.digests[kept];",
         ("cargo:scored",),
     ),
     Mutant(
         "items of one user that move together leave their codes behind",
         CORE + "rounds/scored/alone_items.rs",
-        "items.codes[self.kept] = items.codes[at];",
-        "items.codes[self.kept] = items.codes[self.kept];",
+        "self.codes[kept] = self.codes[at];",
+        "self.codes[kept] = self.codes[kept];",
         ("cargo:scored",),
     ),
     Mutant(
         "items of one user take no part of what the user may give",
-        CORE + "rounds/scored/part.rs",
-        "squares[user] += self.alone.squares(items.clone());",
-        "squares[user] += 0 * self.alone.squares(items.clone());",
+        CORE + "rounds/scored/alone_items.rs",
+        "squares[usize::from(*user)] += known.square();",
+        "squares[usize::from(*user)] += 0 * known.square();",
         ("cargo:scored",),
     ),
     Mutant(
-        "items of one user that have left come back",
+        "items of one user that move together get what other users give",
         CORE + "rounds/scored/alone_items.rs",
-        "*len = codes(self.kept - before);",
-        "*len = codes(self.kept - before).max(*len / 2);",
+        "self.users[kept] = self.users[at];",
+        "self.users[kept] = self.users[kept];",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1114,8 +1128,8 @@ MUTANTS = [
     Mutant(
         "rows of shared items that move together have the users of others",
         CORE + "rounds/scored/rows.rs",
-        "(self.slots[left], self.users[left]) = (slot, self.users[at]);",
-        "(self.slots[left], self.users[left]) = (slot, self.users[left]);",
+        "self.entries[left] = row;",
+        "self.entries[left].slot = row.slot;",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1135,8 +1149,8 @@ MUTANTS = [
     Mutant(
         "scored rounds charge nothing for users",
         CORE + "rounds/scored/mod.rs",
-        "codes * BYTES + users * USER_BYTES",
-        "codes * BYTES + 0 * users * USER_BYTES",
+        "+ users * USER_BYTES",
+        "+ 0 * users * USER_BYTES",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1229,6 +1243,27 @@ MUTANTS = [
         "self.noise.noisy_weight(0, word)",
         "self.noise.noisy_weight(0, word) / 13 * 10",
         (ATTACKS,),
+    ),
+    Mutant(
+        "settled items get weight again",
+        CORE + "rounds/decision.rs",
+        "if state.importance == 0 { Some(0) }",
+        "if exposure == 0 { Some(0) }",
+        ("cargo:decision",),
+    ),
+    Mutant(
+        "what remains to the target is trusted next to an integer",
+        CORE + "rounds/importance.rs",
+        "(MARGIN..1.0 - MARGIN)",
+        "(0.0..2.0 - MARGIN)",
+        ("cargo:importance",),
+    ),
+    Mutant(
+        "positions on long ways are divided by in floating point",
+        CORE + "rounds/importance.rs",
+        "if way > SHORT_WAY {",
+        "if way > SHORT_WAY << 12 {",
+        ("cargo:importance",),
     ),
     Mutant(
         "settled items get no more noise",
@@ -2817,8 +2852,8 @@ MUTANTS = [
     Mutant(
         "an item of one user forgets the weight of earlier rounds",
         CORE + "rounds/scored/alone.rs",
-        "u32::try_from(u64::from(self.weight) + weight)",
-        "u32::try_from(weight)",
+        "self.weight.saturating_add(weight)",
+        "weight",
         ("cargo:disk",),
     ),
     Mutant(

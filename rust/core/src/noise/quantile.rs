@@ -79,12 +79,12 @@ impl Quantiles {
         let scale = sigma * UNIT as f64;
         let (middle, error) = (scale * z, scale * self.error);
         let (least, most) = (middle - error, middle + error);
-        // The sum is rounded to an integer. That is the floor of both ends, or one of them is on its wrong side.
+        // The sum is rounded to the nearest integer. That is the floor of the least end, or one less if it is an integer.
         let shifted = (least - 0.5) + SHIFT;
         let floor = shifted - SHIFT;
         // The bits of such sums count up with them. Others are beyond, and so is what is negative.
         let steps = shifted.to_bits().wrapping_sub(SHIFT.to_bits());
-        if floor <= least && most < floor + 1.0 && steps < LARGEST {
+        if most < floor + 1.0 && steps < LARGEST {
             let steps = steps.cast_signed();
             // Above the median the noise is the largest number of steps that is at most the quantile. Below it, it is the
             // largest that is strictly below minus the quantile. A quantile that is an integer is not answered here: on

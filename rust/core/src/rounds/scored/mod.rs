@@ -24,6 +24,7 @@ mod users;
 pub(crate) use alone::Alone;
 pub(crate) use deciding::{Known, Noises, ScoredDecider};
 
+use slots::RANGE;
 use users::Users;
 
 use super::calibration::Calibration;
@@ -60,19 +61,21 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let users = contributions.users();
-    let bytes =
-        codes * BYTES + users * USER_BYTES + Users::bytes(users, contributions.rows(), codes, control);
+    let bytes = (codes + RANGE) * BYTES
+        + users * USER_BYTES
+        + Users::bytes(users, contributions.rows(), codes, control);
     control.charge_memory(bytes as u64, "weighing the items")?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let (mut users, mut sums, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
-    let mut states = ItemStates::new(calibration, sums.len());
+    let mut states = ItemStates::new(calibration, sums.whole_ranges());
     let mut items = Vec::new();
     for (number, round) in (0_u32..).zip(rounds) {
         let decider = Decider::new(calibration, number, with_weights)?;
         let words = Words::new(key, Purpose::Noise, number);
         let importances = states.importances().ok_or(Error::Internal("scored rounds need importances"))?;
         let scored = ScoredDecider::new(&decider, &words)?;
-        items.extend(users.run(&mut sums, (round.share, importances), scored, control)?);
+        let (by_range, _) = importances.as_chunks();
+        items.extend(users.run(&mut sums, (round.share, by_range), scored, control)?);
         let weighed = Weighed { decider, words, weights: &sums, lowered: 0 };
         items.extend(weighed.decide(&mut states, control).released);
         control.check()?;

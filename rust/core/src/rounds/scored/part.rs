@@ -4,7 +4,7 @@ use super::alone_items::AloneItems;
 use super::deciding::ScoredDecider;
 use super::division::KeptPart;
 use super::rows::Rows;
-use super::slots::Slots;
+use super::slots::{RANGE, Slots};
 use super::sums::Adding;
 use crate::Result;
 use crate::contributions::Digests;
@@ -26,8 +26,8 @@ pub(super) struct Part {
 /// What all threads share in a round.
 pub(super) struct Inputs<'a> {
     pub(super) sums: Adding<'a>,
-    /// Of shared items, by slot.
-    pub(super) importances: &'a [u16],
+    /// Of shared items, by range of slots.
+    pub(super) importances: &'a [[u16; RANGE]],
     pub(super) budgets: Vec<RoundBudget>,
     pub(super) decider: ScoredDecider<'a>,
 }
@@ -92,7 +92,6 @@ impl Part {
         of_thread: &mut [u32],
         released: &mut Vec<Released>,
     ) -> Result<()> {
-        self.rows.compact(round.importances);
         self.rows.add_squares(round.importances, &mut self.squares);
         let spread = |(place, squares): (&Option<u8>, &mut u64)| {
             let budget = match place {

@@ -41,6 +41,11 @@ impl SlotSums {
         self.codes.len()
     }
 
+    /// The same, up to the end of the last range.
+    pub(super) fn whole_ranges(&self) -> usize {
+        self.len().next_multiple_of(RANGE)
+    }
+
     /// The sum of all weights of a slot so far.
     #[inline]
     pub(super) fn weight(&self, slot: usize) -> u64 {
@@ -50,16 +55,14 @@ impl SlotSums {
     /// Begin a round of so many threads.
     pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
         // Ranges of slots are in it whole, or not at all.
-        let of_thread = self.len().min(THREAD_SLOTS / threads / RANGE * RANGE);
+        let of_thread = self.whole_ranges().min(THREAD_SLOTS / threads / RANGE * RANGE);
         Adding { sums: &self.sums, of_thread, idle: std::mem::take(&mut self.of_thread).into() }
     }
 
     /// End a round: add the sums of all threads, which [`Adding::end`] returned.
     pub(super) fn merge(&mut self, mut of_thread: Vec<Vec<u32>>, threads: usize) {
-        // Otherwise: no thread summed anything.
-        let len = of_thread.first().map_or(0, Vec::len);
         let mut pieces: Vec<_> = of_thread.iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
-        let parts = self.sums[..len].chunks_mut(MERGED).map(|sums| {
+        let parts = self.sums.chunks_mut(MERGED).map(|sums| {
             let pieces: Vec<_> = pieces.iter_mut().filter_map(Iterator::next).collect();
             (sums, pieces)
         });
@@ -78,16 +81,16 @@ impl SlotSums {
 /// The sums while several threads add to them.
 pub(super) struct Adding<'a> {
     sums: &'a [AtomicU64],
-    /// Each thread has sums of its own for the slots below this.
+    /// Each thread has sums of its own for the slots below this: whole ranges.
     of_thread: usize,
     /// The sums of threads that work on no part now.
     idle: Idle<Vec<u32>>,
 }
 
 impl Adding<'_> {
-    /// Sums for one thread.
+    /// Sums for one thread: those of its own, and one range that serves all others in turn.
     pub(super) fn take(&self) -> Vec<u32> {
-        self.idle.take(|| vec![0; self.of_thread])
+        self.idle.take(|| vec![0; self.of_thread + RANGE])
     }
 
     /// Give them back.
@@ -96,10 +99,11 @@ impl Adding<'_> {
     }
 
     /// The sums of a range of slots, for one thread.
-    pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut [u32], slots: Range<usize>) -> RangeSums<'s> {
-        // Otherwise: the range is beyond the sums of this thread, which adds to those of all threads.
-        let of_thread = of_thread.get_mut(slots.clone()).unwrap_or_default();
-        RangeSums { sums: &self.sums[slots], of_thread }
+    pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut [u32], range: usize) -> RangeSums<'s> {
+        let (ranges, _) = of_thread.as_chunks_mut();
+        let in_turn = self.of_thread / RANGE;
+        let sums = &self.sums[range * RANGE..];
+        RangeSums { sums, of_thread: &mut ranges[range.min(in_turn)], is_in_turn: range >= in_turn }
     }
 
     /// The sums of all threads, for [`SlotSums::merge`].
@@ -110,27 +114,35 @@ impl Adding<'_> {
 
 /// The sums of a range of slots, to which one thread adds.
 pub(super) struct RangeSums<'a> {
+    /// From the first slot of the range on.
     sums: &'a [AtomicU64],
-    /// Sums of this thread alone, or nothing.
-    of_thread: &'a mut [u32],
+    of_thread: &'a mut [u32; RANGE],
+    /// Whether the sums of this thread serve the next range, too.
+    is_in_turn: bool,
 }
 
 impl RangeSums<'_> {
-    /// Add to a slot of the range. What 32 bits cannot hold goes to the sums of all threads.
+    /// Add to the slot at a place of the range. What 32 bits cannot hold goes to the sums of all threads.
     #[inline]
-    pub(super) fn add(&mut self, slot: u8, weight: u32) {
-        let of_all = match self.of_thread.get_mut(usize::from(slot)) {
-            Some(sum) => {
-                let carry;
-                (*sum, carry) = sum.overflowing_add(weight);
-                if !carry {
-                    return;
-                }
-                1 << u32::BITS
+    pub(super) fn add(&mut self, place: usize, weight: u32) {
+        let (sum, carry) = self.of_thread[place].overflowing_add(weight);
+        self.of_thread[place] = sum;
+        if carry {
+            self.sums[place].fetch_add(1 << u32::BITS, Ordering::Relaxed);
+        }
+    }
+
+    /// End the range: make room for the next one. Only these places were added to.
+    pub(super) fn end(self, places: impl Iterator<Item = usize>) {
+        if !self.is_in_turn {
+            return;
+        }
+        for place in places {
+            let sum = std::mem::take(&mut self.of_thread[place]);
+            if sum > 0 {
+                self.sums[place].fetch_add(sum.into(), Ordering::Relaxed);
             }
-            None => weight.into(),
-        };
-        self.sums[usize::from(slot)].fetch_add(of_all, Ordering::Relaxed);
+        }
     }
 }
 

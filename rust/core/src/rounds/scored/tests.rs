@@ -225,9 +225,11 @@ fn threads_add_up_the_weights_of_shared_items() {
         let codes: Vec<usize> = (0..sums.len()).map(|slot| sums.item(slot).index()).collect();
         assert_eq!(codes.len() as u64, ITEMS);
         for (round, expected) in (0..).zip(&expected) {
-            let importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
+            let mut importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
+            importances.resize(sums.whole_ranges(), FULL_IMPORTANCE);
+            let (by_range, _) = importances.as_chunks();
             let scored = ScoredDecider::new(&decider, &words).unwrap();
-            let found = users.run(&mut sums, (SHARES / ROUNDS, &importances), scored, &control).unwrap();
+            let found = users.run(&mut sums, (SHARES / ROUNDS, by_range), scored, &control).unwrap();
             assert_eq!(found, []);
             let found = (0..codes.len()).map(|slot| sums.weight(slot));
             assert!(found.eq(codes.iter().map(|code| expected[*code])), "{threads} threads, round {round}");
@@ -249,12 +251,15 @@ fn rounds_charge_what_they_hold() {
             (contributions.users(), Users::bytes(contributions.users(), kept, codes, &control));
         let scored = calibration.scoring().unwrap();
         let found = score_rounds(contributions, &calibration, (&scored.0, scored.1), false, &key(), &control);
-        let charged = codes * BYTES + number * USER_BYTES + bytes;
+        let charged = (codes + RANGE) * BYTES + number * USER_BYTES + bytes;
         assert!(found.is_ok() && control.held_memory() == charged as u64);
-        // Of an item that one user keeps: code, digest and state. Of a shared one: code, digest, sum, noise, exposure and
-        // importance; of its rows slot, user and drift, in place of the item.
+        // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, sum, noise, exposure
+        // and importance; of its rows slot, user and drift, in place of the item. Of a user: budget and squares.
         let in_use = |shared: usize, of_shared: usize| {
-            (codes - shared) * (4 + 16 + 20) + shared * (4 + 16 + 8 + 14) + of_shared * 5 + number * (2 + 4)
+            (codes - shared) * (4 + 16 + 2 + 20)
+                + shared * (4 + 16 + 8 + 14)
+                + of_shared * 6
+                + number * (2 + 8)
         };
         assert!(charged + kept * 4 >= in_use(0, 0).max(in_use(codes, kept)), "{users} {items} {rows}");
     }

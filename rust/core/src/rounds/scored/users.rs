@@ -36,7 +36,7 @@ impl Users {
         let of_items = rows * size_of::<u32>();
         (rows * row).saturating_sub(of_items)
             + ranges.min(rows) * range
-            + codes.min(THREAD_SLOTS) * size_of::<u32>()
+            + (codes.min(THREAD_SLOTS) + 2 * threads * RANGE) * size_of::<u32>()
     }
 
     /// Users who keep these items, and the items that they share, before the first round. Digests in the vocabulary are
@@ -68,15 +68,14 @@ impl Users {
         (Self { parts, budgets, number, rows }, sums, keys)
     }
 
-    /// Let all users give in a round of this share, under these importances of shared items, one for each slot, and decide
-    /// the items that one user alone keeps. Returns those that are released.
+    /// Let all users give in a round of this share, under these importances of shared items by range of slots, and decide the items that one user alone keeps. Returns those that are released.
     ///
     /// # Errors
     /// Interruption; [`crate::Error::Internal`] for weights beyond a user's norm.
     pub(super) fn run(
         &mut self,
         sums: &mut SlotSums,
-        (share, importances): (u32, &[u16]),
+        (share, importances): (u32, &[[u16; RANGE]]),
         decider: ScoredDecider<'_>,
         control: &Control,
     ) -> Result<Vec<Released>> {
