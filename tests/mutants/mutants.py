@@ -1296,15 +1296,15 @@ MUTANTS = [
     Mutant(
         "users who exceed their cap by a factor of 1.3",
         CORE + "weighting/spread.rs",
-        "Self { norm: norm.min(LARGEST_NORM), cap: cap.min(LARGEST_NORM) }",
-        "Self { norm: norm.min(LARGEST_NORM), cap: (cap / 10 * 13).min(LARGEST_NORM) }",
+        "cap: cap.min(LARGEST_NORM) as u32 }",
+        "cap: (cap / 10 * 13).min(LARGEST_NORM) as u32 }",
         (ATTACKS,),
     ),
     Mutant(
         "users who give 1.3 times their share in every round",
         CORE + "weighting/spread.rs",
-        "(self.norm * u64::from(share.min(SHARES))) >>",
-        "(self.norm / 10 * 13 * u64::from(share.min(SHARES))) >>",
+        "(u64::from(self.norm) * u64::from(share.min(SHARES))) >>",
+        "(u64::from(self.norm) / 10 * 13 * u64::from(share.min(SHARES))) >>",
         (ATTACKS,),
     ),
     Mutant(
@@ -1362,13 +1362,6 @@ MUTANTS = [
         "            return None;\n",
         "            return Some(1);\n",
         (REFERENCE,),
-    ),
-    Mutant(
-        "settled items get weight again",
-        CORE + "rounds/decision.rs",
-        "None if state.importance == 0 => Outcome::Kept(state),",
-        "None if state.exposure == 0 => Outcome::Kept(state),",
-        ("cargo:decision",),
     ),
     Mutant(
         "settled items are abandoned",

@@ -20,10 +20,9 @@ const GROWTH: (u128, u128) = (5, 4);
 
 /// The smaller of two limits, as the importance of an item that is not abandoned.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "at most the full importance")]
 pub(super) fn smaller_of(by_prospect: u64, by_remaining: u64) -> u16 {
-    // Otherwise: the limit exceeds 16 bits, so it exceeds the full importance, which is the largest.
-    u16::try_from(by_prospect.min(by_remaining))
-        .map_or(FULL_IMPORTANCE, |importance| importance.clamp(1, FULL_IMPORTANCE))
+    by_prospect.min(by_remaining).clamp(1, FULL_IMPORTANCE.into()) as u16
 }
 
 /// The limit by prospect: `FULL_IMPORTANCE` x^2, where x in \[0, 1\] is the position of `score` between the futility
@@ -58,8 +57,12 @@ fn part_of_one(covered: u64, way: u64) -> u32 {
 /// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
 #[inline]
 pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u64 {
-    let x = remaining(target, score, exposure, left);
-    u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
+    match remaining(target, score, exposure, left) {
+        Some(x) => {
+            u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
+        }
+        None => FULL_IMPORTANCE.into(),
+    }
 }
 
 /// floor(x^(3/2)) for x up to [`ONE`].
@@ -79,22 +82,27 @@ const LARGEST_PART: u32 = 1 << 16;
 /// error is far below this.
 const MARGIN: f64 = 1.0 / (1_u64 << 30) as f64;
 
-/// The part x in parts of [`ONE`], at most all of them.
+/// The part x, below 1, in parts of [`ONE`].
 #[inline]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^16")]
-fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> u32 {
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^17")]
+fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u32> {
     let (score, left) = (score.max(1), left.max(1));
     let missing = target.max(score) - score;
     // missing / (1 - F) over score / exposure; the factors SHARES cancel, and exposure counts full importances.
     let above = missing as f64 * f64::from(exposure) * (ONE_IN_FULL * GROWTH.1) as f64;
     let below = score as f64 * f64::from(left) * GROWTH.0 as f64;
-    // Without a branch: whether an item needs its full weight cannot be predicted. Half a part more is still the largest.
-    let quotient = (above / below).min(f64::from(LARGEST_PART) + 0.5);
-    let floor = quotient as u32;
-    if (MARGIN..1.0 - MARGIN).contains(&(quotient - f64::from(floor))) {
-        return floor;
+    if above > below * f64::from(2 * LARGEST_PART) {
+        // Far beyond 1, as most are.
+        return None;
     }
-    exactly_remaining(missing, score, exposure, left)
+    let quotient = above / below;
+    let floor = quotient as u32;
+    let x = if (MARGIN..1.0 - MARGIN).contains(&(quotient - f64::from(floor))) {
+        floor
+    } else {
+        exactly_remaining(missing, score, exposure, left)
+    };
+    (x < LARGEST_PART).then_some(x)
 }
 
 /// The same, where the quotient is so close to an integer that arithmetic has to be exact.
@@ -102,7 +110,7 @@ fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> u32 {
 fn exactly_remaining(missing: i64, score: i64, exposure: u32, left: u32) -> u32 {
     let above = u128::from(missing.unsigned_abs()) * u128::from(exposure) * ONE_IN_FULL * GROWTH.1;
     let below = u128::from(score.unsigned_abs()) * u128::from(left) * GROWTH.0;
-    clipped::<u32, _>(above / below).min(LARGEST_PART)
+    clipped(above / below)
 }
 
 #[cfg(test)]
@@ -148,6 +156,7 @@ mod tests {
                 let above_zero = score.max(1);
                 let missing = target.max(above_zero) - above_zero;
                 let exact = exactly_remaining(missing, above_zero, exposure, left.max(1));
+                let exact = (exact < LARGEST_PART).then_some(exact);
                 prop_assert_eq!(remaining(target, score, exposure, left), exact);
             }
         }
@@ -161,6 +170,7 @@ mod tests {
             let exposure = left.saturating_mul(5);
             let missing = (part * score / (1 << 10) + off).max(0);
             let exact = exactly_remaining(missing, score, exposure, left);
+            let exact = (exact < LARGEST_PART).then_some(exact);
             prop_assert_eq!(remaining(score + missing, score, exposure, left), exact);
         }
     }
