@@ -12,7 +12,7 @@ use super::sums::Adding;
 use crate::numeric::widths::codes;
 use crate::weighting::{Drift, Spread, square};
 
-const _: () = assert!(MOST_USERS < 1 << u16::BITS && RANGE <= 1 << u16::BITS);
+const _: () = assert!(MOST_USERS < 1 << u16::BITS && RANGE == 1 << u8::BITS && size_of::<Row>() == 3);
 /// Items or rows leave when more than one in so many has no importance.
 pub(super) const LEAVE_AT: usize = 8;
 /// Bytes of a row, and of a range that has rows.
@@ -21,10 +21,10 @@ pub(super) const BYTES: (usize, usize) = (size_of::<Row>() + size_of::<Drift>(),
 /// That a user keeps an item.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
-    /// Counted from the first user of the part.
-    user: u16,
+    /// The bytes of its number, counted from the first user of the part.
+    user: [u8; 2],
     /// The place in the range.
-    slot: u16,
+    slot: u8,
 }
 
 /// Rows of a part of the users.
@@ -56,7 +56,7 @@ impl Rows {
             let (own, others) = rest.split_at(len);
             for slot in own {
                 let at = &mut ends[*slot as usize / RANGE];
-                entries[*at as usize] = Row { user, slot: (*slot as usize % RANGE) as u16 };
+                entries[*at as usize] = Row { user: u16::to_ne_bytes(user), slot: *slot as u8 };
                 *at += 1;
             }
             rest = others;
@@ -80,7 +80,7 @@ impl Rows {
             let importances = &importances[range];
             for row in &self.entries[rows] {
                 let importance = importances[row.place()];
-                squares[usize::from(row.user)] += square(importance);
+                squares[row.user()] += square(importance);
                 without_importance += usize::from(importance == 0);
             }
         }
@@ -127,12 +127,12 @@ impl Rows {
             let rows = &self.entries[places.clone()];
             if self.drifts.is_empty() {
                 for row in rows {
-                    let spread = &spreads[usize::from(row.user)];
+                    let spread = &spreads[row.user()];
                     sums.add(row.place(), spread.uncapped(importances[row.place()]));
                 }
             } else {
                 for (row, drift) in rows.iter().zip(&mut self.drifts[places]) {
-                    let spread = &spreads[usize::from(row.user)];
+                    let spread = &spreads[row.user()];
                     sums.add(row.place(), spread.weight(importances[row.place()], drift));
                 }
             }
@@ -142,11 +142,16 @@ impl Rows {
 }
 
 impl Row {
+    /// The number of the user.
+    #[inline]
+    fn user(self) -> usize {
+        u16::from_ne_bytes(self.user).into()
+    }
+
     /// The place in its range.
     #[inline]
     fn place(self) -> usize {
-        // Which it is without this, but so no place has to be checked.
-        usize::from(self.slot) % RANGE
+        self.slot.into()
     }
 }
 
@@ -170,13 +175,13 @@ mod tests {
         let slots: Vec<u32> = (0..).take(lens.iter().sum()).map(|row: u32| row % 1000 * 5000).collect();
         let rows = Rows::new(&slots, lens.iter().copied(), 1000 * 5000);
         assert_eq!((rows.ranges.len(), rows.entries.len()), (1000, slots.len()));
-        let users = lens.iter().zip(0_u16..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
-        let mut expected: Vec<(u32, u16)> = slots.iter().copied().zip(users).collect();
+        let users = lens.iter().zip(0..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
+        let mut expected: Vec<(u32, usize)> = slots.iter().copied().zip(users).collect();
         let found = ranges(&rows.ranges).flat_map(|(range, of_range)| {
             let slot = move |row: Row| codes(range * RANGE + row.place());
-            rows.entries[of_range].iter().map(move |row| (slot(*row), row.user))
+            rows.entries[of_range].iter().map(move |row| (slot(*row), row.user()))
         });
-        let mut found: Vec<(u32, u16)> = found.collect();
+        let mut found: Vec<(u32, usize)> = found.collect();
         expected.sort_unstable();
         found.sort_unstable();
         assert_eq!(found, expected);

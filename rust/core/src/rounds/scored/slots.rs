@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::bounding::KeptPiece;
 use crate::runtime::parallel;
 
-/// Slots of a range: what is known of so many fits the fastest cache.
-pub(super) const RANGE: usize = if cfg!(test) { 1 << 8 } else { 1 << 11 };
+/// Slots of a range: the place in it has a byte, and what is known of so many fits the fastest cache.
+pub(super) const RANGE: usize = 1 << u8::BITS;
 /// Threads that count users at most: each has a byte for every item code.
 const COUNTING: usize = 4;
 /// Classes of items by their number of users: in the class c it is 2^(7 - c) or more.

@@ -258,7 +258,7 @@ fn rounds_charge_what_they_hold() {
         let in_use = |shared: usize, of_shared: usize| {
             (codes - shared) * (4 + 16 + 2 + 20)
                 + shared * (4 + 16 + 8 + 14)
-                + of_shared * 6
+                + of_shared * 5
                 + number * (2 + 8)
         };
         assert!(charged + kept * 4 >= in_use(0, 0).max(in_use(codes, kept)), "{users} {items} {rows}");
