@@ -25,15 +25,45 @@ pub(super) fn smaller_of(by_prospect: u64, by_remaining: u64) -> u16 {
     by_prospect.min(by_remaining).clamp(1, FULL_IMPORTANCE.into()) as u16
 }
 
-/// The limit by prospect: `FULL_IMPORTANCE` x^2, where x in \[0, 1\] is the position of `score` between the futility
-/// bound and the expected path.
+/// The smaller of the limits by prospect and by the remaining distance.
+///
+/// The first is `FULL_IMPORTANCE` y^2 with y the [`position`]. The second is `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the
+/// part of the weight at full importance that would bring the score to the target in the later rounds.
+/// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
+#[inline]
+pub(super) fn importance(
+    (futility_bound, expected_path, target): (i64, i64, i64),
+    score: i64,
+    (exposure, left): (u32, u32),
+) -> u16 {
+    let position = position(futility_bound, expected_path, score);
+    // From x = y on the second limit is not smaller: x^(3/2) >= y^(3/2) >= y^2. Rounding down keeps that.
+    let by_remaining = match remaining_below(position, (target, score), (exposure, left)) {
+        Some(x) => {
+            u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
+        }
+        None => FULL_IMPORTANCE.into(),
+    };
+    smaller_of(of_position(position), by_remaining)
+}
+
+/// The limit by prospect.
 #[inline]
 pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -> u64 {
+    of_position(position(futility_bound, expected_path, score))
+}
+
+#[inline]
+fn of_position(position: u32) -> u64 {
+    u64::from(position) * u64::from(position) / (ONE_SHORT * ONE_SHORT / u64::from(FULL_IMPORTANCE))
+}
+
+/// The position of `score` between the futility bound and the expected path, in parts of [`ONE`].
+#[inline]
+fn position(futility_bound: i64, expected_path: i64, score: i64) -> u32 {
     let way = expected_path.abs_diff(futility_bound).max(1);
     // Without a branch: which items are beyond cannot be predicted.
-    let covered = score.abs_diff(futility_bound).min(way);
-    let position = u64::from(part_of_one(covered, way));
-    position * position / (ONE_SHORT * ONE_SHORT / u64::from(FULL_IMPORTANCE))
+    part_of_one(score.abs_diff(futility_bound).min(way), way)
 }
 
 /// Ways up to this, 64 units, are divided by in floating point.
@@ -51,20 +81,6 @@ fn part_of_one(covered: u64, way: u64) -> u32 {
     ((covered * ONE_SHORT).cast_signed() as f64 / way.cast_signed() as f64) as u32
 }
 
-/// The limit by the remaining distance to the target: `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the part of the
-/// weight at full importance that would bring the score to the target in the later rounds.
-///
-/// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
-#[inline]
-pub(super) fn by_remaining(target: i64, score: i64, exposure: u32, left: u32) -> u64 {
-    match remaining(target, score, exposure, left) {
-        Some(x) => {
-            u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
-        }
-        None => FULL_IMPORTANCE.into(),
-    }
-}
-
 /// floor(x^(3/2)) for x up to [`ONE`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^24")]
@@ -78,21 +94,21 @@ fn root_of_cube(x: u32) -> u32 {
 /// [`ONE`] as a part.
 const LARGEST_PART: u32 = 1 << 16;
 
-/// The quotient in [`remaining`] is below 2^17 where it counts. Six operations round it, each by at most 2^-53 of it. So its
-/// error is far below this.
+/// The quotient in [`remaining_below`] is below 2^17 where it counts. Six operations round it, each by at most 2^-53 of it. So
+/// its error is far below this.
 const MARGIN: f64 = 1.0 / (1_u64 << 30) as f64;
 
-/// The part x, below 1, in parts of [`ONE`].
+/// The part x in parts of [`ONE`], if it is below some number of them.
 #[inline]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^17")]
-fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u32> {
+fn remaining_below(parts: u32, (target, score): (i64, i64), (exposure, left): (u32, u32)) -> Option<u32> {
     let (score, left) = (score.max(1), left.max(1));
     let missing = target.max(score) - score;
     // missing / (1 - F) over score / exposure; the factors SHARES cancel, and exposure counts full importances.
     let above = missing as f64 * f64::from(exposure) * (ONE_IN_FULL * GROWTH.1) as f64;
     let below = score as f64 * f64::from(left) * GROWTH.0 as f64;
-    if above > below * f64::from(2 * LARGEST_PART) {
-        // Far beyond 1, as most are.
+    // One more than needed, since these numbers are rounded. Most items end here.
+    if above > below * f64::from(parts + 1) {
         return None;
     }
     let quotient = above / below;
@@ -102,7 +118,7 @@ fn remaining(target: i64, score: i64, exposure: u32, left: u32) -> Option<u32> {
     } else {
         exactly_remaining(missing, score, exposure, left)
     };
-    (x < LARGEST_PART).then_some(x)
+    (x < parts).then_some(x)
 }
 
 /// The same, where the quotient is so close to an integer that arithmetic has to be exact.
@@ -151,13 +167,26 @@ mod tests {
         #[test]
         fn what_remains_is_exact(
             [target, score]: [i64; 2], shift in 0_u32..63, exposure in 0_u32..=1 << 28, left in 0_u32..=1 << 20,
+            parts in 0..=LARGEST_PART,
         ) {
             for (target, score) in [(target >> shift, score >> shift), (target, score >> shift), (target >> shift, score)] {
                 let above_zero = score.max(1);
                 let missing = target.max(above_zero) - above_zero;
                 let exact = exactly_remaining(missing, above_zero, exposure, left.max(1));
-                let exact = (exact < LARGEST_PART).then_some(exact);
-                prop_assert_eq!(remaining(target, score, exposure, left), exact);
+                for parts in [LARGEST_PART, parts, exact.min(LARGEST_PART)] {
+                    let found = remaining_below(parts, (target, score), (exposure, left));
+                    prop_assert_eq!(found, (exact < parts).then_some(exact));
+                }
+            }
+        }
+
+        /// The shorter way to the smaller limit.
+        #[test]
+        fn what_remains_beyond_the_position_is_no_limit(position in 0..=LARGEST_PART, more: u32) {
+            for x in [position, position.saturating_add(more % 64), position.saturating_add(more)] {
+                let x = x.min(LARGEST_PART);
+                let by_remaining = u64::from(root_of_cube(x)) * 256 / u64::from(root_of_cube(LARGEST_PART));
+                prop_assert!(by_remaining >= of_position(position));
             }
         }
 
@@ -171,7 +200,7 @@ mod tests {
             let missing = (part * score / (1 << 10) + off).max(0);
             let exact = exactly_remaining(missing, score, exposure, left);
             let exact = (exact < LARGEST_PART).then_some(exact);
-            prop_assert_eq!(remaining(score + missing, score, exposure, left), exact);
+            prop_assert_eq!(remaining_below(LARGEST_PART, (score + missing, score), (exposure, left)), exact);
         }
     }
 }

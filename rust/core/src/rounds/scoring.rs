@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::importance::{by_prospect, by_remaining, smaller_of};
+use super::importance::importance;
 use crate::noise::{Noise, Threshold};
 use crate::numeric::Interval;
 use crate::numeric::widths::clipped;
@@ -132,11 +132,8 @@ impl Scoring {
         if score >= self.settled_bound {
             return Some(0);
         }
-        let importance = smaller_of(
-            by_prospect(self.futility_bound, self.expected_path, score),
-            by_remaining(self.target, score, exposure, left),
-        );
-        Some(importance)
+        let bounds = (self.futility_bound, self.expected_path, self.target);
+        Some(importance(bounds, score, (exposure, left)))
     }
 
     /// The probability that an item of this weight over all rounds is released, in plain arithmetic.

@@ -44,7 +44,7 @@ impl AloneItems {
     /// Make room for what rounds make of them. Their squared importances are added to those of their users.
     pub(super) fn begin(&mut self, squares: &mut [u64]) {
         self.known = vec![Alone::new(); self.codes.len()];
-        self.add_squares(0..self.known.len(), squares);
+        self.abandoned = self.add_squares(0..self.known.len(), squares);
     }
 
     /// A round: the items receive what their users give, each by its spread, and are decided. Then the squares of their
@@ -68,11 +68,10 @@ impl AloneItems {
             let block = first..all.min(first + BLOCK);
             self.receive(block.clone(), spreads);
             self.decide(block.clone(), decider, &mut noises, released)?;
-            self.add_squares(block.clone(), squares);
             if compacts {
-                kept = self.compact(block, kept);
+                kept = self.compact(block, kept, squares);
             } else {
-                self.abandoned += self.known[block].iter().filter(|known| known.is_abandoned()).count();
+                self.abandoned += self.add_squares(block, squares);
             }
         }
         if compacts {
@@ -91,11 +90,14 @@ impl AloneItems {
         }
     }
 
-    /// Add the squared importances of the items of a block to those of their users.
-    fn add_squares(&self, block: Range<usize>, squares: &mut [u64]) {
+    /// Add the squared importances of the items of a block to those of their users. Returns how many are abandoned.
+    fn add_squares(&self, block: Range<usize>, squares: &mut [u64]) -> usize {
+        let mut abandoned = 0;
         for (known, user) in self.known[block.clone()].iter().zip(&self.users[block]) {
             squares[usize::from(*user)] += known.square();
+            abandoned += usize::from(known.is_abandoned());
         }
+        abandoned
     }
 
     /// Decide the items of a block.
@@ -113,14 +115,15 @@ impl AloneItems {
         })
     }
 
-    /// Move the items of a block to the place `kept` and behind, without those that are abandoned. Returns where they end.
-    fn compact(&mut self, block: Range<usize>, mut kept: usize) -> usize {
+    /// The same, but move the items to the place `kept` and behind, without those that are abandoned. Returns where they end.
+    fn compact(&mut self, block: Range<usize>, mut kept: usize, squares: &mut [u64]) -> usize {
         for at in block {
-            let known = self.known[at];
+            let (known, user) = (self.known[at], self.users[at]);
+            squares[usize::from(user)] += known.square();
             self.known[kept] = known;
             self.digests[kept] = self.digests[at];
             self.codes[kept] = self.codes[at];
-            self.users[kept] = self.users[at];
+            self.users[kept] = user;
             // Without a branch: who leaves cannot be predicted.
             kept += usize::from(!known.is_abandoned());
         }
