@@ -1051,9 +1051,16 @@ MUTANTS = [
     Mutant(
         "rows that move up leave behind what they gave",
         CORE + "rounds/scored/rows.rs",
-        "self.drifts[left] = self.drifts[at];",
-        "self.drifts[left] = self.drifts[left];",
+        " drifts[left] = drifts[at];",
+        " drifts[left] = drifts[left];",
         ("cargo:scored", CAPS),
+    ),
+    Mutant(
+        "what users gave in the first round is forgotten",
+        CORE + "rounds/scored/rows.rs",
+        "rows.iter().map(|row| drifts[row.user()])",
+        "rows.iter().map(|row| 0 * drifts[row.user()])",
+        ("cargo:scored",),
     ),
     Mutant(
         "what passes 32 bits replaces the sum",
@@ -1114,7 +1121,7 @@ MUTANTS = [
     Mutant(
         "items of one user that move together get what other users give",
         CORE + "rounds/scored/alone_items.rs",
-        "self.users[kept] = self.users[at];",
+        "self.users[kept] = user;",
         "self.users[kept] = self.users[kept];",
         ("cargo:scored",),
     ),

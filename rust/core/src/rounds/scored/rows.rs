@@ -10,7 +10,7 @@ use super::division::MOST_USERS;
 use super::slots::RANGE;
 use super::sums::Adding;
 use crate::numeric::widths::codes;
-use crate::weighting::{Drift, Spread, square};
+use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
 const _: () = assert!(MOST_USERS < 1 << u16::BITS && RANGE == 1 << u8::BITS && size_of::<Row>() == 3);
 /// Items or rows leave when more than one in so many has no importance.
@@ -33,8 +33,22 @@ pub(super) struct Rows {
     /// The ranges of slots that have rows, and where the rows of each end. If users have few items, most ranges have none.
     ranges: Vec<(u32, u32)>,
     entries: Vec<Row>,
-    /// What the user gave to the item, if some user has a cap that binds.
-    drifts: Vec<Drift>,
+    given: Given,
+}
+
+/// What users gave to items in earlier rounds.
+#[derive(Debug, Default)]
+enum Given {
+    /// It need not be known, since no cap binds.
+    #[default]
+    Unknown,
+    /// Before the first round.
+    Nothing,
+    /// In the first round, in which all items have full importance, each user gives the same to all of its items. The
+    /// weights, and the drifts after the round, by user. Most rows leave before there are drifts by row.
+    Equally { weights: Vec<u32>, drifts: Vec<Drift> },
+    /// By row.
+    ByRow(Vec<Drift>),
 }
 
 impl Rows {
@@ -64,12 +78,12 @@ impl Rows {
         let mut before = 0;
         let has_rows = |(_, end): &(u32, u32)| std::mem::replace(&mut before, *end) < *end;
         let ranges = (0..).zip(ends).filter(has_rows).collect();
-        Self { ranges, entries, drifts: Vec::new() }
+        Self { ranges, entries, given: Given::Unknown }
     }
 
-    /// Make room for what users give. It is needed only if a cap binds.
+    /// Know from now on what users give. It is needed only if a cap binds.
     pub(super) fn begin(&mut self) {
-        self.drifts = vec![0; self.entries.len()];
+        self.given = Given::Nothing;
     }
 
     /// Add the squared importances of all items to those of their users. Rows of items without importance leave, if there
@@ -87,15 +101,17 @@ impl Rows {
         if without_importance * LEAVE_AT <= self.entries.len() {
             return;
         }
-        if self.drifts.is_empty() {
-            self.drop_rows::<false>(importances);
+        let mut given = std::mem::take(&mut self.given);
+        if let Given::ByRow(drifts) = &mut given {
+            self.drop_rows::<true>(importances, drifts);
         } else {
-            self.drop_rows::<true>(importances);
+            self.drop_rows::<false>(importances, &mut Vec::new());
         }
+        self.given = given;
     }
 
-    /// Move the rows that stay to the front.
-    fn drop_rows<const DRIFTS: bool>(&mut self, importances: &[[u16; RANGE]]) {
+    /// Move the rows that stay to the front, with their drifts if they have some.
+    fn drop_rows<const DRIFTS: bool>(&mut self, importances: &[[u16; RANGE]], drifts: &mut Vec<Drift>) {
         let (mut left, mut first) = (0, 0);
         self.ranges.retain_mut(|(range, end)| {
             let (before, importances) = (left, &importances[*range as usize]);
@@ -104,7 +120,7 @@ impl Rows {
                 let row = self.entries[at];
                 self.entries[left] = row;
                 if DRIFTS {
-                    self.drifts[left] = self.drifts[at];
+                    drifts[left] = drifts[at];
                 }
                 left += usize::from(importances[row.place()] > 0);
             }
@@ -112,31 +128,61 @@ impl Rows {
             left > before
         });
         self.entries.truncate(left);
-        self.drifts.truncate(left);
+        drifts.truncate(left);
     }
 
     /// Let the users give, each by its spread.
+    ///
+    /// # Contract
+    /// In the first round all importances are full.
     pub(super) fn give(
         &mut self,
         importances: &[[u16; RANGE]],
         spreads: &[Spread],
         (sums, of_thread): (&Adding<'_>, &mut [u32]),
     ) {
+        self.given.begin_round(&self.entries, spreads);
         for (range, places) in ranges(&self.ranges) {
             let (importances, mut sums) = (&importances[range], sums.of_range(of_thread, range));
             let rows = &self.entries[places.clone()];
-            if self.drifts.is_empty() {
-                for row in rows {
-                    let spread = &spreads[row.user()];
-                    sums.add(row.place(), spread.uncapped(importances[row.place()]));
+            match &mut self.given {
+                Given::Unknown | Given::Nothing => {
+                    for row in rows {
+                        let spread = &spreads[row.user()];
+                        sums.add(row.place(), spread.uncapped(importances[row.place()]));
+                    }
                 }
-            } else {
-                for (row, drift) in rows.iter().zip(&mut self.drifts[places]) {
-                    let spread = &spreads[row.user()];
-                    sums.add(row.place(), spread.weight(importances[row.place()], drift));
+                Given::Equally { weights, .. } => {
+                    for row in rows {
+                        sums.add(row.place(), weights[row.user()]);
+                    }
+                }
+                Given::ByRow(drifts) => {
+                    for (row, drift) in rows.iter().zip(&mut drifts[places]) {
+                        let spread = &spreads[row.user()];
+                        sums.add(row.place(), spread.weight(importances[row.place()], drift));
+                    }
                 }
             }
             sums.end(rows.iter().map(|row| row.place()));
+        }
+    }
+}
+
+impl Given {
+    /// Before users give in a round: what they gave in the rounds before, and in the first round what they give in it.
+    fn begin_round(&mut self, rows: &[Row], spreads: &[Spread]) {
+        match self {
+            Self::Unknown | Self::ByRow(_) => {}
+            Self::Nothing => {
+                let mut drifts = vec![0; spreads.len()];
+                let weight = |(spread, drift): (&Spread, _)| spread.weight(FULL_IMPORTANCE, drift);
+                let weights = spreads.iter().zip(&mut drifts).map(weight).collect();
+                *self = Self::Equally { weights, drifts };
+            }
+            Self::Equally { drifts, .. } => {
+                *self = Self::ByRow(rows.iter().map(|row| drifts[row.user()]).collect());
+            }
         }
     }
 }
