@@ -106,7 +106,7 @@ def test_what_ships_stands_and_numbers_need_most_of_their_claim(attacked) -> Non
 def faulty(noise: float = 1.0, *, squares: int = 2):
     """Return a release with the shipped items, and numbers as they would be with a fault.
 
-    It has draws of its own. A test that shared them would depend on which tests ran before it in its process.
+    Each call has a generator of its own. With a shared one, draws would depend on the tests that ran before.
     """
     draws = np.random.default_rng(1)
 
@@ -140,7 +140,7 @@ def test_the_same_numbers_without_a_fault_stand(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("fault", "counts", "rows"),
     [
-        # The smallest fault, and items without copies: most samples are needed.
+        # The smallest fault, and one row of each item: most samples are needed.
         ({"noise": FAULT}, ATTACKED[0][1], 2 * ROWS),
         ({"noise": FAULT}, OF_ROWS, ROWS),
         ({"squares": 1}, OF_ROWS, ROWS),

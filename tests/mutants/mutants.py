@@ -1051,8 +1051,8 @@ MUTANTS = [
     Mutant(
         "rows that move up leave behind what they gave",
         CORE + "rounds/scored/rows.rs",
-        " drifts[left] = drifts[at];",
-        " drifts[left] = drifts[left];",
+        "drifts[left] = drifts[at]",
+        "drifts[left] = drifts[left]",
         ("cargo:scored", CAPS),
     ),
     Mutant(
@@ -1060,6 +1060,13 @@ MUTANTS = [
         CORE + "rounds/scored/rows.rs",
         "rows.iter().map(|row| drifts[row.user()])",
         "rows.iter().map(|row| 0 * drifts[row.user()])",
+        ("cargo:scored",),
+    ),
+    Mutant(
+        "users give the same to all their items in every round",
+        CORE + "rounds/scored/rows.rs",
+        "*self = Self::Equally(drifts);",
+        "*self = Self::Nothing;",
         ("cargo:scored",),
     ),
     Mutant(
@@ -1077,14 +1084,14 @@ MUTANTS = [
         ("cargo:scored",),
     ),
     Mutant(
-        "sums that serve several ranges in turn are left to the next one",
+        "spare sums are left to the next range",
         CORE + "rounds/scored/sums.rs",
-        "std::mem::take(&mut self.of_thread[place])",
-        "self.of_thread[place]",
+        "std::mem::take(&mut self.low[place])",
+        "self.low[place]",
         ("cargo:scored",),
     ),
     Mutant(
-        "sums that serve several ranges in turn are lost",
+        "spare sums are lost",
         CORE + "rounds/scored/sums.rs",
         "if sum > 0 {",
         "if sum > 1 << 31 {",
@@ -1121,7 +1128,7 @@ MUTANTS = [
     Mutant(
         "items of one user that move together get what other users give",
         CORE + "rounds/scored/alone_items.rs",
-        "self.users[kept] = user;",
+        "self.users[kept] = self.users[at];",
         "self.users[kept] = self.users[kept];",
         ("cargo:scored",),
     ),
@@ -1135,8 +1142,8 @@ MUTANTS = [
     Mutant(
         "rows of shared items that move together have the users of others",
         CORE + "rounds/scored/rows.rs",
-        "self.entries[left] = row;",
-        "self.entries[left].slot = row.slot;",
+        "rows[left] = row;",
+        "rows[left].slot = row.slot;",
         ("cargo:scored",),
     ),
     Mutant(

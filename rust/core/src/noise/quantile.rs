@@ -60,7 +60,7 @@ impl Quantiles {
         }
         let place = (tail << (octave + 2)) >> (u64::BITS - NODE_BITS);
         let node = self.nodes.get((octave as usize) << NODE_BITS | usize::try_from(place).ok()?)?;
-        // With a sign, since the first bit is zero: that is a single instruction.
+        // With a sign, since the first bit is zero: a signed integer becomes a float in one instruction.
         let r = (node.tail - tail.cast_signed() as f64 * WORD) * node.inverse_density;
         let [second, third, fourth, fifth] = node.coefficients;
         let beyond = second + r * (third + r * (fourth + r * fifth));
@@ -79,10 +79,12 @@ impl Quantiles {
         let scale = sigma * UNIT as f64;
         let (middle, error) = (scale * z, scale * self.error);
         let (least, most) = (middle - error, middle + error);
-        // The sum is rounded to the nearest integer. That is the floor of the least end, or one less if it is an integer.
+        // The sum is rounded to the nearest integer. That is the floor of the least end, or perhaps one less if that is an
+        // integer.
         let shifted = (least - 0.5) + SHIFT;
         let floor = shifted - SHIFT;
-        // The bits of such sums count up with them. Others are beyond, and so is what is negative.
+        // From `SHIFT` on the bits of these sums rise by one for each integer. Sums below wrap to large numbers, and those
+        // from 2^53 on are LARGEST or more away.
         let steps = shifted.to_bits().wrapping_sub(SHIFT.to_bits());
         if most < floor + 1.0 && steps < LARGEST {
             let steps = steps.cast_signed();

@@ -250,7 +250,7 @@ impl ScoredRound {
             let after = self.after(state, weight, noise);
             return if after.is_abandoned() { Outcome::Abandoned } else { Outcome::Kept(after) };
         };
-        let (noise, score) = score(state, weight, noise);
+        let (noise, score) = noise_and_score(state, weight, noise);
         if publish.releases(score, noise) {
             Outcome::Released(if self.with_weights { score } else { 0 })
         } else {
@@ -263,7 +263,7 @@ impl ScoredRound {
     pub(super) fn after(&self, state: ItemState, weight: u64, noise: i64) -> ItemState {
         let Self { scoring, left, .. } = self;
         let exposure = state.exposure.saturating_add(scoring.share * u32::from(state.importance));
-        let (noise, score) = score(state, weight, noise);
+        let (noise, score) = noise_and_score(state, weight, noise);
         // A settled item stays so.
         let importance =
             if state.importance == 0 { Some(0) } else { scoring.importance(score, exposure, *left) };
@@ -275,7 +275,7 @@ impl ScoredRound {
 ///
 /// Calibration keeps noise and weights far below 2^63, so nothing is clipped and nothing saturates.
 #[inline]
-fn score(state: ItemState, weight: u64, noise: i64) -> (i64, i64) {
+fn noise_and_score(state: ItemState, weight: u64, noise: i64) -> (i64, i64) {
     let noise = state.noise.saturating_add(noise);
     (noise, noise.saturating_add(clipped(weight)))
 }

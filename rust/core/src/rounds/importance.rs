@@ -1,19 +1,17 @@
 //! The importance of an item: how much of its users' weight it gets relative to their other items.
 //!
 //! Two limits determine it: how likely the item still is to be released, and how much weight it still needs for that.
-//! The guarantee holds for any importances. They affect which items are released, so integer arithmetic gives the same
-//! result on every machine.
+//! The guarantee holds for any importances. They affect which items are released, so they are exact: the same on every
+//! machine. Floating point is used only where it certainly gives the floor.
 
 use crate::numeric::widths::clipped;
 use crate::weighting::FULL_IMPORTANCE;
 
 /// Stands for 1 in the arithmetic here; its power 3/2 is a whole power of two as well.
-const ONE: u128 = 1 << 16;
-/// The same, where 64 bits suffice.
-const ONE_SHORT: u64 = 1 << 16;
+const ONE: u32 = 1 << 16;
 
 /// Parts of [`ONE`] in a part of the full importance.
-const ONE_IN_FULL: u128 = ONE / FULL_IMPORTANCE as u128;
+const ONE_IN_FULL: u128 = ONE as u128 / FULL_IMPORTANCE as u128;
 
 /// An item's future weights are assumed to exceed its past ones by a quarter, because other items leave: 5 / 4.
 const GROWTH: (u128, u128) = (5, 4);
@@ -27,9 +25,10 @@ pub(super) fn smaller_of(by_prospect: u64, by_remaining: u64) -> u16 {
 
 /// The smaller of the limits by prospect and by the remaining distance.
 ///
-/// The first is `FULL_IMPORTANCE` y^2 with y the [`position`]. The second is `FULL_IMPORTANCE` x^(3/2). x in \[0, 1\] is the
-/// part of the weight at full importance that would bring the score to the target in the later rounds.
-/// `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later shares.
+/// The first is `FULL_IMPORTANCE` y^2 with y the [`position`]. The second is `FULL_IMPORTANCE` x^(3/2), where x, at most 1,
+/// is the part of the weight at full importance that would bring the score to the target in the later rounds. Both x and y
+/// are in parts of [`ONE`] here. `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later
+/// shares.
 #[inline]
 pub(super) fn importance(
     (futility_bound, expected_path, target): (i64, i64, i64),
@@ -39,9 +38,7 @@ pub(super) fn importance(
     let position = position(futility_bound, expected_path, score);
     // From x = y on the second limit is not smaller: x^(3/2) >= y^(3/2) >= y^2. Rounding down keeps that.
     let by_remaining = match remaining_below(position, (target, score), (exposure, left)) {
-        Some(x) => {
-            u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(LARGEST_PART))
-        }
+        Some(x) => u64::from(root_of_cube(x)) * u64::from(FULL_IMPORTANCE) / u64::from(root_of_cube(ONE)),
         None => FULL_IMPORTANCE.into(),
     };
     smaller_of(of_position(position), by_remaining)
@@ -53,9 +50,10 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
     of_position(position(futility_bound, expected_path, score))
 }
 
+/// `FULL_IMPORTANCE` y^2 for a position y.
 #[inline]
 fn of_position(position: u32) -> u64 {
-    u64::from(position) * u64::from(position) / (ONE_SHORT * ONE_SHORT / u64::from(FULL_IMPORTANCE))
+    u64::from(position) * u64::from(position) / (u64::from(ONE) * u64::from(ONE) / u64::from(FULL_IMPORTANCE))
 }
 
 /// The position of `score` between the futility bound and the expected path, in parts of [`ONE`].
@@ -74,11 +72,11 @@ const SHORT_WAY: u64 = 1 << 36;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^16")]
 fn part_of_one(covered: u64, way: u64) -> u32 {
     if way > SHORT_WAY {
-        return clipped(u128::from(covered) * ONE / u128::from(way));
+        return clipped(u128::from(covered) * u128::from(ONE) / u128::from(way));
     }
     // Both numbers are exact, and so is the result: if the quotient is no integer, it is at least 2^-36 away from the next
     // one. That is a multiple of the spacing of numbers below 2^16. So the quotient is not rounded up to an integer.
-    ((covered * ONE_SHORT).cast_signed() as f64 / way.cast_signed() as f64) as u32
+    ((covered * u64::from(ONE)).cast_signed() as f64 / way.cast_signed() as f64) as u32
 }
 
 /// floor(x^(3/2)) for x up to [`ONE`].
@@ -91,24 +89,21 @@ fn root_of_cube(x: u32) -> u32 {
     (x * x * x).sqrt() as u32
 }
 
-/// [`ONE`] as a part.
-const LARGEST_PART: u32 = 1 << 16;
-
-/// The quotient in [`remaining_below`] is below 2^17 where it counts. Six operations round it, each by at most 2^-53 of it. So
-/// its error is far below this.
+/// The quotient in [`remaining_below`] is below 2^17: larger ones have returned before. Six operations round it, each by at
+/// most 2^-53 of it. So its error is far below this.
 const MARGIN: f64 = 1.0 / (1_u64 << 30) as f64;
 
-/// The part x in parts of [`ONE`], if it is below some number of them.
+/// The part x in parts of [`ONE`], rounded down, if it is below a limit of at most all parts.
 #[inline]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number from 0 to 2^17")]
-fn remaining_below(parts: u32, (target, score): (i64, i64), (exposure, left): (u32, u32)) -> Option<u32> {
+fn remaining_below(limit: u32, (target, score): (i64, i64), (exposure, left): (u32, u32)) -> Option<u32> {
     let (score, left) = (score.max(1), left.max(1));
     let missing = target.max(score) - score;
     // missing / (1 - F) over score / exposure; the factors SHARES cancel, and exposure counts full importances.
     let above = missing as f64 * f64::from(exposure) * (ONE_IN_FULL * GROWTH.1) as f64;
     let below = score as f64 * f64::from(left) * GROWTH.0 as f64;
     // One more than needed, since these numbers are rounded. Most items end here.
-    if above > below * f64::from(parts + 1) {
+    if above > below * f64::from(limit + 1) {
         return None;
     }
     let quotient = above / below;
@@ -118,10 +113,10 @@ fn remaining_below(parts: u32, (target, score): (i64, i64), (exposure, left): (u
     } else {
         exactly_remaining(missing, score, exposure, left)
     };
-    (x < parts).then_some(x)
+    (x < limit).then_some(x)
 }
 
-/// The same, where the quotient is so close to an integer that arithmetic has to be exact.
+/// The quotient in parts of [`ONE`], rounded down, by exact arithmetic.
 #[cold]
 fn exactly_remaining(missing: i64, score: i64, exposure: u32, left: u32) -> u32 {
     let above = u128::from(missing.unsigned_abs()) * u128::from(exposure) * ONE_IN_FULL * GROWTH.1;
@@ -138,13 +133,24 @@ mod tests {
     /// The root is taken in floating point: every argument there is, against integers.
     #[test]
     fn roots_of_cubes_are_exact() {
-        for x in 0..=LARGEST_PART {
+        for x in 0..=ONE {
             assert_eq!(u64::from(root_of_cube(x)), u64::from(x).pow(3).isqrt(), "{x}");
         }
     }
 
     fn exact_part(covered: u64, way: u64) -> u128 {
-        u128::from(covered) * ONE / u128::from(way)
+        u128::from(covered) * u128::from(ONE) / u128::from(way)
+    }
+
+    /// In floating point the quotient would be rounded up to an integer.
+    #[test]
+    fn parts_of_long_ways_are_exact() {
+        for bits in 37..64 {
+            let way = (1 << bits) - 1;
+            let below = (u128::from(way) * (u128::from(ONE) - 1) - 1) / u128::from(ONE);
+            let covered = u64::try_from(below).unwrap();
+            assert_eq!(u128::from(part_of_one(covered, way)), exact_part(covered, way), "{bits}");
+        }
     }
 
     proptest! {
@@ -158,7 +164,7 @@ mod tests {
         /// The quotients that are closest to an integer from below, and those that are one.
         #[test]
         fn parts_next_to_an_integer_are_exact(way in SHORT_WAY - 100_000..=SHORT_WAY, place in 0_u64..=1 << 16) {
-            let first = (way * place).div_ceil(ONE_SHORT);
+            let first = (way * place).div_ceil(u64::from(ONE));
             for covered in [first.saturating_sub(1), first] {
                 prop_assert_eq!(u128::from(part_of_one(covered, way)), exact_part(covered, way));
             }
@@ -167,13 +173,13 @@ mod tests {
         #[test]
         fn what_remains_is_exact(
             [target, score]: [i64; 2], shift in 0_u32..63, exposure in 0_u32..=1 << 28, left in 0_u32..=1 << 20,
-            parts in 0..=LARGEST_PART,
+            parts in 0..=ONE,
         ) {
             for (target, score) in [(target >> shift, score >> shift), (target, score >> shift), (target >> shift, score)] {
                 let above_zero = score.max(1);
                 let missing = target.max(above_zero) - above_zero;
                 let exact = exactly_remaining(missing, above_zero, exposure, left.max(1));
-                for parts in [LARGEST_PART, parts, exact.min(LARGEST_PART)] {
+                for parts in [ONE, parts, exact.min(ONE)] {
                     let found = remaining_below(parts, (target, score), (exposure, left));
                     prop_assert_eq!(found, (exact < parts).then_some(exact));
                 }
@@ -182,10 +188,10 @@ mod tests {
 
         /// The shorter way to the smaller limit.
         #[test]
-        fn what_remains_beyond_the_position_is_no_limit(position in 0..=LARGEST_PART, more: u32) {
+        fn what_remains_beyond_the_position_is_no_limit(position in 0..=ONE, more: u32) {
             for x in [position, position.saturating_add(more % 64), position.saturating_add(more)] {
-                let x = x.min(LARGEST_PART);
-                let by_remaining = u64::from(root_of_cube(x)) * 256 / u64::from(root_of_cube(LARGEST_PART));
+                let x = x.min(ONE);
+                let by_remaining = u64::from(root_of_cube(x)) * 256 / u64::from(root_of_cube(ONE));
                 prop_assert!(by_remaining >= of_position(position));
             }
         }
@@ -193,14 +199,14 @@ mod tests {
         /// Quotients that are integers or very close to one.
         #[test]
         fn what_remains_next_to_an_integer_is_exact(
-            part in 1_i64..1 << 17, score in 1_i64..1 << 34, left in 1_u32..=1 << 20, off in -2_i64..=2,
+            part in 1_i64..1 << 17, number in 1_i64..1 << 36, left in 1_u32..=1 << 20, off in -1_i64..=1,
         ) {
-            // With this exposure the quotient is missing / score.
-            let exposure = left.saturating_mul(5);
-            let missing = (part * score / (1 << 10) + off).max(0);
+            // With these the quotient is missing / number.
+            let (score, exposure) = (number << 10, left.saturating_mul(5));
+            let missing = part * number + off;
             let exact = exactly_remaining(missing, score, exposure, left);
-            let exact = (exact < LARGEST_PART).then_some(exact);
-            prop_assert_eq!(remaining_below(LARGEST_PART, (score + missing, score), (exposure, left)), exact);
+            let exact = (exact < ONE).then_some(exact);
+            prop_assert_eq!(remaining_below(ONE, (score + missing, score), (exposure, left)), exact);
         }
     }
 }

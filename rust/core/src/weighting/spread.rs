@@ -112,7 +112,7 @@ pub(crate) struct RoundBudget {
 const UNBOUND: u32 = u64::BITS - 1;
 
 impl RoundBudget {
-    /// Of a user who gives nothing.
+    /// Of a user who gives nothing, and whose cap does not bind.
     pub(crate) const NOTHING: Self = Self { norm: 0, cap: u32::MAX, step_bits: UNBOUND, below_step: 0 };
 
     /// The spread of a user whose squared importances add up to `squares`.
@@ -138,8 +138,9 @@ pub(crate) struct Spread {
     below_step: u32,
 }
 
-/// A scale has at most 42 bits.
+/// A scale has at most 42 bits. What stands here is beyond the 32 bits of a weight after the shift.
 const STEP_AT: u32 = 44;
+const _: () = assert!(STEP_AT >= u32::BITS + SCALE_BITS && size_of::<Spread>() == 16);
 
 impl Spread {
     /// The weight of an item by its importance alone, where the cap does not bind. At most the norm of a user.
@@ -147,13 +148,11 @@ impl Spread {
     /// # Contract
     /// The importance is one of those whose squares the spread was made of.
     #[inline]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "at most 2^31 above what is shifted out, and below the step"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the bits beyond are those of the step")]
     pub(crate) fn uncapped(&self, importance: u16) -> u32 {
-        // The product with the scale is at most 2^41 by the contract. That with the step is beyond the bits that stay.
-        weight_at(importance.into(), self.scale_and_step) as u32
+        // As `weight_at`, whose result is at most 2^31 by the contract. The product with the step stands above it, and has
+        // no more than 64 bits. So nothing wraps; to say so spares a check.
+        (u64::from(importance).wrapping_mul(self.scale_and_step) >> SCALE_BITS) as u32
     }
 
     /// The weight of an item that got `drift` in the earlier rounds; it is added to `drift`.
@@ -163,6 +162,7 @@ impl Spread {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most the cap, which has 2^15 steps")]
     pub(crate) fn weight(&self, importance: u16, drift: &mut Drift) -> u32 {
+        // At most 63, and a drift has at most 2^15 steps: nothing wraps or saturates below, and to say so spares checks.
         let step_bits = (self.scale_and_step >> STEP_AT) as u32;
         let given = u64::from(*drift).wrapping_shl(step_bits);
         let left = u64::from(self.cap).saturating_sub(given);
@@ -173,8 +173,8 @@ impl Spread {
     }
 }
 
-/// The quotient in [`scale`] is below 2^42. Four operations round it, each by at most 2^-53 of it. So the error of the quotient is below
-/// 1/256.
+/// The quotient in [`scale`] is below 2^42. Four operations round it, each by at most 2^-53 of it. So the error of the
+/// quotient is below 1/256.
 const MARGIN: f64 = 1.0 / 256.0;
 
 /// floor(2^10 `norm` / sqrt(`squares`)) with `squares` the sum of a user's squared importances; 0 if that is 0.
@@ -191,7 +191,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
         let square = u128::from(scale) * u128::from(scale);
         square * u128::from(squares) <= u128::from(whole) * u128::from(whole)
     };
-    // With signs, which all these numbers have room for: to convert them takes an instruction.
+    // With signs: a signed integer becomes a float, and a float one, in one instruction.
     let quotient = whole.cast_signed() as f64 / (squares.cast_signed() as f64).sqrt();
     let floor = quotient as i64;
     if (MARGIN..1.0 - MARGIN).contains(&(quotient - floor as f64)) {
@@ -213,7 +213,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
 /// norm importance / sqrt(`squares`).
 #[inline]
 pub(super) fn weight_at(importance: u64, scale: u64) -> u64 {
-    importance.wrapping_mul(scale) >> SCALE_BITS
+    (importance * scale) >> SCALE_BITS
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::exchange::wire::{
     partitioned_states, partitioned_values, take_drift, unpack_states,
 };
 use crate::random::{Digest, ReleaseKey};
-use crate::weighting::Budgets;
+use crate::weighting::{Budgets, square};
 use crate::{Error, Result};
 
 /// The number of a scored round, and its part of the budgets.
@@ -100,7 +100,7 @@ impl Reweight {
         for user in users {
             let mut items = bounded.kept_items(user).to_vec();
             let Some(budget) = budgets.get(self.round.budgets.place(items.len())) else { continue };
-            let spread = budget.spread(items.iter().map(|item| u64::from(importance(item)).pow(2)).sum());
+            let spread = budget.spread(items.iter().map(|item| square(importance(item))).sum());
             if !budget.binds() {
                 for item in &items {
                     weights[*item as usize] += u64::from(spread.uncapped(importance(item)));

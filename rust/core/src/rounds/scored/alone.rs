@@ -46,7 +46,7 @@ impl Alone {
     /// Add a weight of the current round.
     #[inline]
     pub(crate) fn add(&mut self, weight: u32) {
-        // At most: more than the norm of a user, which is an error when the weight is asked for.
+        // A sum that saturates is far more than the norm of a user. When the weight is asked for, that is an error.
         self.weight = self.weight.saturating_add(weight);
     }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_weight_beyond_the_norm_of_a_user_is_an_error() {
+    fn a_weight_far_beyond_the_norm_of_a_user_is_an_error() {
         let mut item = Alone::new();
         for _ in 0..3 {
             item.add(1 << 30);

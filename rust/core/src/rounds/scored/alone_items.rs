@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::alone::Alone;
 use super::deciding::{Noises, ScoredDecider};
-use super::rows::LEAVE_AT;
+use super::part::LEAVE_AT;
 use crate::Result;
 use crate::contributions::ItemCode;
 use crate::random::Digest;
@@ -22,11 +22,11 @@ pub(super) const BYTES: usize =
 pub(super) struct AloneItems {
     codes: Vec<u32>,
     digests: Vec<Digest>,
-    /// The user, counted from the first one of the part. Loops over the items of one user would be too short to guess
-    /// their ends.
+    /// The user, counted from the first one of the part. Loops over the items of each user would be so short that
+    /// processors mispredict their ends.
     users: Vec<u16>,
     known: Vec<Alone>,
-    /// So many are abandoned.
+    /// The number of abandoned ones.
     abandoned: usize,
 }
 
@@ -34,7 +34,7 @@ impl AloneItems {
     /// Items of these codes and digests, one user after the other, each with as many as `lens` says.
     pub(super) fn new(codes: Vec<u32>, digests: Vec<Digest>, lens: impl Iterator<Item = usize>) -> Self {
         let mut users = Vec::with_capacity(codes.len());
-        // In this order, so that no number is asked for after the last user.
+        // Lengths first: numbers are taken one ahead, and none is left after the last user.
         for (len, user) in lens.zip(0..) {
             users.extend(std::iter::repeat_n(user, len));
         }
@@ -48,11 +48,11 @@ impl AloneItems {
     }
 
     /// A round: the items receive what their users give, each by its spread, and are decided. Then the squares of their
-    /// new importances are added to those of their users. Items that were abandoned before leave, if there are more than a
-    /// few.
+    /// new importances are added to those of their users. If more than a few were abandoned before, all abandoned items
+    /// leave.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item that got more than the norm of a user.
+    /// [`crate::Error::Internal`] for an item that got far more than the norm of a user.
     pub(super) fn run(
         &mut self,
         spreads: &[Spread],
@@ -68,10 +68,11 @@ impl AloneItems {
             let block = first..all.min(first + BLOCK);
             self.receive(block.clone(), spreads);
             self.decide(block.clone(), decider, &mut noises, released)?;
+            let abandoned = self.add_squares(block.clone(), squares);
             if compacts {
-                kept = self.compact(block, kept, squares);
+                kept = self.compact(block, kept);
             } else {
-                self.abandoned += self.add_squares(block, squares);
+                self.abandoned += abandoned;
             }
         }
         if compacts {
@@ -115,15 +116,14 @@ impl AloneItems {
         })
     }
 
-    /// The same, but move the items to the place `kept` and behind, without those that are abandoned. Returns where they end.
-    fn compact(&mut self, block: Range<usize>, mut kept: usize, squares: &mut [u64]) -> usize {
+    /// Move the items of a block to the place `kept` and behind, without those that are abandoned. Returns where they end.
+    fn compact(&mut self, block: Range<usize>, mut kept: usize) -> usize {
         for at in block {
-            let (known, user) = (self.known[at], self.users[at]);
-            squares[usize::from(user)] += known.square();
+            let known = self.known[at];
             self.known[kept] = known;
             self.digests[kept] = self.digests[at];
             self.codes[kept] = self.codes[at];
-            self.users[kept] = user;
+            self.users[kept] = self.users[at];
             // Without a branch: who leaves cannot be predicted.
             kept += usize::from(!known.is_abandoned());
         }

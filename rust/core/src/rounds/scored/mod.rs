@@ -36,21 +36,24 @@ use super::selected::Selected;
 use crate::bounding::BoundedContributions;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
+use crate::weighting::Drift;
 use crate::{Error, Result};
 
 /// Bytes for each item code: its code, digest, weight, noise, exposure and importance. An item that one user alone keeps
 /// has no more.
 const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
 const _: () = assert!(alone_items::BYTES <= BYTES);
-/// Bytes for each user: where its items are and how many; then its squares, and the place of its budget.
-const USER_BYTES: usize = 8 + size_of::<u64>() + size_of::<Option<u8>>();
+/// Bytes for each user: where its items are and how many; then the sum of its squares, the place of its budget, and what
+/// it gave in the first round.
+const USER_BYTES: usize = 8 + size_of::<u64>() + size_of::<Option<u8>>() + size_of::<Drift>();
 
 /// Run rounds that are all scored.
 ///
 /// No item moves up from a user's reserve, so reserves are dropped. Items only leave.
 ///
 /// # Errors
-/// Interruption; the limit of memory; [`Error::Internal`] for rounds that are not scored, or weights beyond a user's norm.
+/// Interruption; the limit of memory; [`Error::Internal`] for rounds that are not scored, or weights far beyond a user's
+/// norm.
 pub(super) fn score_rounds(
     contributions: BoundedContributions,
     calibration: &Calibration,
@@ -61,6 +64,7 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let users = contributions.users();
+    // The last range of slots is filled up.
     let bytes = (codes + RANGE) * BYTES
         + users * USER_BYTES
         + Users::bytes(users, contributions.rows(), codes, control);
@@ -74,6 +78,7 @@ pub(super) fn score_rounds(
         let words = Words::new(key, Purpose::Noise, number);
         let importances = states.importances().ok_or(Error::Internal("scored rounds need importances"))?;
         let scored = ScoredDecider::new(&decider, &words)?;
+        // Nothing remains: the states are for whole ranges.
         let (by_range, _) = importances.as_chunks();
         items.extend(users.run(&mut sums, (round.share, by_range), scored, control)?);
         let weighed = Weighed { decider, words, weights: &sums, lowered: 0 };

@@ -3,13 +3,16 @@
 use super::alone_items::AloneItems;
 use super::deciding::ScoredDecider;
 use super::division::KeptPart;
-use super::rows::Rows;
+use super::rows::SharedRows;
 use super::slots::{RANGE, Slots};
 use super::sums::Adding;
 use crate::Result;
 use crate::contributions::Digests;
 use crate::rounds::selected::Released;
 use crate::weighting::{Budgets, RoundBudget, Spread};
+
+/// Items or rows leave when more than one in so many has no importance.
+pub(super) const LEAVE_AT: usize = 8;
 
 /// Consecutive users with their items.
 #[derive(Debug)]
@@ -19,7 +22,7 @@ pub(super) struct Part {
     /// Between rounds: the sum of the squared importances of the items that each user alone keeps.
     squares: Vec<u64>,
     /// The rows of items that other users keep, too.
-    rows: Rows,
+    rows: SharedRows,
     alone: AloneItems,
 }
 
@@ -61,7 +64,8 @@ impl Part {
             lens.push((with_slot, others));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);
         }
-        let rows = Rows::new(&shared[..shared_end], lens.iter().map(|(shared, _)| *shared), slots.len());
+        let rows =
+            SharedRows::new(&shared[..shared_end], lens.iter().map(|(shared, _)| *shared), slots.len());
         let alone = &alone[..alone_end];
         let of_alone = lens.iter().map(|(_, alone)| *alone);
         let alone = AloneItems::new(alone.to_vec(), digests.of(alone), of_alone);
@@ -73,7 +77,7 @@ impl Part {
         self.squares.len()
     }
 
-    /// Make room for what rounds make of items, and for what users give.
+    /// Make room for what rounds make of items, and know from now on what users give if a cap binds.
     pub(super) fn begin(&mut self, budgets: &Budgets) {
         self.alone.begin(&mut self.squares);
         if self.budgets.iter().flatten().any(|place| budgets.binds((*place).into())) {
@@ -81,11 +85,10 @@ impl Part {
         }
     }
 
-    /// Let the users give, and decide the items that they alone keep. Items that were abandoned before leave, if there are
-    /// more than a few.
+    /// Let the users give, and decide the items that they alone keep.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item that got more than the norm of a user.
+    /// [`crate::Error::Internal`] for an item that got far more than the norm of a user.
     pub(super) fn run(
         &mut self,
         round: &Inputs<'_>,

@@ -54,9 +54,8 @@ impl SlotSums {
 
     /// Begin a round of so many threads.
     pub(super) fn adding(&mut self, threads: usize) -> Adding<'_> {
-        // Ranges of slots are in it whole, or not at all.
-        let of_thread = self.whole_ranges().min(THREAD_SLOTS / threads / RANGE * RANGE);
-        Adding { sums: &self.sums, of_thread, idle: std::mem::take(&mut self.of_thread).into() }
+        let own_slots = self.whole_ranges().min(THREAD_SLOTS / threads / RANGE * RANGE);
+        Adding { sums: &self.sums, own_slots, idle: std::mem::take(&mut self.of_thread).into() }
     }
 
     /// End a round: add the sums of all threads, which [`Adding::end`] returned.
@@ -81,16 +80,16 @@ impl SlotSums {
 /// The sums while several threads add to them.
 pub(super) struct Adding<'a> {
     sums: &'a [AtomicU64],
-    /// Each thread has sums of its own for the slots below this: whole ranges.
-    of_thread: usize,
+    /// Each thread has sums of its own for the slots below this, which are whole ranges.
+    own_slots: usize,
     /// The sums of threads that work on no part now.
     idle: Idle<Vec<u32>>,
 }
 
 impl Adding<'_> {
-    /// Sums for one thread: those of its own, and one range that serves all others in turn.
+    /// Sums for one thread: those of its own slots, and a spare range for every range beyond them.
     pub(super) fn take(&self) -> Vec<u32> {
-        self.idle.take(|| vec![0; self.of_thread + RANGE])
+        self.idle.take(|| vec![0; self.own_slots + RANGE])
     }
 
     /// Give them back.
@@ -100,10 +99,11 @@ impl Adding<'_> {
 
     /// The sums of a range of slots, for one thread.
     pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut [u32], range: usize) -> RangeSums<'s> {
+        // Nothing remains: these are whole ranges.
         let (ranges, _) = of_thread.as_chunks_mut();
-        let in_turn = self.of_thread / RANGE;
+        let spare = self.own_slots / RANGE;
         let sums = &self.sums[range * RANGE..];
-        RangeSums { sums, of_thread: &mut ranges[range.min(in_turn)], is_in_turn: range >= in_turn }
+        RangeSums { sums, low: &mut ranges[range.min(spare)], is_spare: range >= spare }
     }
 
     /// The sums of all threads, for [`SlotSums::merge`].
@@ -116,29 +116,30 @@ impl Adding<'_> {
 pub(super) struct RangeSums<'a> {
     /// From the first slot of the range on.
     sums: &'a [AtomicU64],
-    of_thread: &'a mut [u32; RANGE],
-    /// Whether the sums of this thread serve the next range, too.
-    is_in_turn: bool,
+    /// The lower halves of the sums of this thread.
+    low: &'a mut [u32; RANGE],
+    /// Whether the next range needs them, too.
+    is_spare: bool,
 }
 
 impl RangeSums<'_> {
     /// Add to the slot at a place of the range. What 32 bits cannot hold goes to the sums of all threads.
     #[inline]
     pub(super) fn add(&mut self, place: usize, weight: u32) {
-        let (sum, carry) = self.of_thread[place].overflowing_add(weight);
-        self.of_thread[place] = sum;
+        let (sum, carry) = self.low[place].overflowing_add(weight);
+        self.low[place] = sum;
         if carry {
             self.sums[place].fetch_add(1 << u32::BITS, Ordering::Relaxed);
         }
     }
 
-    /// End the range: make room for the next one. Only these places were added to.
+    /// End the range, of which only these places were added to. Spare sums go to those of all threads.
     pub(super) fn end(self, places: impl Iterator<Item = usize>) {
-        if !self.is_in_turn {
+        if !self.is_spare {
             return;
         }
         for place in places {
-            let sum = std::mem::take(&mut self.of_thread[place]);
+            let sum = std::mem::take(&mut self.low[place]);
             if sum > 0 {
                 self.sums[place].fetch_add(sum.into(), Ordering::Relaxed);
             }

@@ -32,11 +32,11 @@ impl Users {
         let threads = parallel::threads_for(rows, control);
         let parts = 1 + users / MOST_USERS + rows / enough_rows(rows, threads);
         // An item with a slot has two users or more.
-        let ranges = parts * codes.min(rows / 2).div_ceil(RANGE);
+        let slots = codes.min(rows / 2).next_multiple_of(RANGE);
+        let ranges = parts * slots / RANGE;
+        let sums = (threads * slots).min(THREAD_SLOTS) + threads * RANGE;
         let of_items = rows * size_of::<u32>();
-        (rows * row).saturating_sub(of_items)
-            + ranges.min(rows) * range
-            + (codes.min(THREAD_SLOTS) + 2 * threads * RANGE) * size_of::<u32>()
+        (rows * row).saturating_sub(of_items) + ranges.min(rows) * range + sums * size_of::<u32>()
     }
 
     /// Users who keep these items, and the items that they share, before the first round. Digests in the vocabulary are
@@ -68,10 +68,11 @@ impl Users {
         (Self { parts, budgets, number, rows }, sums, keys)
     }
 
-    /// Let all users give in a round of this share, under these importances of shared items by range of slots, and decide the items that one user alone keeps. Returns those that are released.
+    /// Let all users give in a round of this share, under these importances of shared items by range of slots, and decide
+    /// the items that one user alone keeps. Returns those that are released.
     ///
     /// # Errors
-    /// Interruption; [`crate::Error::Internal`] for weights beyond a user's norm.
+    /// Interruption; [`crate::Error::Internal`] for weights far beyond a user's norm.
     pub(super) fn run(
         &mut self,
         sums: &mut SlotSums,
