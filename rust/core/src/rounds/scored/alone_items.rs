@@ -130,3 +130,18 @@ impl AloneItems {
         kept
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many users as a part can have.
+    #[test]
+    fn items_have_the_users_they_came_from() {
+        let lens: Vec<usize> = (0..usize::from(u16::MAX)).map(|user| user % 3).collect();
+        let items = lens.iter().sum();
+        let alone = AloneItems::new(vec![0; items], vec![Digest(0); items], lens.iter().copied());
+        let users = lens.iter().zip(0..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
+        assert!(alone.users.iter().map(|user| usize::from(*user)).eq(users));
+    }
+}

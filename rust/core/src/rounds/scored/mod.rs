@@ -39,13 +39,14 @@ use crate::runtime::Control;
 use crate::weighting::Drift;
 use crate::{Error, Result};
 
-/// Bytes for each item code: its code, digest, weight, noise, exposure and importance. An item that one user alone keeps
-/// has no more.
-const BYTES: usize = 4 + 16 + 8 + 8 + 4 + 2;
+/// Bytes of the state of an item: noise, exposure and importance.
+const STATE_BYTES: usize = 8 + 4 + 2;
+/// Bytes for each item code: its code, digest, weight and state. An item that one user alone keeps has no more.
+const BYTES: usize = 4 + 16 + 8 + STATE_BYTES;
 const _: () = assert!(alone_items::BYTES <= BYTES);
-/// Bytes for each user: where its items are and how many; then the sum of its squares, the place of its budget, and what
-/// it gave in the first round.
-const USER_BYTES: usize = 8 + size_of::<u64>() + size_of::<Option<u8>>() + size_of::<Drift>();
+/// Bytes for each user: the place of its budget, and where its items are and how many. When these are gone, the sum of its
+/// squares and what it gave in the first round.
+const USER_BYTES: usize = size_of::<Option<u8>>() + size_of::<u64>() + size_of::<Drift>();
 
 /// Run rounds that are all scored.
 ///
@@ -64,8 +65,9 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let users = contributions.users();
-    // The last range of slots is filled up.
-    let bytes = (codes + RANGE) * BYTES
+    // The last range of slots is filled up with states.
+    let bytes = codes * BYTES
+        + RANGE * STATE_BYTES
         + users * USER_BYTES
         + Users::bytes(users, contributions.rows(), codes, control);
     control.charge_memory(bytes as u64, "weighing the items")?;

@@ -8,6 +8,7 @@ use super::slots::{RANGE, Slots};
 use super::sums::Adding;
 use crate::Result;
 use crate::contributions::Digests;
+use crate::numeric::widths::codes;
 use crate::rounds::selected::Released;
 use crate::weighting::{Budgets, RoundBudget, Spread};
 
@@ -57,28 +58,33 @@ impl Part {
         shared.resize(rows.max(shared.len()), 0);
         alone.resize(rows.max(alone.len()), 0);
         let (mut shared_end, mut alone_end) = (0, 0);
+        // How many items of each user have slots, and how many have none.
         let mut lens = Vec::with_capacity(users.len());
         for items in users.items() {
             let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
             let others = items.len() - with_slot;
-            lens.push((with_slot, others));
+            lens.push((codes(with_slot), codes(others)));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);
         }
-        let rows =
-            SharedRows::new(&shared[..shared_end], lens.iter().map(|(shared, _)| *shared), slots.len());
+        let rows = SharedRows::new(
+            &shared[..shared_end],
+            lens.iter().map(|(shared, _)| *shared as usize),
+            slots.len(),
+        );
         let alone = &alone[..alone_end];
-        let of_alone = lens.iter().map(|(_, alone)| *alone);
+        let of_alone = lens.iter().map(|(_, alone)| *alone as usize);
         let alone = AloneItems::new(alone.to_vec(), digests.of(alone), of_alone);
-        Self { budgets: places, squares: vec![0; lens.len()], rows, alone }
+        Self { budgets: places, squares: Vec::new(), rows, alone }
     }
 
     /// Number of users.
     pub(super) fn users(&self) -> usize {
-        self.squares.len()
+        self.budgets.len()
     }
 
     /// Make room for what rounds make of items, and know from now on what users give if a cap binds.
     pub(super) fn begin(&mut self, budgets: &Budgets) {
+        self.squares = vec![0; self.budgets.len()];
         self.alone.begin(&mut self.squares);
         if self.budgets.iter().flatten().any(|place| budgets.binds((*place).into())) {
             self.rows.begin();

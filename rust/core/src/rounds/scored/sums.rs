@@ -182,3 +182,33 @@ impl Weights for SlotSums {
         words.extend(places.iter().map(|place| self.digests[*place].0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With sums of their own for all slots, and with spare ones only.
+    #[test]
+    fn sums_pass_what_32_bits_can_hold() {
+        let slots = RANGE + 3;
+        for threads in [1, THREAD_SLOTS] {
+            let mut sums = SlotSums::new(vec![0; slots], vec![Digest(0); slots]);
+            for _ in 0..2 {
+                let adding = sums.adding(threads);
+                let mut of_thread = adding.take();
+                for range in 0..2 {
+                    let mut of_range = adding.of_range(&mut of_thread, range);
+                    for (place, times) in [(0, 5), (2, 1)] {
+                        (0..times).for_each(|_| of_range.add(place, 1 << 31));
+                    }
+                    of_range.end([0, 2, 0].into_iter());
+                }
+                adding.put(of_thread);
+                let of_threads = adding.end();
+                sums.merge(of_threads, 1);
+            }
+            let expected = |slot: usize| [10 << 31, 0, 2 << 31].get(slot % RANGE).copied().unwrap_or(0);
+            assert!((0..slots).all(|slot| sums.weight(slot) == expected(slot)), "{threads} threads");
+        }
+    }
+}

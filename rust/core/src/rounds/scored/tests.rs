@@ -251,15 +251,15 @@ fn rounds_charge_what_they_hold() {
             (contributions.users(), Users::bytes(contributions.users(), kept, codes, &control));
         let scored = calibration.scoring().unwrap();
         let found = score_rounds(contributions, &calibration, (&scored.0, scored.1), false, &key(), &control);
-        let charged = (codes + RANGE) * BYTES + number * USER_BYTES + bytes;
+        let charged = codes * BYTES + RANGE * STATE_BYTES + number * USER_BYTES + bytes;
         assert!(found.is_ok() && control.held_memory() == charged as u64);
         // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, sum, noise, exposure
-        // and importance; of its rows slot, user and drift, in place of the item. Of a user: budget and squares.
+        // and importance; of its rows slot, user and drift, in place of the item. Of a user: budget, squares and what it gave first.
         let in_use = |shared: usize, of_shared: usize| {
             (codes - shared) * (4 + 16 + 2 + 20)
                 + shared * (4 + 16 + 8 + 14)
                 + of_shared * 5
-                + number * (2 + 8)
+                + number * (2 + 8 + 2)
         };
         assert!(charged + kept * 4 >= in_use(0, 0).max(in_use(codes, kept)), "{users} {items} {rows}");
     }
