@@ -204,10 +204,13 @@ class _OfValues(_Task):
         import pyarrow as pa
 
         no_partition = pa.array([0], pa.int32())
-        batches = (
-            pa.record_batch({"partition": no_partition, "packed": pa.array([value], pa.binary())})
-            for value in values
-        )
+
+        def column(value: Any) -> Any:
+            """Return a column of one value, which is not copied: blocks of users are large."""
+            ends = pa.array([0, len(value)], pa.int32()).buffers()[1]
+            return pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(value)])
+
+        batches = (pa.record_batch({"partition": no_partition, "packed": column(value)}) for value in values)
         for batch in super().__call__(batches):
             for place, partition in enumerate(batch.column(0).to_pylist()):
                 yield partition, batch.column(1)[place].as_buffer()

@@ -17,6 +17,8 @@ use crate::random::{Digest, Words};
 use crate::rounds::{Alone, Decider};
 use crate::weighting::{Drift, RoundBudget, square};
 
+/// Bytes of a user: how many items it has, and the place of its budget.
+const USER: usize = size_of::<[u32; 2]>() + 1;
 /// Bytes of a row of a shared item: its code, and what the user gave.
 const SHARED_ROW: usize = size_of::<u32>() + size_of::<Drift>();
 /// Bytes of a row of an item that one user alone holds.
@@ -157,6 +159,9 @@ impl Users {
 
     /// Append both parts to a buffer.
     pub(crate) fn pack(&self, packed: &mut Vec<u8>) {
+        let numbers = 3 * size_of::<u32>();
+        // At once: as it grew, what is there would be copied several times.
+        packed.reserve(numbers + self.lens.len() * USER + self.size().0);
         self.pack_fixed(packed);
         self.pack_changing(packed);
     }

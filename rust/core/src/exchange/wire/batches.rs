@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch};
+use arrow_buffer::OffsetBuffer;
 
 use super::bytes::CORRUPT;
 use crate::{Error, Result};
@@ -21,6 +22,8 @@ const STATES: &str = "states";
 /// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit
 /// of one array.
 const BATCH_BYTES: usize = 1 << 26;
+/// A value of so many bytes has a batch of its own: to copy it takes longer than a batch.
+const LARGE: usize = 1 << 20;
 
 const WRONG: Error = Error::Internal("a batch between stages has other columns than it should");
 
@@ -33,12 +36,25 @@ impl PartitionedValues {
         self.0.push((partition, packed));
     }
 
-    /// Batches of partitions and packed values.
+    /// Batches of partitions and packed values. Large values are not copied, and have a batch each.
     ///
     /// # Errors
     /// [`Error::Capacity`] for a value that no array can hold.
     pub(crate) fn into_batches(self) -> Result<Vec<RecordBatch>> {
-        in_batches(&self.0, |rows| batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)]))
+        let together =
+            |rows: &[(i32, Vec<u8>)]| batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)]);
+        let (mut batches, mut small) = (Vec::new(), Vec::new());
+        for (partition, packed) in self.0 {
+            if packed.len() < LARGE {
+                small.push((partition, packed));
+                continue;
+            }
+            batches.extend(in_batches(&std::mem::take(&mut small), together)?);
+            let partition: ArrayRef = Arc::new(Int32Array::from(vec![partition]));
+            batches.push(batch([(PARTITION, partition), (PACKED, whole(packed)?)])?);
+        }
+        batches.extend(in_batches(&small, together)?);
+        Ok(batches)
     }
 }
 
@@ -230,11 +246,21 @@ fn values<L>(rows: &[(L, Vec<u8>)]) -> Result<ArrayRef> {
 }
 
 fn column<'a>(values: impl IntoIterator<Item = &'a [u8]> + Clone) -> Result<ArrayRef> {
-    let limit = i32::MAX.unsigned_abs().into();
-    if values.clone().into_iter().map(|value| value.len() as u64).sum::<u64>() > limit {
-        return Err(Error::Capacity { what: "bytes of one packed value", limit });
-    }
+    check_bytes(values.clone().into_iter().map(|value| value.len() as u64).sum())?;
     Ok(Arc::new(BinaryArray::from_iter_values(values)))
+}
+
+/// A column of one value, which is not copied.
+fn whole(value: Vec<u8>) -> Result<ArrayRef> {
+    check_bytes(value.len() as u64)?;
+    let ends = OffsetBuffer::from_lengths([value.len()]);
+    let column = BinaryArray::try_new(ends, value.into(), None);
+    Ok(Arc::new(column.map_err(|_| Error::Internal("a packed value does not fit its column"))?))
+}
+
+fn check_bytes(bytes: u64) -> Result<()> {
+    let limit = i32::MAX.unsigned_abs().into();
+    if bytes > limit { Err(Error::Capacity { what: "bytes of one packed value", limit }) } else { Ok(()) }
 }
 
 fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> Result<RecordBatch> {
@@ -298,5 +324,18 @@ mod tests {
         assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [1, 2, 1, 1]);
         let found = batches.iter().flat_map(|batch| partitioned_values(batch).unwrap());
         assert_eq!(found.map(|(partition, packed)| (partition, packed.len())).collect::<Vec<_>>(), rows);
+    }
+
+    #[test]
+    fn large_values_are_not_copied() {
+        let value = vec![7; LARGE];
+        let at = value.as_ptr();
+        let mut values = PartitionedValues::default();
+        values.push(5, value);
+        let batches = values.into_batches().unwrap();
+        let found: Vec<(i32, &[u8])> = partitioned_values(&batches[0]).unwrap().collect();
+        assert!(
+            found.len() == 1 && found[0].0 == 5 && found[0].1.as_ptr() == at && found[0].1.len() == LARGE
+        );
     }
 }
