@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpsel.spark._worker import keep_modules
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -50,6 +52,7 @@ class _Task(ABC):
         import pyarrow as pa
 
         task = self.start(job)
+        keep_modules()
         for batch in batches:
             if batch.num_rows:
                 yield from map(pa.record_batch, task.push(batch))

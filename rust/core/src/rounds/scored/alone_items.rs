@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::alone::Alone;
 use super::deciding::{Noises, ScoredDecider};
-use super::part::LEAVE_AT;
+use super::rows::LEAVE_AT;
 use crate::Result;
 use crate::contributions::ItemCode;
 use crate::random::Digest;

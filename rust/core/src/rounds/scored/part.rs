@@ -12,9 +12,6 @@ use crate::numeric::widths::codes;
 use crate::rounds::selected::Released;
 use crate::weighting::{Budgets, RoundBudget, Spread};
 
-/// Items or rows leave when more than one in so many has no importance.
-pub(super) const LEAVE_AT: usize = 8;
-
 /// Consecutive users with their items.
 #[derive(Debug)]
 pub(super) struct Part {

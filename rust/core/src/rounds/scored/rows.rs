@@ -7,13 +7,14 @@
 use std::ops::Range;
 
 use super::division::MOST_USERS;
-use super::part::LEAVE_AT;
 use super::slots::RANGE;
 use super::sums::Adding;
 use crate::numeric::widths::codes;
 use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
 const _: () = assert!(MOST_USERS < 1 << u16::BITS && size_of::<Row>() == 3);
+/// Rows, and items of one user, leave when more than one in so many has no importance.
+pub(super) const LEAVE_AT: usize = 8;
 /// Bytes of a row, and of a range that has rows.
 pub(super) const BYTES: (usize, usize) = (size_of::<Row>() + size_of::<Drift>(), 4 + 4);
 
