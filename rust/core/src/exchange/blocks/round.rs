@@ -9,6 +9,9 @@ use crate::random::Words;
 use crate::rounds::Decider;
 use crate::weighting::RoundBudget;
 
+/// Abandoned rows leave when they are more than one in so many: to look for them takes longer than to pass a few on.
+const LEAVE_AT: usize = 8;
+
 /// The budgets of a round, and what decides its items.
 #[derive(Debug)]
 pub(crate) struct BlockRound {
@@ -30,7 +33,10 @@ impl BlockRound {
     pub(crate) fn run(&mut self, users: &mut Users, shared: &SharedItems) -> Result<bool> {
         users.run(&self.budgets, shared, &self.decider, &mut self.released)?;
         users.end(shared);
-        users.leave(shared);
+        let (bytes, abandoned) = users.size();
+        if abandoned * LEAVE_AT > bytes {
+            users.leave(shared);
+        }
         Ok(users.rows() > 0 && !self.decider.0.may_release())
     }
 
