@@ -46,7 +46,7 @@ enum Given {
     Nothing,
     /// After the first round: by user. All items had full importance in it, so a user gave the same to each of them.
     Equally(Vec<Drift>),
-    /// After more rounds: by row. Most rows leave before the second round, and need none.
+    /// After more rounds: by row. Many rows leave before the second round, and need none.
     ByRow(Vec<Drift>),
 }
 
