@@ -729,7 +729,7 @@ MUTANTS = [
         CORE + "rounds/decision.rs",
         "self.exposure > 0 || (weight > 0 && self.importance > 0)",
         "self.exposure > 0 || self.importance > 0",
-        (REFERENCE, LAW5),
+        ("cargo:decision", REFERENCE, LAW5),
     ),
     Mutant(
         "the words of a generator's exception are passed on",

@@ -326,6 +326,20 @@ mod tests {
         }
     }
 
+    /// The word with the most noise.
+    #[test]
+    fn an_item_without_weight_is_not_released_by_noise() {
+        let (noise, threshold) = (Noise::Gaussian { sigma: 1.0 }, Threshold::from_steps(1));
+        let noise = Box::new(NoisyThreshold::new(noise, threshold));
+        let plain = Decider { kind: Kind::Noisy { noise, threshold, step: 1 }, with_weights: false };
+        assert!(plain.releases(1, 0) && !plain.releases(0, 0));
+        for decider in [plain, decider()] {
+            let first = ItemState::default();
+            assert!(decider.takes_part(first, 1) && !decider.takes_part(first, 0));
+            assert_eq!(decider.decide(first, 0, 0), Outcome::Kept(first));
+        }
+    }
+
     #[test]
     fn an_item_that_is_abandoned_takes_no_part() {
         let decider = decider();
