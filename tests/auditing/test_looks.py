@@ -57,7 +57,7 @@ def test_a_look_that_takes_twice_as_much_is_refuted(limit) -> None:
     """The claim is half of what the look costs."""
     mechanism = dpsel.CountGaussian() if limit != 1 else dpsel.ByLength(share=0.5)
     sampler = _looks.LookSampler(mechanism, dpsel.ApproxDP(epsilon=4.0, delta=0.02), limit)
-    # Bounds of 1.4 to 1.7 in 30 runs. With 300 samples a run in some hundred chose an event that shows too little.
+    # Bounds of 1.4 to 1.7 in 30 runs. A screen of 300 chose an event that shows too little now and then.
     effort = Effort(screen=1_200, climbs=0, test=2_000, tested=0)
     shown = falsify(
         sampler, [((1,), (1, 1))], Claim(1.0, 0.0), effort, alpha=ALPHA, random=Random(1)
