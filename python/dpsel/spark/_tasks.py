@@ -45,6 +45,7 @@ class _Task(ABC):
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through the batches of a partition."""
+        keep_modules()
         return self.work(self.sealed.open(), batches)
 
     def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
@@ -52,7 +53,6 @@ class _Task(ABC):
         import pyarrow as pa
 
         task = self.start(job)
-        keep_modules()
         for batch in batches:
             if batch.num_rows:
                 yield from map(pa.record_batch, task.push(batch))

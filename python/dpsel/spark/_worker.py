@@ -8,11 +8,14 @@ __all__ = ["keep_modules"]
 
 
 def keep_modules() -> None:
-    """Leave what this process has loaded out of all later searches for garbage.
+    """Leave the objects that this process has now out of all later searches for garbage.
 
     PySpark searches for garbage after each task. With pyarrow and pandas loaded that takes about as long as a
-    small task. What becomes garbage later is still found. Other users of the process notice nothing.
+    small task. Objects made later are searched as before. So this comes before a job is opened: nothing of
+    it, its key least of all, is to be among what is left out.
     """
     if gc.get_freeze_count() == 0:
+        import pyarrow  # noqa: F401, ICN001 - most of what is left out
+
         gc.collect()
         gc.freeze()

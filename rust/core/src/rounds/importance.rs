@@ -27,8 +27,8 @@ pub(super) fn smaller_of(by_prospect: u64, by_remaining: u64) -> u16 {
 ///
 /// The first is `FULL_IMPORTANCE` y^2 with y the [`position`]. The second is `FULL_IMPORTANCE` x^(3/2), where x, at most 1,
 /// is the part of the weight at full importance that would bring the score to the target in the later rounds. Both x and y
-/// are in parts of [`ONE`] here. `exposure` is the sum of share times importance over the rounds so far, `left` the sum of the later
-/// shares.
+/// are in parts of [`ONE`] here. `exposure` is the sum of share times importance over the rounds so far, `left` the sum of
+/// the later shares.
 #[inline]
 pub(super) fn importance(
     (futility_bound, expected_path, target): (i64, i64, i64),
