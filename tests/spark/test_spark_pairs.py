@@ -39,17 +39,17 @@ def expected(mark: bytes) -> list[bytes]:
     return sorted(bytes([number]) * (number % 5) + mark for number in range(20))
 
 
-def test_values_of_users_and_for_the_driver_go_their_ways(values) -> None:
-    with _pairs.kept(_pairs.made(values, Marking(b"x"))) as made:
+def test_values_of_users_and_for_the_driver_go_their_ways(spark, values) -> None:
+    with _pairs.kept(_pairs.made(values, Marking(b"x"), spark)) as made:
         assert len(_pairs.collected(made)) == 5
         assert sorted(_pairs.of_users(made).collect()) == expected(b"x")
-        again = _pairs.made(_pairs.of_users(made), Marking(b"y"))
+        again = _pairs.made(_pairs.of_users(made), Marking(b"y"), spark)
         assert sorted(_pairs.of_users(again).collect()) == expected(b"xy")
 
 
-def test_what_a_task_made_of_users_stays_together(values) -> None:
+def test_what_a_task_made_of_users_stays_together(spark, values) -> None:
     """So a task that runs again, and puts users into other values, neither loses nor doubles one."""
-    made = _pairs.made(values, Marking(b"x"))
+    made = _pairs.made(values, Marking(b"x"), spark)
     before = _pairs.of_users(made).glom().collect()
     after = _pairs.shuffled(made, 5).glom().collect()
     assert sorted(map(sorted, after)) == sorted(map(sorted, before))
@@ -72,16 +72,16 @@ def test_each_task_gets_what_one_task_made(spark, tasks) -> None:
 
 def test_what_comes_to_the_driver_is_what_tables_bring(spark) -> None:
     frame = spark.createDataFrame([(0, b"ab"), (0, b"c" * 70_000)], "partition int, packed binary")
-    made = _pairs.made(_pairs.values(frame.coalesce(1)), Sending())
+    made = _pairs.made(_pairs.values(frame.coalesce(1)), Sending(), spark)
     expected = _core.ExchangePacked([pa.record_batch([pa.array([b"ab", b"c" * 70_000])], ["packed"])])
     assert len(_pairs.collected(made)) == len(expected) == 70_002
     assert _pairs.of_users(made).collect() == []
 
 
 @pytest.mark.parametrize("lost", [1, 2, 7])
-def test_values_that_do_not_arrive_are_an_error(values, monkeypatch, lost) -> None:
+def test_values_that_do_not_arrive_are_an_error(spark, values, monkeypatch, lost) -> None:
     """PySpark takes a stream that breaks off for one that has ended."""
-    made = _pairs.made(values, Marking(b"x"))
+    made = _pairs.made(values, Marking(b"x"), spark)
     plain = RDD.collect
     monkeypatch.setattr(RDD, "collect", lambda self: plain(self)[:-lost])
     with pytest.raises(InternalError, match="did not arrive") as caught:

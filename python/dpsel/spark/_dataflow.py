@@ -214,6 +214,7 @@ class Dataflow:
         """
         steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
         with ExitStack() as alive:
+            session = self._data.sparkSession
             block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
             rows = _packed.of_users(contributions).coalesce(tasks).mapInArrow(block, _VALUES)
             before = alive.enter_context(ExitStack())
@@ -223,7 +224,7 @@ class Dataflow:
             blocks = _pairs.values(_packed.of_users(rows))
             for number in range(1, last + 1):
                 known = alive.enter_context(self._shared(states))
-                made = _pairs.made(blocks, _tasks.WeighBlocks(self._sealed, number, known))
+                made = _pairs.made(blocks, _tasks.WeighBlocks(self._sealed, number, known), session)
                 now = alive.enter_context(ExitStack())
                 if number < last:
                     made = now.enter_context(_pairs.kept(made))

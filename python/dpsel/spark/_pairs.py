@@ -38,13 +38,33 @@ def values(rows: Any) -> Any:
     return _rdd(as_values(binary).toJavaRDD(), context)
 
 
-def made(of: Any, task: Any) -> Pairs:
+def made(of: Any, task: Any, session: Any) -> Pairs:
     """Let tasks make pairs of values. A task takes values, and gives partitions with new ones."""
     pairs = of.mapPartitionsWithIndex(_Numbered(task))
+    pairs.ctx = _LikeTables(of.context, session)
     # As PySpark's `partitionBy` does.
     pairs._bypass_serializer = True  # noqa: SLF001
     java = of.context._jvm.PairwiseRDD(pairs._jrdd.rdd())  # noqa: SLF001
     return Pairs(of.context, java.asJavaPairRDD())
+
+
+class _LikeTables:
+    """A Spark context whose tasks run in the Python processes that work on tables.
+
+    Spark starts new processes for tasks that ask for other environment variables. They would load PySpark,
+    pyarrow and this package once more. Functions of tables have this variable, which shortens the tracebacks
+    of errors.
+    """
+
+    def __init__(self, context: Any, session: Any) -> None:
+        self._context = context
+        self.environment = dict(context.environment)
+        if session.conf.get("spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled") == "true":
+            self.environment["SPARK_SIMPLIFIED_TRACEBACK"] = "1"
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is that of the context."""
+        return getattr(self._context, name)
 
 
 @dataclass(frozen=True)
