@@ -29,3 +29,26 @@ assert gc.collect() >= 10
 def test_modules_are_kept_and_later_garbage_is_found() -> None:
     """In a process of its own, since nothing thaws there."""
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=60)
+
+
+ROUNDS = """
+import sys
+from types import SimpleNamespace
+
+from dpsel.spark._tasks import _OfValues
+
+class Giving(_OfValues):
+    def start(self, job):
+        return SimpleNamespace(push=lambda batch: [batch], finish=lambda: [])
+
+sealed = SimpleNamespace(open=lambda: None)
+made = list(Giving(sealed)([b"ab", b"", bytes(70_000)]))
+assert "pandas" not in sys.modules
+assert [partition for partition, _ in made] == [0, 0, 0]
+assert [value.to_pybytes() for _, value in made] == [b"ab", b"", bytes(70_000)]
+"""
+
+
+def test_tasks_of_rounds_load_no_pandas() -> None:
+    """Each worker would load it once, and search it for garbage after every task."""
+    subprocess.run([sys.executable, "-c", ROUNDS], check=True, timeout=60)

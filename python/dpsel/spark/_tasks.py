@@ -5,6 +5,7 @@ The functions of tasks hold the job with its key wrapped. Values about items are
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -206,12 +207,15 @@ class _OfValues(_Task):
         """Work through the values of a partition."""
         import pyarrow as pa
 
-        no_partition = pa.array([0], pa.int32())
+        def integers(*numbers: int) -> Any:
+            """Return a buffer: `pa.array` would load pandas, which takes as long as some rounds."""
+            return pa.py_buffer(struct.pack(f"={len(numbers)}i", *numbers))
 
         def column(value: Any) -> Any:
             """Return a column of one value, which is not copied: blocks of users are large."""
-            ends = pa.array([0, len(value)], pa.int32()).buffers()[1]
-            return pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(value)])
+            return pa.Array.from_buffers(pa.binary(), 1, [None, integers(0, len(value)), pa.py_buffer(value)])
+
+        no_partition = pa.Array.from_buffers(pa.int32(), 1, [None, integers(0)])
 
         batches = (pa.record_batch({"partition": no_partition, "packed": column(value)}) for value in values)
         for batch in super().__call__(batches):

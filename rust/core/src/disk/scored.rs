@@ -106,7 +106,11 @@ impl Rounds<'_> {
             blocks.each(
                 stages,
                 (&shared, &released, is_last),
-                |users, released| users.run(&in_round, &shared, &round, released),
+                |users, released| {
+                    users.run(&in_round, &shared, &round, released)?;
+                    users.hand_over(&shared);
+                    Ok(())
+                },
                 |users| users.end(&shared),
             )?;
             items.each(

@@ -20,7 +20,7 @@ use crate::numeric::widths::codes;
 use crate::random::{Digest, ReleaseKey};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
-const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
+const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 const NEARLY: usize = 4;
 
 /// An item that was not looked up yet.
@@ -125,8 +125,8 @@ impl Block {
 
     /// Let the users give, and write the block, whose users are of this partition and earlier ones.
     fn end(&mut self, partition: i32, made: &mut PartitionedValues) -> Result<()> {
-        let given = SharedItems::new(self.shared.len());
-        let is_needed = self.round.run(&mut self.users, &given)?;
+        let mut given = SharedItems::new(self.shared.len());
+        let is_needed = self.round.run(&mut self.users, &mut given)?;
         for (item, given) in self.shared.iter().zip(given.given()) {
             let sum = self.sums.entry(*item).or_insert(0);
             // Otherwise: more than the driver takes.

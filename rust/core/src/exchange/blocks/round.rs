@@ -30,9 +30,9 @@ impl BlockRound {
     ///
     /// # Errors
     /// As [`Users::run`].
-    pub(crate) fn run(&mut self, users: &mut Users, shared: &SharedItems) -> Result<bool> {
+    pub(crate) fn run(&mut self, users: &mut Users, shared: &mut SharedItems) -> Result<bool> {
         users.run(&self.budgets, shared, &self.decider, &mut self.released)?;
-        users.end(shared);
+        users.hand_over_alone(shared);
         let (bytes, abandoned) = users.size();
         if abandoned * LEAVE_AT > bytes {
             users.leave(shared);

@@ -14,7 +14,7 @@ const _: () = assert!(FULL_IMPORTANCE < ABANDONED);
 pub(crate) const MOST_SHARED: usize = 1 << 31;
 
 /// On the disk, shared items with smaller codes have the most users. Each thread adds up what users give to them, and no
-/// thread waits for another. On Spark a task has one thread, and codes have no such order: nothing is lost or won.
+/// thread waits for another.
 const OFTEN: usize = 1 << 15;
 
 /// What is in memory of the items that several users may hold, by their codes.
@@ -63,7 +63,16 @@ impl SharedItems {
         self.importances.get(code as usize).is_none_or(|known| known.load(Ordering::Relaxed) == ABANDONED)
     }
 
-    /// Add what users give to items, which are there. `often` keeps the sums of those that have many users.
+    /// Add what users give to items, which are there. No other thread has them, so no addition need be atomic: of plain
+    /// ones the processor overlaps many.
+    pub(super) fn add_alone(&mut self, given: impl Iterator<Item = (u32, u32)>) {
+        for (code, weight) in given {
+            let sum = self.given[code as usize].get_mut();
+            *sum = sum.saturating_add(weight.into());
+        }
+    }
+
+    /// The same while other threads do so, too. `often` keeps the sums of those that have many users.
     pub(super) fn add(&self, given: impl Iterator<Item = (u32, u32)>, often: &mut Vec<u64>) {
         often.resize(self.given.len().min(OFTEN), 0);
         for (code, weight) in given {

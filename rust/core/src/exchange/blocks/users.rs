@@ -101,7 +101,8 @@ impl Users {
         self.known.clear();
     }
 
-    /// One round: users give to their items, and the items that one alone holds are decided.
+    /// One round: users give to their items, and the items that one alone holds are decided. What is given to shared
+    /// items has to be added to their sums afterwards, by [`Self::hand_over_alone`] or [`Self::hand_over`].
     ///
     /// # Errors
     /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
@@ -116,8 +117,6 @@ impl Users {
         // What is read and written at random stands in loops of its own, so that the processor need not wait.
         self.abandoned = shared.look_up(&self.shared, &mut self.round.importances)? * SHARED_ROW;
         self.give(budgets)?;
-        let Round { weights, often, .. } = &mut self.round;
-        shared.add(self.shared.iter().copied().zip(weights.iter().copied()), often);
         decide(&self.own, &mut self.known, round, released)?;
         self.abandoned += self.known.iter().filter(|own| own.is_abandoned()).count() * OWN_ROW;
         Ok(())
@@ -150,6 +149,17 @@ impl Users {
             }
         }
         Ok(())
+    }
+
+    /// Add what users gave to shared items, which no other thread has.
+    pub(crate) fn hand_over_alone(&self, shared: &mut SharedItems) {
+        shared.add_alone(self.shared.iter().copied().zip(self.round.weights.iter().copied()));
+    }
+
+    /// Add what users gave to shared items. Of items that have many users it is kept until the thread ends its part.
+    pub(crate) fn hand_over(&mut self, shared: &SharedItems) {
+        let Round { weights, often, .. } = &mut self.round;
+        shared.add(self.shared.iter().copied().zip(weights.iter().copied()), often);
     }
 
     /// Add up what was given to items that have many users.

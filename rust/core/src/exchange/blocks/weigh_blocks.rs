@@ -56,7 +56,7 @@ impl Stage for WeighBlocks {
         let mut made = PartitionedValues::default();
         for (partition, block) in partitioned_values(&batch)? {
             self.read(block)?;
-            if self.round.run(&mut self.users, &self.shared)? {
+            if self.round.run(&mut self.users, &mut self.shared)? {
                 made.push(partition, packed_block(&self.users, None));
             }
         }
