@@ -2780,6 +2780,27 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
+        "what users of a block give on the disk is lost",
+        CORE + "disk/scored.rs",
+        "users.hand_over(&shared);",
+        "",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "what users of a block give on Spark is lost",
+        CORE + "exchange/blocks/round.rs",
+        "users.hand_over_alone(shared);",
+        "",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "an item gets only what its last user gives",
+        CORE + "exchange/blocks/shared.rs",
+        "*sum = sum.saturating_add(weight.into());",
+        "*sum = weight.into();",
+        ("cargo:exchange",),
+    ),
+    Mutant(
         "two threads share a partition on the disk",
         CORE + "disk/stages.rs",
         "match found.last_mut().filter(|part| part.partition == partition) {",

@@ -25,6 +25,8 @@ __all__ = ["Pairs", "collected", "kept", "made", "of_users", "shuffled", "values
 #: unevenly.
 _USERS: Final = 2**31
 _DRIVER: Final = 2**32
+#: The setting of a session that shortens the tracebacks of functions of tables.
+_SIMPLIFIED: Final = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
 #: The last value of a task, for the driver. No other value is empty.
 _END: Final = b""
 
@@ -53,17 +55,22 @@ class _LikeTables:
 
     Spark starts new processes for tasks that ask for other environment variables. They would load PySpark,
     pyarrow and this package once more. Functions of tables have this variable, which shortens the tracebacks
-    of errors.
+    of errors. Other settings of a session that functions of tables alone obey lead to new processes still.
     """
 
     def __init__(self, context: Any, session: Any) -> None:
         self._context = context
         self.environment = dict(context.environment)
-        if session.conf.get("spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled") == "true":
+        # The default is Spark's own.
+        is_simplified = session.conf.get(_SIMPLIFIED, "true")
+        if is_simplified.lower() == "true":
             self.environment["SPARK_SIMPLIFIED_TRACEBACK"] = "1"
 
     def __getattr__(self, name: str) -> Any:
         """All else is that of the context."""
+        if name == "_context":
+            # A copy of this object that has no context yet.
+            raise AttributeError(name)
         return getattr(self._context, name)
 
 

@@ -102,7 +102,7 @@ impl Users {
     }
 
     /// One round: users give to their items, and the items that one alone holds are decided. What is given to shared
-    /// items has to be added to their sums afterwards, by [`Self::hand_over_alone`] or [`Self::hand_over`].
+    /// items has to be added to their sums before rows leave, by [`Self::hand_over_alone`] or [`Self::hand_over`].
     ///
     /// # Errors
     /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
@@ -153,12 +153,14 @@ impl Users {
 
     /// Add what users gave to shared items, which no other thread has.
     pub(crate) fn hand_over_alone(&self, shared: &mut SharedItems) {
+        debug_assert_eq!(self.shared.len(), self.round.weights.len());
         shared.add_alone(self.shared.iter().copied().zip(self.round.weights.iter().copied()));
     }
 
     /// Add what users gave to shared items. Of items that have many users it is kept until the thread ends its part.
     pub(crate) fn hand_over(&mut self, shared: &SharedItems) {
         let Round { weights, often, .. } = &mut self.round;
+        debug_assert_eq!(self.shared.len(), weights.len());
         shared.add(self.shared.iter().copied().zip(weights.iter().copied()), often);
     }
 
