@@ -2073,6 +2073,13 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
+        "an event that is trusted since it was rare by luck",
+        "python/dpsel/auditing/_events.py",
+        "frequency * (1 - frequency) + half * half",
+        "frequency * (1 - frequency)",
+        ("tests/auditing/test_looks.py::test_an_event_that_was_rare_by_luck_is_not_chosen",),
+    ),
+    Mutant(
         "a confidence bound that is an estimate",
         "python/dpsel/auditing/_bounds.py",
         "low, high = 0.0, hits / trials",

@@ -188,11 +188,12 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
         # A library beneath that crashes as the interpreter ends says nothing about the bug: again.
         if done.returncode >= 0:
             break
-    if done.returncode not in (0, 1):
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    # Several processes that stop at the first failure end with 2.
+    if done.returncode not in ((0, 1, 2) if failed else (0, 1)):
         ended = f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[:2000]}"
         within = done.returncode < 0 and not re.search(r"^\d+ (passed|failed)", done.stdout, re.MULTILINE)
         raise (CrashedTestError if within else BrokenRunError)(ended)
-    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else None
 
 

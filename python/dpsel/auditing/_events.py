@@ -61,20 +61,32 @@ class Event:
 
 
 def cautious_delta(counts: Counts, epsilon: float, caution: float = _CAUTION) -> float:
-    """Return an estimate of P[likely] - e^epsilon P[rare] less some standard deviations."""
+    """Return an estimate of P[likely] - e^epsilon P[rare], some standard deviations of both together off."""
     more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
     factor = math.exp(epsilon)
-    variance = (more + 1 / counts.likely_trials) / counts.likely_trials
-    variance += factor * factor * (less + 1 / counts.rare_trials) / counts.rare_trials
-    return more - factor * less - caution * math.sqrt(variance)
+    short = more - _below(counts.likely, counts.likely_trials, caution)
+    beyond = _above(counts.rare, counts.rare_trials, caution) - less
+    return more - factor * less - math.hypot(short, factor * beyond)
 
 
 def cautious_epsilon(counts: Counts, delta: float, caution: float = _CAUTION) -> float:
     """Return an estimate of ln((P[likely] - delta) / P[rare]) with some standard deviations off either."""
-    more, less = counts.likely / counts.likely_trials, counts.rare / counts.rare_trials
-    more -= caution * math.sqrt((more + 1 / counts.likely_trials) / counts.likely_trials) + delta
-    less += caution * math.sqrt((less + 1 / counts.rare_trials) / counts.rare_trials)
+    more = _below(counts.likely, counts.likely_trials, caution) - delta
+    less = _above(counts.rare, counts.rare_trials, caution)
     return math.log(more / less) if more > 0 else -math.inf
+
+
+def _above(hits: int, trials: int, caution: float) -> float:
+    """Return Wilson's upper bound of a probability (1927): few hits may be few by luck."""
+    return 1.0 - _below(trials - hits, trials, caution)
+
+
+def _below(hits: int, trials: int, caution: float) -> float:
+    """Return Wilson's lower bound: the deviation is that of the bound itself, not that of the frequency."""
+    half = caution * caution / (2 * trials)
+    frequency = hits / trials
+    deviation = math.sqrt(2 * half * frequency * (1 - frequency) + half * half)
+    return (frequency + half - deviation) / (1 + 2 * half)
 
 
 def choose(
