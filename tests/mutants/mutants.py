@@ -130,8 +130,8 @@ MUTANTS = [
     Mutant(
         "rows that go to the disk are lost beyond the first of each item",
         CORE + "disk/select.rs",
-        "let read_order = request.read_order(&order);\n    match",
-        "let read_order = order.clone();\n    match",
+        "let read_order = request.read_order(&order);\n    let later",
+        "let read_order = order.clone();\n    let later",
         ("cargo:disk",),
     ),
     Mutant(
@@ -2708,6 +2708,20 @@ MUTANTS = [
         "Ok(if is_new { Codes::Void } else { Codes::Kept })",
         "Ok(if is_new { Codes::Kept } else { Codes::Kept })",
         ("cargo:disk",),
+    ),
+    Mutant(
+        "rows stay in memory whatever their rounds take",
+        CORE + "contributions/refill.rs",
+        "&& builder.fits(self.control, self.later)? {",
+        "{",
+        ("cargo:disk::tests::fits",),
+    ),
+    Mutant(
+        "counts are forgotten where it is said what comes after the rows",
+        CORE + "disk/select.rs",
+        "if request.counts.is_some() { Holdings",
+        "if false { Holdings",
+        ("cargo:disk::tests::fits",),
     ),
     Mutant(
         "the last rows of a thread are lost when the table goes to the disk",

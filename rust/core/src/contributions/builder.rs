@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::chunk::{Band, OpenChunk};
 use super::grouped::Contributions;
-use super::grouping::group_rows;
+use super::grouping::{self, group_rows};
 use super::interner::{Interner, READING, Scratch};
 use super::order::RowOrder;
 use super::own::{Own, WithoutItem};
@@ -12,6 +12,7 @@ use super::parts::BANDS;
 use super::records::NoRecord;
 use super::rows::Largest;
 use super::sharding::Sharding;
+use super::totals::{Later, Totals};
 use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
@@ -79,6 +80,23 @@ impl ContributionsBuilder {
     /// Number of users so far.
     pub(super) fn users(&mut self) -> Result<usize> {
         self.users.len()
+    }
+
+    /// Whether a job can group these rows and do what comes later under its limit of memory. `later` says how many bytes that
+    /// takes at most.
+    pub(super) fn fits(&mut self, control: &Control, later: &Later<'_>) -> Result<bool> {
+        let (Some(limit), Ok(bands)) = (control.memory_limit(), self.closed.get_mut().map_err(|_| POISONED)?)
+        else {
+            // An error of the rows ends the job when they are grouped.
+            return Ok(true);
+        };
+        let chunks: usize = bands.iter().flatten().map(Band::bytes).sum();
+        let rows = bands.iter().flatten().map(Band::rows).sum();
+        let totals = Totals { users: self.users.code_bound()?, codes: self.items.code_bound()?, rows };
+        let grouping = grouping::bytes(rows, totals.users);
+        let after = later(totals).saturating_sub(grouping::bytes_given_back(chunks, 0, totals.users));
+        let held = control.held_memory() + self.held_memory();
+        Ok(held + (grouping + after) as u64 <= limit)
     }
 
     /// A worker for one thread. Dropping it adds its last rows.

@@ -79,8 +79,13 @@ impl Band {
         rows.bytes() + runs.users.bytes() + runs.lens.bytes() + runs.items.bytes()
     }
 
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        (0..PARTS_OF_BAND).map(|part| self.rows_of(part)).sum()
+    }
+
     /// Number of rows of a part of the band.
-    pub(super) fn rows_of(&self, part: usize) -> usize {
+    fn rows_of(&self, part: usize) -> usize {
         self.rows.rows_of(part) + self.runs.rows_of(part).len()
     }
 

@@ -17,6 +17,20 @@ use crate::random::Digest;
 use crate::runtime::{Control, Tally, parallel};
 use crate::{Error, Result};
 
+/// Bytes of the item of a row.
+const ITEM_BYTES: usize = size_of::<u32>();
+
+/// Bytes that grouping takes: an item of each row; a digest, a start and two numbers of rows for each place of a user.
+pub(super) fn bytes(rows: usize, places: usize) -> usize {
+    rows * ITEM_BYTES + places * 32
+}
+
+/// Bytes that are given back after it: what the chunks took, items of rows that are dropped, and a number of rows for each
+/// place.
+pub(super) fn bytes_given_back(chunks: usize, dropped: usize, places: usize) -> usize {
+    chunks + dropped * ITEM_BYTES + places * size_of::<u32>()
+}
+
 /// Group the rows of all chunks by user. `bands[b]` has the rows of band `b` of every chunk.
 ///
 /// # Errors
@@ -28,12 +42,10 @@ pub(super) fn group_rows(
     order: &RowOrder,
     control: &Control,
 ) -> Result<Contributions> {
-    let rows = |band: &Band| (0..PARTS_OF_BAND).map(|part| band.rows_of(part)).sum::<usize>();
-    let total = bands.iter().flatten().map(rows).sum();
-    let bytes: usize = bands.iter().flatten().map(Band::bytes).sum();
+    let total = bands.iter().flatten().map(Band::rows).sum();
+    let chunks = bands.iter().flatten().map(Band::bytes).sum();
     let threads = parallel::threads_for(total, control);
-    // An item of each row. A digest, a start and two numbers of rows for each place.
-    control.charge_memory((total * 4 + users.all_places() * 32) as u64, "grouping rows by user")?;
+    control.charge_memory(bytes(total, users.all_places()) as u64, "grouping rows by user")?;
     let tally = control.tally(100, 2 * PARTS);
     let parts = (0..BANDS).flat_map(|band| (0..PARTS_OF_BAND).map(move |number| (band, number)));
     let sizes = parallel::map(threads, parts.collect(), |part| Size::new(part, users, &bands, tally));
@@ -58,7 +70,7 @@ pub(super) fn group_rows(
     let in_order = matches!(order, RowOrder::Items(_));
     let kept: usize = lens.iter().map(|len| *len as usize).sum();
     parallel::free(threads, spare.into_arrays());
-    control.release_memory((bytes + (total - kept) * 4 + users.all_places() * 4) as u64);
+    control.release_memory(bytes_given_back(chunks, total - kept, users.all_places()) as u64);
     Ok(Contributions { users: digests, starts, lens, pieces, rows: total, in_order, vocabulary })
 }
 

@@ -49,6 +49,15 @@ impl<R> Interner<R> {
         self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.digests().len())).sum()
     }
 
+    /// A bound of the codes.
+    pub(super) fn code_bound(&mut self) -> Result<usize> {
+        let mut most = 0;
+        for shard in &mut self.shards {
+            most = most.max(shard.get_mut().map_err(|_| POISONED)?.digests().len());
+        }
+        Ok(most * self.sharding.shards())
+    }
+
     /// The shards, without the memory that only interning needs. Several threads give it back.
     pub(crate) fn into_shards(self, threads: usize) -> Result<Vec<Shard<R>>>
     where

@@ -1,7 +1,7 @@
 //! Contributions: each user's set of distinct items, densely coded.
 //!
 //! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
-//! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
+//! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). `totals` says how much was read. When all are read, each part of the users
 //! (`users`) is grouped on its own (`grouping`), and items are written to pieces of memory that rows had before (`pieces`,
 //! `grouped`). `vocabulary` has the digests of items, and `keys`
 //! what their digests do not tell.
@@ -27,6 +27,7 @@ mod straight;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+mod totals;
 mod users;
 mod vocabulary;
 
@@ -40,6 +41,7 @@ pub use read::read;
 pub(crate) use read::{read_in_order, read_with_list, row_order};
 pub(crate) use refill::Refill;
 pub(crate) use straight::{Runs, Straight, Way as StraightWay};
+pub(crate) use totals::{Later, Totals};
 pub(crate) use vocabulary::Digests;
 pub use vocabulary::Vocabulary;
 

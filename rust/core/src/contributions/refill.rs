@@ -17,6 +17,7 @@ use super::grouped::Contributions;
 use super::interner::Scratch;
 use super::order::RowOrder;
 use super::straight::{Collector, Way, needs_no_table};
+use super::totals::Later;
 use crate::ingest::{Code, Codes, ItemCode, ItemSchema, Payload, Sink, UserCode};
 use crate::numeric::widths::index;
 use crate::random::Digest;
@@ -41,6 +42,7 @@ pub(crate) struct Refill<'a> {
     order: RowOrder,
     control: &'a Control,
     most: u64,
+    later: &'a Later<'a>,
     /// Rows of an open chunk at which it is closed, at the latest: all open chunks together take an eighth of `most`.
     open: usize,
     spill: &'a Spill<'a>,
@@ -81,10 +83,11 @@ fn apart(control: &Control) -> Control {
 }
 
 impl<'a> Refill<'a> {
-    /// An empty builder, whose rows go to `spill` when they take more than `most` bytes.
+    /// An empty builder, whose rows go to `spill` when they take more than `most` bytes, or in the end if what comes
+    /// `later` would exceed the limit of memory.
     pub(crate) fn new(
         (schema, order): (ItemSchema, RowOrder),
-        most: u64,
+        (most, later): (u64, &'a Later<'a>),
         control: &'a Control,
         spill: &'a Spill<'a>,
         straight: Option<Way<'a>>,
@@ -97,6 +100,7 @@ impl<'a> Refill<'a> {
             order,
             control,
             most,
+            later,
             open: index(most / 64) / control.threads(),
             spill,
             straight,
@@ -124,15 +128,16 @@ impl<'a> Refill<'a> {
         }
     }
 
-    /// All rows, if they were never too many; otherwise the last ones go the way of those before, and there are none.
+    /// All rows, if they were never too many and the job fits into memory with them. Otherwise the last ones go the way of
+    /// those before, and there are none.
     ///
     /// # Errors
     /// Capacity or memory limit; those of `spill`.
     pub(crate) fn finish(self) -> Result<Option<Contributions>> {
         let mut filling = self.current.into_inner().map_err(|_| POISONED)?;
         let is_first = filling.number == 0;
-        let builder = filling.empty(self.control)?;
-        if is_first && builder.held_memory() <= self.most {
+        let mut builder = filling.empty(self.control)?;
+        if is_first && builder.held_memory() <= self.most && builder.fits(self.control, self.later)? {
             return builder.under(self.control)?.finish(self.schema, &self.order).map(Some);
         }
         if !filling.is_last {
@@ -319,7 +324,7 @@ mod tests {
         let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
         let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
         let way = Some(Way { rows: 1000, begin: &begin });
-        let refill = Refill::new((schema, RowOrder::Any), most, &control, &spill, way);
+        let refill = Refill::new((schema, RowOrder::Any), (most, &|_| 0), &control, &spill, way);
         let mut worker = refill.worker();
         for first in (0..ROWS).step_by(index(STEP)) {
             let each = if first < ROWS / 4 { first_each } else { then_each };

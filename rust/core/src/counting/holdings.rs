@@ -2,7 +2,7 @@
 
 use super::limit::{CountLimit, capped};
 use super::noise::CountNoise;
-use crate::contributions::{Contributions, ItemCode};
+use crate::contributions::{Contributions, ItemCode, Totals};
 use crate::noise::{NoisyThreshold, Threshold};
 use crate::numeric::UNIT;
 use crate::numeric::widths::codes;
@@ -41,10 +41,8 @@ impl Holdings {
     pub(crate) fn of(contributions: &Contributions, limit: CountLimit, control: &Control) -> Result<Self> {
         let held: usize = contributions.lens.iter().map(|len| *len as usize).sum();
         let counts_rows = limit.most_rows() > 1;
-        let each = size_of::<u32>() * if counts_rows { 2 } else { 1 };
-        let bytes = held * each + contributions.lens.len() * (size_of::<usize>() + size_of::<u32>());
-        control.charge_memory(bytes as u64, STAGE)?;
         let users = contributions.lens.len();
+        control.charge_memory(Self::bytes(users, held, counts_rows) as u64, STAGE)?;
         let mut made = Self {
             starts: Vec::with_capacity(users),
             lens: Vec::with_capacity(users),
@@ -55,6 +53,23 @@ impl Holdings {
         };
         contributions.items_by_user().for_each(|items| made.push(items));
         Ok(made)
+    }
+
+    /// Bytes of the items of so many users.
+    fn bytes(users: usize, held: usize, counts_rows: bool) -> usize {
+        held * size_of::<u32>() * if counts_rows { 2 } else { 1 }
+            + users * (size_of::<usize>() + size_of::<u32>())
+    }
+
+    /// Bytes that are taken while so many items are counted.
+    fn bytes_of_sums(codes: usize, items: usize, threads: usize) -> usize {
+        codes * size_of::<u32>() + threads * items * size_of::<u64>()
+    }
+
+    /// Bytes that all this takes at most.
+    pub(crate) fn most_bytes(totals: Totals, control: &Control) -> usize {
+        let Totals { users, codes, rows } = totals;
+        Self::bytes(users, rows, true) + Self::bytes_of_sums(codes, codes, control.threads())
     }
 
     /// Keep the items of the next user. Rows of one item stand side by side.
@@ -98,7 +113,7 @@ impl Holdings {
     fn sums(&self, items: &[Counted], control: &Control) -> Result<Vec<u64>> {
         let threads = parallel::threads_for(self.items.len(), control);
         let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
-        let bytes = self.codes * size_of::<u32>() + threads * items.len() * size_of::<u64>();
+        let bytes = Self::bytes_of_sums(self.codes, items.len(), threads);
         control.charge_memory(bytes as u64, STAGE)?;
         let mut places = vec![NOT_COUNTED; self.codes];
         for (place, item) in (0_u32..).zip(items) {

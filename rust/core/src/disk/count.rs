@@ -57,7 +57,7 @@ pub(super) fn counted_within(
         &scratch,
         Wanted { counts: false, names: false, taken_out: TakenOut::Nothing },
     )?;
-    let StoredRows { contributions, .. } = match rows.read(opened, (schema, RowOrder::Any), |_| ())? {
+    let StoredRows { contributions, .. } = match rows.read(opened, (schema, RowOrder::Any), &|_| 0, |_| ())? {
         Read::InMemory(contributions) => return Ok(contributions.users_per_item()),
         Read::Stored(rows) => rows,
     };

@@ -8,7 +8,7 @@ use super::names::spool_names;
 use super::stages::Stages;
 use super::straight::StraightRows;
 use crate::Result;
-use crate::contributions::{Contributions, Refill, RowOrder, Straight, StraightWay};
+use crate::contributions::{Contributions, Later, Refill, RowOrder, Straight, StraightWay};
 use crate::exchange::{Dictionaries, Lister, Packing, Partitions};
 use crate::ingest::{ItemSchema, OpenSource};
 use crate::random::ReleaseKey;
@@ -95,7 +95,8 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Read a source. `prepare` takes out of rows that go to scratch what does not count.
+    /// Read a source. Rows stay in memory if that suffices for them and for what comes `later`. `prepare` takes out of rows
+    /// that go to scratch what does not count.
     ///
     /// # Errors
     /// Those of the source; [`crate::Error::File`] if scratch is full; an interruption.
@@ -103,6 +104,7 @@ impl<'a> Rows<'a> {
         self,
         source: OpenSource,
         (schema, order): (ItemSchema, RowOrder),
+        later: &Later<'_>,
         prepare: impl Fn(&mut Contributions) + Sync,
     ) -> Result<Read> {
         let (control, key) = (self.stages.control, self.key);
@@ -116,7 +118,8 @@ impl<'a> Rows<'a> {
         let begin = || self.straight();
         let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
         let straight = is_plain.then_some(StraightWay { rows: self.stages.memory.straight, begin: &begin });
-        let refill = Refill::new((schema, order), self.stages.memory.table, control, &spill, straight);
+        let refill =
+            Refill::new((schema, order), (self.stages.memory.table, later), control, &spill, straight);
         source.deliver(key, control, || refill.worker())?;
         if let Some(contributions) = refill.finish()? {
             return Ok(Read::InMemory(contributions));

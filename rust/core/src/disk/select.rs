@@ -8,10 +8,12 @@ use super::names::Lookup;
 use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::{Rounds, Way};
 use super::stages::Stages;
-use crate::contributions::{RowOrder, row_order};
+use crate::contributions::{RowOrder, Totals, row_order};
+use crate::counting::Holdings;
 use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
+use crate::rounds::most_bytes;
 use crate::runtime::{Control, PHASES};
 use crate::scratch::{Scratch, ScratchSpace, Stored};
 use crate::task::{
@@ -122,13 +124,20 @@ pub(super) fn select_within(
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     let read_order = request.read_order(&order);
-    match rows.read(opened, (schema.clone(), read_order), |rows| lists.remove_from(rows))? {
+    let later = |totals| beside_rows(request, totals, control);
+    match rows.read(opened, (schema.clone(), read_order), &later, |rows| lists.remove_from(rows))? {
         Read::Stored(rows) => {
             let asked = Asked { request, lists: &lists, order, key, schema: &schema };
             asked.release(rows, again, stages, &scratch)
         }
         Read::InMemory(contributions) => release_of((contributions, &order), &lists, request, key, control),
     }
+}
+
+/// Bytes that a release in memory takes beside its rows, at most.
+fn beside_rows(request: &SelectRequest, totals: Totals, control: &Control) -> usize {
+    let counts = if request.counts.is_some() { Holdings::most_bytes(totals, control) } else { 0 };
+    most_bytes(totals, control) + counts
 }
 
 /// What is asked for, when all rows are in scratch.

@@ -23,6 +23,7 @@ use crate::{Error, Result};
 
 mod counts;
 mod errors;
+mod fits;
 mod orders;
 mod together;
 mod top_k;

@@ -13,6 +13,7 @@ use crate::contributions::{self, RowOrder};
 use crate::exchange::{Decisions, Packed, ReleasedSet, TopK};
 use crate::ingest::{OpenSource, Source, again};
 use crate::random::ReleaseKey;
+use crate::rounds::most_bytes;
 use crate::runtime::Control;
 use crate::scratch::{Scratch, ScratchSpace};
 use crate::task::{
@@ -66,7 +67,8 @@ pub(super) fn top_k_within(
         taken_out: TakenOut::Nothing,
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
-    match rows.read(opened, (schema.clone(), RowOrder::Any), |_| ())? {
+    let later = |totals| most_bytes(totals, control);
+    match rows.read(opened, (schema.clone(), RowOrder::Any), &later, |_| ())? {
         Read::InMemory(contributions) => {
             let items = items_of_contributions(contributions, listed.as_ref(), &asked, key, control)?;
             Ok(Release { items, report: Report::new(Enforced::TopK(asked), key)? })

@@ -6,18 +6,32 @@ use super::item_states::ItemStates;
 use super::items::{ByCode, Weighed};
 use super::lowered::Lowered;
 use super::ranked::Ranked;
-use super::scored::score_rounds;
+use super::scored::{self, score_rounds};
 use super::selected::Selected;
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
+use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::{Control, parallel};
-use crate::weighting::{Guidance, WeightHistogram, weigh_round};
+use crate::weighting::{self, Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
 const BYTES: usize = 8 + 2;
 /// Bytes for each item code of a ranking.
 const RANKED_BYTES: usize = size_of::<i64>();
+
+/// Bytes of rounds that are not scored, beside those of weights while they are found.
+fn bytes(codes: usize, rows: usize, ranks: bool) -> usize {
+    codes * (BYTES + if ranks { RANKED_BYTES } else { 0 }) + rows * size_of::<u32>()
+}
+
+/// Bytes that rounds take at most, whichever they are, but for a [`Matching`](weighting::Matching).
+pub(crate) fn most_bytes(totals: Totals, control: &Control) -> usize {
+    let Totals { users, codes, rows } = totals;
+    let (of_item, of_user) = weighting::MOST_BYTES;
+    let plain = bytes(codes, rows, false) + codes * of_item + users * of_user;
+    plain.max(scored::bytes(totals, control))
+}
 
 /// Run the rounds.
 ///
@@ -47,7 +61,7 @@ pub fn select_rounds(
     }
     let codes = contributions.vocabulary().code_bound();
     let ranks = calibration.rounds.iter().any(|round| round.rule.ranking().is_some());
-    let bytes = codes * (BYTES + if ranks { RANKED_BYTES } else { 0 }) + contributions.rows() * 4;
+    let bytes = bytes(codes, contributions.rows(), ranks);
     control.charge_memory(bytes as u64, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);

@@ -6,6 +6,9 @@ use crate::contributions::ItemCode;
 use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, order_ties, with_code};
 use crate::runtime::{Control, TALLIED, WEIGHING};
 
+/// Bytes of an item and of a user that weights take at most while they are found, but for [`Matching`](super::Matching).
+pub(crate) const MOST_BYTES: (usize, usize) = (4 * size_of::<u64>(), 20);
+
 /// The users of one round and the order in which they come.
 #[derive(Clone, Copy)]
 pub(super) struct Visits<'a> {
@@ -61,7 +64,9 @@ impl Visits<'_> {
     pub(super) fn charge(&self, bytes_per_item: usize) -> Result<u64> {
         let codes = self.contributions.vocabulary().code_bound();
         let users = self.contributions.user_digests().len();
-        let bytes = (codes * bytes_per_item + users * 20) as u64;
+        let (of_item, of_user) = MOST_BYTES;
+        debug_assert!(bytes_per_item <= of_item);
+        let bytes = (codes * bytes_per_item + users * of_user) as u64;
         self.control.charge_memory(bytes, "weighing the items")?;
         Ok(bytes)
     }

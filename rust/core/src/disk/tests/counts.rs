@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn counted(mechanism: &str, from: From, nonnegative: bool, rows: Option<u32>) -> SelectRequest {
+pub(super) fn counted(mechanism: &str, from: From, nonnegative: bool, rows: Option<u32>) -> SelectRequest {
     let of_rows = rows.map_or(String::new(), |rows| format!(r#", "max_rows_per_item": {rows}"#));
     let request = Request::from_json(&format!(
         r#"{{"task": "select", "columns": {{"user": "user", "items": {}}}, "max_items_per_user": 9,

@@ -5,7 +5,7 @@ use super::super::top_k::top_k_within;
 use super::*;
 use crate::task::{CountRequest, TopKRequest, top_k_from_rows, users_per_item};
 
-const TOP_K: [(&str, &str); 10] = [
+pub(super) const TOP_K: [(&str, &str); 10] = [
     (r#"{"name": "joint"}"#, "listed"),
     (r#"{"name": "joint_set"}"#, "listed"),
     (r#"{"name": "gumbel_peel"}"#, "listed"),
@@ -18,7 +18,7 @@ const TOP_K: [(&str, &str); 10] = [
     (r#"{"name": "discover", "share": 0.5, "ordered": false}"#, "unknown"),
 ];
 
-fn top_k((mechanism, domain): (&str, &str), bound: &str, from: From) -> TopKRequest {
+pub(super) fn top_k((mechanism, domain): (&str, &str), bound: &str, from: From) -> TopKRequest {
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
     let request = Request::from_json(&format!(
         r#"{{"task": "top_k", "columns": {{"user": "user", "items": {items}}}, "k": 7,

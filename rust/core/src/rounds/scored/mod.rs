@@ -34,6 +34,7 @@ use super::items::Weighed;
 use super::scoring::{Publish, Scoring};
 use super::selected::Selected;
 use crate::bounding::BoundedContributions;
+use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::Control;
 use crate::weighting::Drift;
@@ -47,6 +48,13 @@ const _: () = assert!(alone_items::BYTES <= BYTES);
 /// Bytes for each user: the place of its budget, and where its items are and how many. When these are gone, the sum of its
 /// squares and what it gave in the first round.
 const USER_BYTES: usize = size_of::<Option<u8>>() + size_of::<u64>() + size_of::<Drift>();
+
+/// Bytes that scored rounds take at most.
+pub(super) fn bytes(totals: Totals, control: &Control) -> usize {
+    let Totals { users, codes, rows } = totals;
+    // The last range of slots is filled up with states.
+    codes * BYTES + RANGE * STATE_BYTES + users * USER_BYTES + Users::bytes(users, rows, codes, control)
+}
 
 /// Run rounds that are all scored.
 ///
@@ -64,13 +72,8 @@ pub(super) fn score_rounds(
     control: &Control,
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
-    let users = contributions.users();
-    // The last range of slots is filled up with states.
-    let bytes = codes * BYTES
-        + RANGE * STATE_BYTES
-        + users * USER_BYTES
-        + Users::bytes(users, contributions.rows(), codes, control);
-    control.charge_memory(bytes as u64, "weighing the items")?;
+    let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };
+    control.charge_memory(bytes(totals, control) as u64, "weighing the items")?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let (mut users, mut sums, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
     let mut states = ItemStates::new(calibration, sums.whole_ranges());
