@@ -83,7 +83,7 @@ class Bar:
 
 def disk_line(memory_limit: str) -> str:
     """Say that rows go to the disk and why, without a number of the data."""
-    return f"working from disk: rows need more than their part of the memory limit of {memory_limit}"
+    return f"working from disk: the job needs more than the memory limit of {memory_limit}"
 
 
 class TimeLeft:

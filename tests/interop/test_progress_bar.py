@@ -59,7 +59,7 @@ def test_the_command_says_that_it_works_from_disk_and_nothing_else(texts, tmp_pa
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     drawn, others = shown(done.stderr)
     summary = others.index(next(line for line in others if "released by" in line))
-    line = ["working from disk: rows need more than their part of the memory limit of 64 MiB"]
+    line = ["working from disk: the job needs more than the memory limit of 64 MiB"]
     assert others[:summary] == (line if name == "many" else [])
     assert set(phases(drawn)) <= {
         "reading",

@@ -1,7 +1,7 @@
 """The registration of mechanisms, and what all of them have.
 
-``@registered`` on a frozen dataclass is the only place where a mechanism is entered in a list. Exports,
-argument types, the command line, audits, comparisons, and the tests that run over all mechanisms follow.
+``@registered`` on a frozen dataclass enters a mechanism in the list of Python. Exports, argument types, the
+command line, audits, comparisons, and the tests that run over all mechanisms follow.
 """
 
 from __future__ import annotations

@@ -108,12 +108,12 @@ class Dataflow:
         if not self._with_user_counts:
             return self._by_item(contributions, None)
         frequent = self._frequent(contributions, self._job.frequent_above)
-        tasks = self._tasks(frequent, TASK_ROWS)
+        tasks = self._number_of_tasks(frequent, TASK_ROWS)
         if tasks is None:
             return self._by_item(contributions, frequent)
         return self._on_driver(contributions, frequent, tasks)
 
-    def _tasks(self, counts: _core.ExchangePacked, rows: int) -> int | None:
+    def _number_of_tasks(self, counts: _core.ExchangePacked, rows: int) -> int | None:
         """Number of tasks on users, given the user counts of frequent items.
 
         None if the driver cannot take their sums of weights, or is a client far from the cluster.
@@ -200,7 +200,7 @@ class Dataflow:
             # Plans of blocks would be nested, see `kept`.
             return self._by_messages(contributions)
         shared = self._frequent(contributions, 1)
-        tasks = self._tasks(shared, BLOCK_TASK_ROWS)
+        tasks = self._number_of_tasks(shared, BLOCK_TASK_ROWS)
         if tasks is None:
             return self._by_messages(contributions)
         return self._in_blocks(contributions, shared, tasks)

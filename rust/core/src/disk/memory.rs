@@ -17,7 +17,7 @@ const ROW_BYTES: usize = 128;
 const WEIGHT_BYTES: usize = 128;
 /// Bytes that a byte of waiting states takes at most: it is there twice while it is put into batches.
 const RETURNED_BYTES: usize = 4;
-/// Bytes for each thread of a stage, at least. With fewer, fewer threads run.
+/// Bytes of the limit for each thread, at least; half of them are its stage's. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
 const UNPACKED: u64 = 12;
