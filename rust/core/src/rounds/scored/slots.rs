@@ -23,8 +23,8 @@ pub(super) struct Slots {
     /// A bit for each item code, set if several users keep the item, 64 in a word; and the number of bits in the words
     /// before it. This is small enough for the cache, where a slot for each code would not be.
     shared: Vec<(u64, u32)>,
-    /// The slots of these items in the order of their codes. One entry more is at the end, since [`Slots::separate`] reads
-    /// one for items without a slot, too.
+    /// The slots of these items in the order of their codes. One entry more is at the end, so that there is a first one:
+    /// [`Slots::separate`] reads it for items without a slot.
     by_code: Vec<u32>,
     /// The code of each slot.
     codes: Vec<u32>,
@@ -73,7 +73,9 @@ impl Slots {
             let (bits, before) = self.shared[*item as usize / WORD];
             let bit = 1 << (*item as usize % WORD);
             let is_shared = usize::from(bits & bit > 0);
-            shared[with_slot] = self.by_code[(before + (bits & (bit - 1)).count_ones()) as usize];
+            // For the others always the first one, which is in the cache.
+            let place = (before + (bits & (bit - 1)).count_ones()) as usize * is_shared;
+            shared[with_slot] = self.by_code[place];
             alone[others] = *item;
             (with_slot, others) = (with_slot + is_shared, others + 1 - is_shared);
         }
