@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from random import Random
 
@@ -9,7 +10,8 @@ import pytest
 
 import dpsel
 from dpsel.auditing import _cases, _looks
-from dpsel.auditing._events import Samples, choose
+from dpsel.auditing._bounds import Counts
+from dpsel.auditing._events import Samples, cautious_delta, choose
 from dpsel.auditing._search import Claim, Effort, falsify
 from dpsel.exceptions import InvalidParameterError
 from false_alarm import ALPHA
@@ -60,14 +62,21 @@ def test_an_event_that_was_rare_by_luck_is_not_chosen(lucky) -> None:
     assert event.count(samples).likely == 440
 
 
+def test_delta_is_estimated_with_both_deviations() -> None:
+    counts = Counts(likely=60, likely_trials=100, rare=10, rare_trials=100)
+    # By hand, from Wilson's bounds with z = 2: (0.62 - 0.1) / 1.04 and 1 - (0.92 - 0.06325) / 1.04.
+    short, beyond = 0.6 - 0.5, 0.1762 - 0.1
+    expected = 0.6 - math.e * 0.1 - math.hypot(short, math.e * beyond)
+    assert cautious_delta(counts, 1.0) == pytest.approx(expected, abs=0.001)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("limit", [dpsel.Quantile(0.5, share=0.5, most=3), 1], ids=["quantile", "by_length"])
 def test_a_look_that_takes_twice_as_much_is_refuted(limit) -> None:
     """The claim is half of what the look costs."""
     mechanism = dpsel.CountGaussian() if limit != 1 else dpsel.ByLength(share=0.5)
     sampler = _looks.LookSampler(mechanism, dpsel.ApproxDP(epsilon=4.0, delta=0.02), limit)
-    # Bounds of 1.4 to 1.7 in 60 runs. Counts drawn by the law chose no event that shows less than 1 in
-    # 200,000 runs.
+    # Bounds of 1.4 to 1.7 in 60 runs.
     effort = Effort(screen=1_200, climbs=0, test=2_000, tested=0)
     shown = falsify(
         sampler, [((1,), (1, 1))], Claim(1.0, 0.0), effort, alpha=ALPHA, random=Random(1)

@@ -2719,9 +2719,23 @@ MUTANTS = [
     Mutant(
         "counts are forgotten where it is said what comes after the rows",
         CORE + "disk/select.rs",
-        "if request.counts.is_some() { Holdings",
-        "if false { Holdings",
+        "Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)",
+        "rounds.max(sums) + 0 * Holdings::bytes(counts.limit(), users, rows)",
         ("cargo:disk::tests::fits",),
+    ),
+    Mutant(
+        "public items are forgotten where it is said what comes after the rows",
+        CORE + "disk/select.rs",
+        "codes + public, rows)",
+        "codes + 0 * public, rows)",
+        ("cargo:disk::tests::fits",),
+    ),
+    Mutant(
+        "an estimate of delta without its deviations",
+        "python/dpsel/auditing/_events.py",
+        "return more - factor * less - math.hypot(short, factor * beyond)",
+        "return more - factor * less",
+        ("tests/auditing/test_looks.py::test_delta_is_estimated_with_both_deviations",),
     ),
     Mutant(
         "the last rows of a thread are lost when the table goes to the disk",

@@ -77,12 +77,12 @@ def cautious_epsilon(counts: Counts, delta: float, caution: float = _CAUTION) ->
 
 
 def _above(hits: int, trials: int, caution: float) -> float:
-    """Return Wilson's upper bound of a probability (1927): few hits may be few by luck."""
+    """Return the upper bound of a probability: few hits may be few by luck."""
     return 1.0 - _below(trials - hits, trials, caution)
 
 
 def _below(hits: int, trials: int, caution: float) -> float:
-    """Return Wilson's lower bound: the deviation is that of the bound itself, not that of the frequency."""
+    """Return Wilson's lower bound (1927), whose standard deviation is taken at the bound."""
     half = caution * caution / (2 * trials)
     frequency = hits / trials
     deviation = math.sqrt(2 * half * frequency * (1 - frequency) + half * half)

@@ -85,16 +85,19 @@ impl ContributionsBuilder {
     /// Whether a job can group these rows and do what comes later under its limit of memory. `later` says how many bytes that
     /// takes at most.
     pub(super) fn fits(&mut self, control: &Control, later: &Later<'_>) -> Result<bool> {
-        let (Some(limit), Ok(bands)) = (control.memory_limit(), self.closed.get_mut().map_err(|_| POISONED)?)
-        else {
-            // An error of the rows ends the job when they are grouped.
+        let Some(limit) = control.memory_limit() else {
+            return Ok(true);
+        };
+        let Ok(bands) = self.closed.get_mut().map_err(|_| POISONED)? else {
+            // This error ends the job when the rows are grouped.
             return Ok(true);
         };
         let chunks: usize = bands.iter().flatten().map(Band::bytes).sum();
         let rows = bands.iter().flatten().map(Band::rows).sum();
-        let totals = Totals { users: self.users.code_bound()?, codes: self.items.code_bound()?, rows };
-        let grouping = grouping::bytes(rows, totals.users);
-        let after = later(totals).saturating_sub(grouping::bytes_given_back(chunks, 0, totals.users));
+        let totals = Totals { users: self.users.len()?, codes: self.items.code_bound()?, rows };
+        let places = self.users.code_bound()?;
+        let grouping = grouping::bytes(rows, places);
+        let after = later(totals).saturating_sub(grouping::bytes_given_back(chunks, 0, places));
         let held = control.held_memory() + self.held_memory();
         Ok(held + (grouping + after) as u64 <= limit)
     }

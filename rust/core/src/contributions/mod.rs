@@ -1,7 +1,7 @@
 //! Contributions: each user's set of distinct items, densely coded.
 //!
 //! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
-//! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). `totals` says how much was read. When all are read, each part of the users
+//! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
 //! (`users`) is grouped on its own (`grouping`), and items are written to pieces of memory that rows had before (`pieces`,
 //! `grouped`). `vocabulary` has the digests of items, and `keys`
 //! what their digests do not tell.

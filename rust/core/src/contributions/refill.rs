@@ -141,6 +141,8 @@ impl<'a> Refill<'a> {
             return builder.under(self.control)?.finish(self.schema, &self.order).map(Some);
         }
         if !filling.is_last {
+            // Before memory is taken again.
+            self.control.go_to_disk();
             (self.spill)(builder.finish(self.schema, &self.order.of_parts())?)?;
         }
         for collector in self.collectors.into_inner().map_err(|_| POISONED)? {

@@ -3,7 +3,6 @@
 /// Numbers of a job, at most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Totals {
-    /// Users. A place that has none counts.
     pub(crate) users: usize,
     /// Item codes.
     pub(crate) codes: usize,

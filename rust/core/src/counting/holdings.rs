@@ -2,7 +2,7 @@
 
 use super::limit::{CountLimit, capped};
 use super::noise::CountNoise;
-use crate::contributions::{Contributions, ItemCode, Totals};
+use crate::contributions::{Contributions, ItemCode};
 use crate::noise::{NoisyThreshold, Threshold};
 use crate::numeric::UNIT;
 use crate::numeric::widths::codes;
@@ -29,6 +29,8 @@ pub(crate) struct Holdings {
     codes: usize,
 }
 
+/// Rows of a thread for each counted item, at least: each thread has a sum for every item.
+const LEAST_ROWS: usize = 4;
 /// No position in the list of counted items.
 const NOT_COUNTED: u32 = u32::MAX;
 const STAGE: &str = "counting the users or rows of released items";
@@ -42,7 +44,7 @@ impl Holdings {
         let held: usize = contributions.lens.iter().map(|len| *len as usize).sum();
         let counts_rows = limit.most_rows() > 1;
         let users = contributions.lens.len();
-        control.charge_memory(Self::bytes(users, held, counts_rows) as u64, STAGE)?;
+        control.charge_memory(Self::bytes(limit, users, held) as u64, STAGE)?;
         let mut made = Self {
             starts: Vec::with_capacity(users),
             lens: Vec::with_capacity(users),
@@ -55,21 +57,15 @@ impl Holdings {
         Ok(made)
     }
 
-    /// Bytes of the items of so many users.
-    fn bytes(users: usize, held: usize, counts_rows: bool) -> usize {
-        held * size_of::<u32>() * if counts_rows { 2 } else { 1 }
-            + users * (size_of::<usize>() + size_of::<u32>())
+    /// Bytes of what so many users hold, at most.
+    pub(crate) fn bytes(limit: CountLimit, users: usize, held: usize) -> usize {
+        let each = size_of::<u32>() * if limit.most_rows() > 1 { 2 } else { 1 };
+        held * each + users * (size_of::<usize>() + size_of::<u32>())
     }
 
-    /// Bytes that are taken while so many items are counted.
-    fn bytes_of_sums(codes: usize, items: usize, threads: usize) -> usize {
-        codes * size_of::<u32>() + threads * items * size_of::<u64>()
-    }
-
-    /// Bytes that all this takes at most.
-    pub(crate) fn most_bytes(totals: Totals, control: &Control) -> usize {
-        let Totals { users, codes, rows } = totals;
-        Self::bytes(users, rows, true) + Self::bytes_of_sums(codes, codes, control.threads())
+    /// Bytes that are taken while so many items are counted, at most.
+    pub(crate) fn bytes_of_sums(codes: usize, items: usize, held: usize) -> usize {
+        codes * size_of::<u32>() + items.max(held / LEAST_ROWS) * size_of::<u64>()
     }
 
     /// Keep the items of the next user. Rows of one item stand side by side.
@@ -111,9 +107,10 @@ impl Holdings {
 
     /// The sum of what all users add to each item, in grid steps.
     fn sums(&self, items: &[Counted], control: &Control) -> Result<Vec<u64>> {
-        let threads = parallel::threads_for(self.items.len(), control);
+        let held = self.items.len();
+        let threads = parallel::threads_for(held, control).min(held / LEAST_ROWS / items.len().max(1)).max(1);
         let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
-        let bytes = Self::bytes_of_sums(self.codes, items.len(), threads);
+        let bytes = Self::bytes_of_sums(self.codes, items.len(), held);
         control.charge_memory(bytes as u64, STAGE)?;
         let mut places = vec![NOT_COUNTED; self.codes];
         for (place, item) in (0_u32..).zip(items) {

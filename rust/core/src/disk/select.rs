@@ -13,7 +13,7 @@ use crate::counting::Holdings;
 use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
-use crate::rounds::most_bytes;
+use crate::rounds::{self, Calibration};
 use crate::runtime::{Control, PHASES};
 use crate::scratch::{Scratch, ScratchSpace, Stored};
 use crate::task::{
@@ -124,7 +124,7 @@ pub(super) fn select_within(
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
     let read_order = request.read_order(&order);
-    let later = |totals| beside_rows(request, totals, control);
+    let later = beside_rows(request, &lists, control)?;
     match rows.read(opened, (schema.clone(), read_order), &later, |rows| lists.remove_from(rows))? {
         Read::Stored(rows) => {
             let asked = Asked { request, lists: &lists, order, key, schema: &schema };
@@ -134,10 +134,25 @@ pub(super) fn select_within(
     }
 }
 
-/// Bytes that a release in memory takes beside its rows, at most.
-fn beside_rows(request: &SelectRequest, totals: Totals, control: &Control) -> usize {
-    let counts = if request.counts.is_some() { Holdings::most_bytes(totals, control) } else { 0 };
-    most_bytes(totals, control) + counts
+/// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have.
+fn beside_rows<'a>(
+    request: &'a SelectRequest,
+    lists: &PublicLists,
+    control: &'a Control,
+) -> Result<impl Fn(Totals) -> usize + use<'a>> {
+    let possible = request.possible()?.into_iter().map(|request| request.calibrate_once());
+    let possible: Vec<Calibration> = possible.collect::<Result<_>>()?;
+    let public = lists.public_digests().len();
+    Ok(move |totals| {
+        let Totals { users, codes, rows } = totals;
+        let rounds = possible.iter().map(|calibration| rounds::bytes(calibration, totals, control));
+        let rounds = rounds.max().unwrap_or(0); // Otherwise: no rounds.
+        request.counts.map_or(rounds, |counts| {
+            // Rounds give their memory back before items are counted.
+            let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
+            Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
+        })
+    })
 }
 
 /// What is asked for, when all rows are in scratch.

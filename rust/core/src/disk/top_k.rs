@@ -13,7 +13,7 @@ use crate::contributions::{self, RowOrder};
 use crate::exchange::{Decisions, Packed, ReleasedSet, TopK};
 use crate::ingest::{OpenSource, Source, again};
 use crate::random::ReleaseKey;
-use crate::rounds::most_bytes;
+use crate::rounds;
 use crate::runtime::Control;
 use crate::scratch::{Scratch, ScratchSpace};
 use crate::task::{
@@ -67,7 +67,8 @@ pub(super) fn top_k_within(
         taken_out: TakenOut::Nothing,
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
-    let later = |totals| most_bytes(totals, control);
+    let discovery = asked.calibration.discovery.clone();
+    let later = |totals| discovery.as_ref().map_or(0, |found| rounds::bytes(found, totals, control));
     match rows.read(opened, (schema.clone(), RowOrder::Any), &later, |_| ())? {
         Read::InMemory(contributions) => {
             let items = items_of_contributions(contributions, listed.as_ref(), &asked, key, control)?;

@@ -34,7 +34,7 @@ pub use rule::Rule;
 pub(crate) use scored::{Alone, Known, Noises, ScoredDecider};
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
-pub(crate) use select::most_bytes;
+pub(crate) use select::bytes;
 pub use select::select_rounds;
 pub(crate) use selected::Released;
 pub use selected::Selected;

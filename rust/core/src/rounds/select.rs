@@ -13,24 +13,26 @@ use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
 use crate::runtime::{Control, parallel};
-use crate::weighting::{self, Guidance, WeightHistogram, weigh_round};
+use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
 const BYTES: usize = 8 + 2;
 /// Bytes for each item code of a ranking.
 const RANKED_BYTES: usize = size_of::<i64>();
 
-/// Bytes of rounds that are not scored, beside those of weights while they are found.
-fn bytes(codes: usize, rows: usize, ranks: bool) -> usize {
-    codes * (BYTES + if ranks { RANKED_BYTES } else { 0 }) + rows * size_of::<u32>()
+/// Bytes that the rounds of a calibration take at most.
+pub(crate) fn bytes(calibration: &Calibration, totals: Totals, control: &Control) -> usize {
+    if calibration.scoring().is_some() {
+        return scored::bytes(totals, control);
+    }
+    let weights = calibration.rounds.iter().map(|round| round.weighting.bytes(totals));
+    plain_bytes(calibration, totals) + weights.max().unwrap_or(0) // Otherwise: no rounds.
 }
 
-/// Bytes that rounds take at most, whichever they are, but for a [`Matching`](weighting::Matching).
-pub(crate) fn most_bytes(totals: Totals, control: &Control) -> usize {
-    let Totals { users, codes, rows } = totals;
-    let (of_item, of_user) = weighting::MOST_BYTES;
-    let plain = bytes(codes, rows, false) + codes * of_item + users * of_user;
-    plain.max(scored::bytes(totals, control))
+/// Bytes of rounds that are not scored, beside those of weights while they are found.
+fn plain_bytes(calibration: &Calibration, totals: Totals) -> usize {
+    let ranks = calibration.rounds.iter().any(|round| round.rule.ranking().is_some());
+    totals.codes * (BYTES + if ranks { RANKED_BYTES } else { 0 }) + totals.rows * size_of::<u32>()
 }
 
 /// Run the rounds.
@@ -60,9 +62,9 @@ pub fn select_rounds(
         return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
     }
     let codes = contributions.vocabulary().code_bound();
-    let ranks = calibration.rounds.iter().any(|round| round.rule.ranking().is_some());
-    let bytes = bytes(codes, contributions.rows(), ranks);
-    control.charge_memory(bytes as u64, "weighing the items")?;
+    let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };
+    let bytes = plain_bytes(calibration, totals) as u64;
+    control.charge_memory(bytes, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);
     let (mut removed, mut released) = (ItemSet::new(), Vec::new());
@@ -96,5 +98,6 @@ pub fn select_rounds(
     let threads = contributions.threads(control);
     let (vocabulary, rest) = contributions.into_vocabulary();
     parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
+    control.release_memory(bytes);
     Ok(Selected { items: released, keys: vocabulary.into_keys(control) })
 }

@@ -20,6 +20,9 @@ pub struct Greedy {
 }
 
 impl Greedy {
+    /// Bytes of an item while the weights are found.
+    pub(super) const ITEM_BYTES: usize = size_of::<u64>();
+
     /// The weights of one round.
     ///
     /// # Contract
@@ -27,7 +30,7 @@ impl Greedy {
     /// But any number of items that had no weight may get some, items of other users among them. Each gift is a
     /// multiple of every divisor that the cutoff and one unit have in common.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
-        let charged = visits.charge(size_of::<u64>())?;
+        let charged = visits.charge(Self::ITEM_BYTES)?;
         let mut weights = vec![0; visits.contributions.vocabulary().code_bound()];
         visits.run(1, |items| self.visit(items, &mut weights))?;
         histogram.set(weights.into_iter());

@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::greedy::Greedy;
 use super::mad::Mad;
-use super::matching::Matching;
+use super::matching::{self, Matching};
+use super::order;
 use super::policy_l1::PolicyL1;
 use super::policy_l2::PolicyL2;
 use crate::accounting::L0Bound;
+use crate::contributions::Totals;
 use crate::numeric::UNIT;
 
 /// More items than any table has: item codes have 32 bits.
@@ -48,6 +50,19 @@ impl Weighting {
             Self::EqualL2 | Self::PolicyL2(_) | Self::Mad(_) => ((UNIT * UNIT) / k).isqrt(),
             Self::PolicyL1(policy) => policy.novel_weight(k),
         }
+    }
+
+    /// Bytes that are taken while the weights are found, at most.
+    pub(crate) fn bytes(self, totals: Totals) -> usize {
+        let of_item = match self {
+            Self::Count | Self::EqualL1 | Self::EqualL2 => return 0,
+            Self::PolicyL1(_) => PolicyL1::ITEM_BYTES,
+            Self::PolicyL2(_) => PolicyL2::ITEM_BYTES,
+            Self::Greedy(_) => Greedy::ITEM_BYTES,
+            Self::Mad(_) => Mad::ITEM_BYTES,
+            Self::Matching(_) => return matching::bytes(totals),
+        };
+        order::bytes(totals.codes, totals.users, of_item)
     }
 
     /// The largest weight of an item; `u64::MAX` if there is no limit.

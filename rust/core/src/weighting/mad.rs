@@ -40,6 +40,9 @@ impl Mad {
     /// One unit and 1e-4 of a unit: more than rounding can do with up to 2^32 users and items.
     pub const NORM: u64 = UNIT + UNIT / 10_000;
 
+    /// Bytes of an item while the weights are found.
+    pub(super) const ITEM_BYTES: usize = 4 * size_of::<u64>();
+
     /// The weights of one round under these importances, one for each code; all of them are full if there are none.
     ///
     /// # Contract
@@ -51,7 +54,7 @@ impl Mad {
         importances: Option<&[u16]>,
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
-        let charged = visits.charge(4 * size_of::<u64>())?;
+        let charged = visits.charge(Self::ITEM_BYTES)?;
         let sums = Sums::new(histogram.code_bound());
         let importance =
             |item: u32| importances.map_or(FULL_IMPORTANCE, |importances| importances[item as usize]);

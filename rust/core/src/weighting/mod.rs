@@ -22,7 +22,7 @@ pub use mad::Mad;
 pub(crate) use mad::Sums;
 pub use matching::Matching;
 pub(crate) use norm::L2Norm;
-pub(crate) use order::{MOST_BYTES, user_order};
+pub(crate) use order::user_order;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use round::{Guidance, weigh_round};

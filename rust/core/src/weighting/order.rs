@@ -6,8 +6,10 @@ use crate::contributions::ItemCode;
 use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, order_ties, with_code};
 use crate::runtime::{Control, TALLIED, WEIGHING};
 
-/// Bytes of an item and of a user that weights take at most while they are found, but for [`Matching`](super::Matching).
-pub(crate) const MOST_BYTES: (usize, usize) = (4 * size_of::<u64>(), 20);
+/// Bytes of the order of so many users, and of so many for each item code, which are held until the weights are found.
+pub(super) fn bytes(codes: usize, users: usize, of_item: usize) -> usize {
+    codes * of_item + users * 20
+}
 
 /// The users of one round and the order in which they come.
 #[derive(Clone, Copy)]
@@ -61,12 +63,10 @@ impl Visits<'_> {
     ///
     /// # Errors
     /// More memory than allowed.
-    pub(super) fn charge(&self, bytes_per_item: usize) -> Result<u64> {
+    pub(super) fn charge(&self, of_item: usize) -> Result<u64> {
         let codes = self.contributions.vocabulary().code_bound();
         let users = self.contributions.user_digests().len();
-        let (of_item, of_user) = MOST_BYTES;
-        debug_assert!(bytes_per_item <= of_item);
-        let bytes = (codes * bytes_per_item + users * of_user) as u64;
+        let bytes = bytes(codes, users, of_item) as u64;
         self.control.charge_memory(bytes, "weighing the items")?;
         Ok(bytes)
     }

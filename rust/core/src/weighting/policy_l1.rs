@@ -47,6 +47,9 @@ impl PolicyL1 {
         }
     }
 
+    /// Bytes of an item while the weights are found.
+    pub(super) const ITEM_BYTES: usize = size_of::<Slot>();
+
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
     /// # Contract
@@ -59,7 +62,7 @@ impl PolicyL1 {
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let quantum = quantum.max(1);
-        let charged = visits.charge(size_of::<Slot>())?;
+        let charged = visits.charge(Self::ITEM_BYTES)?;
         let mut descent = self.descent(quantum);
         descent.slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
         visits.run(self.passes, |items| descent.visit(items, |tied| visits.by_digest(tied)))?;

@@ -71,13 +71,16 @@ impl PolicyL2 {
         })
     }
 
+    /// Bytes of an item while the weights are found.
+    pub(super) const ITEM_BYTES: usize = size_of::<u64>();
+
     /// The weights of one round.
     ///
     /// # Contract
     /// If `norm` is at least [`PolicyL2::proved_norm`], adding a user moves the weights by an L2 distance of at most
     /// `norm`. Every held item has weight.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
-        let charged = visits.charge(size_of::<u64>())?;
+        let charged = visits.charge(Self::ITEM_BYTES)?;
         let mut descent = self.descent(visits.contributions.bound())?;
         descent.weights = vec![0; visits.contributions.vocabulary().code_bound()];
         visits.run(self.passes, |items| descent.visit(items))?;

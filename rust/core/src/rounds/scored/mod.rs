@@ -73,7 +73,8 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };
-    control.charge_memory(bytes(totals, control) as u64, "weighing the items")?;
+    let bytes = bytes(totals, control) as u64;
+    control.charge_memory(bytes, "weighing the items")?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let (mut users, mut sums, keys) = Users::new(pieces, vocabulary, publish.budgets(), control);
     let mut states = ItemStates::new(calibration, sums.whole_ranges());
@@ -91,5 +92,7 @@ pub(super) fn score_rounds(
         control.check()?;
         control.end_phase();
     }
+    drop((users, sums, states));
+    control.release_memory(bytes);
     Ok(Selected { items, keys })
 }

@@ -244,15 +244,21 @@ fn rounds_charge_what_they_hold() {
         [(3000, 1_000_000, 9000), (3000, 1500, 6000), (3000, 40, 60_000), (1, 5000, 5000)]
     {
         let table: Table = (0..rows).map(|n| (n % users, n * 7919 % items)).collect();
-        let contributions = bounded(&table, 10_000);
-        let (control, calibration) = (Control::default(), rounds(0.1, 3, (4, 10_000)));
+        let (contributions, calibration) = (bounded(&table, 10_000), rounds(0.1, 3, (4, 10_000)));
         let (kept, codes) = (contributions.rows(), contributions.vocabulary().code_bound());
-        let (number, bytes) =
-            (contributions.users(), Users::bytes(contributions.users(), kept, codes, &control));
-        let scored = calibration.scoring().unwrap();
-        let found = score_rounds(contributions, &calibration, (&scored.0, scored.1), false, &key(), &control);
+        let (number, control) = (contributions.users(), Control::default());
+        let bytes = Users::bytes(number, kept, codes, &control);
         let charged = codes * BYTES + RANGE * STATE_BYTES + number * USER_BYTES + bytes;
-        assert!(found.is_ok() && control.held_memory() == charged as u64);
+        let scored = calibration.scoring().unwrap();
+        let scored = || (scored.0.as_slice(), scored.1);
+        for (limit, suffices) in [(charged, true), (charged - 1, false)] {
+            let control = Control::new(None, Some(limit as u64));
+            let rows = bounded(&table, 10_000);
+            let found = score_rounds(rows, &calibration, scored(), false, &key(), &control);
+            assert_eq!(found.is_ok(), suffices);
+            // All of it is given back.
+            assert!(!suffices || control.held_memory() == 0);
+        }
         // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, sum, noise, exposure
         // and importance; of its rows slot, user and drift, in place of the item. Of a user: budget, squares and what it gave first.
         let in_use = |shared: usize, of_shared: usize| {

@@ -16,7 +16,7 @@ use self::holders::Holders;
 use super::histogram::WeightHistogram;
 use super::order::Visits;
 use crate::Result;
-use crate::contributions::{ItemCode, Vocabulary};
+use crate::contributions::{ItemCode, Totals, Vocabulary};
 use crate::numeric::UNIT;
 use crate::random::{Digest, code_of, order_ties, with_code};
 use crate::runtime::{TALLIED, WEIGHING};
@@ -88,16 +88,23 @@ impl Matching {
     }
 }
 
-/// Count the memory that is held until the weights are found.
-fn charge(visits: Visits<'_>) -> Result<u64> {
+/// Bytes that are held until the weights are found.
+pub(super) fn bytes(totals: Totals) -> usize {
+    let Totals { users, codes, rows } = totals;
     let (per_item, per_user) = Assignment::BYTES;
-    let codes = visits.contributions.vocabulary().code_bound();
     // The users of each item, where they start, and the order of the items with the words that it is sorted by.
-    let bytes = codes * (per_item + size_of::<usize>() + size_of::<u64>() + size_of::<u32>())
-        + visits.contributions.users() * per_user
-        + visits.contributions.rows() * size_of::<u32>();
-    visits.control.charge_memory(bytes as u64, "weighing the items")?;
-    Ok(bytes as u64)
+    codes * (per_item + size_of::<usize>() + size_of::<u64>() + size_of::<u32>())
+        + users * per_user
+        + rows * size_of::<u32>()
+}
+
+/// Count this memory.
+fn charge(visits: Visits<'_>) -> Result<u64> {
+    let Visits { contributions, .. } = visits;
+    let (users, rows) = (contributions.users(), contributions.rows());
+    let bytes = bytes(Totals { users, codes: contributions.vocabulary().code_bound(), rows }) as u64;
+    visits.control.charge_memory(bytes, "weighing the items")?;
+    Ok(bytes)
 }
 
 /// The items that somebody holds, in the order in which their slots are offered.
