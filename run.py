@@ -2,7 +2,7 @@
 """The two commands for newcomers; both make `.venv` and build the package into it when that is missing.
 
     python3 run.py demo    runs the main job on the corpus that ships with the package
-    python3 run.py test    runs the checks and tests that a change needs (`nox.options.sessions` in noxfile.py)
+    python3 run.py test    runs the checks and tests of a change (`nox.options.sessions` in noxfile.py)
 
 Further words after `test` go to nox: `python3 run.py test -s pytest -- -k cli`.
 Needs Python 3.11 or newer, pip's usual access to a package index, and Rust (https://rustup.rs).
