@@ -1,7 +1,8 @@
 //! The disk engine: a release of more rows than fit into memory, on one machine.
 //!
 //! The first rows are read into memory as always. If they take more than their part of the memory limit, or if the rounds
-//! behind them would not fit when all are read, they are packed and go to scratch. Later rows go through an empty table again, or straight there if the rows of a user stand side by
+//! behind them would not fit when all are read, they are packed and go to scratch. Later rows go through an empty table
+//! again, or straight there if the rows of a user stand side by
 //! side or are scattered among many users (`straight`). At the end the rounds run on what is in scratch (`rounds`): with
 //! the stages of [`exchange`](crate::exchange), as on Spark, or with the same weights and decisions on items in memory.
 //! So the release is the same bit for bit.
