@@ -126,6 +126,7 @@ _OWN_MORE: Final = 75
 _SHARE_FOR_ONE: Final = 0.005
 
 
+@lru_cache(maxsize=64)
 def _choose_or_look(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:
@@ -152,6 +153,7 @@ def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByL
     return None
 
 
+@lru_cache(maxsize=64)
 def _choose(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:
@@ -173,7 +175,6 @@ def _choose(
     return mechanism, f"{steered}; {kept}"
 
 
-@lru_cache(maxsize=64)
 def _is_possible(
     mechanism: SelectionMechanism,
     privacy: Privacy,

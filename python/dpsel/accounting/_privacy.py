@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Final, TypeAlias
 
 from dpsel import _core_calls
@@ -32,7 +33,12 @@ class _Parameters:
         return {"kind": self.kind} | self._numbers()
 
     def _numbers(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return {name: getattr(self, name) for name in _names(type(self))}
+
+
+@cache
+def _names(cls: type[_Parameters]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(cls) if each.init)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ command line, audits, comparisons, and the tests that run over all mechanisms fo
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
@@ -181,8 +182,13 @@ def planned(mechanism: Mechanism) -> Mechanism:
 
 def parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters of a mechanism by name."""
+    return {name: getattr(mechanism, name) for name in _names(type(mechanism))}
+
+
+@cache
+def _names(cls: type[Mechanism]) -> tuple[str, ...]:
     # `fields` asks for a dataclass, which every registered class is.
-    return {each.name: getattr(mechanism, each.name) for each in fields(mechanism)}  # type: ignore[arg-type]
+    return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]
 
 
 def as_code(mechanism: Mechanism) -> str:
