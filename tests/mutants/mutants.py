@@ -2718,14 +2718,14 @@ MUTANTS = [
     ),
     Mutant(
         "counts are forgotten where it is said what comes after the rows",
-        CORE + "disk/select.rs",
+        CORE + "disk/possible.rs",
         "Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)",
         "rounds.max(sums) + 0 * Holdings::bytes(counts.limit(), users, rows)",
         ("cargo:disk::tests::fits",),
     ),
     Mutant(
         "public items are forgotten where it is said what comes after the rows",
-        CORE + "disk/select.rs",
+        CORE + "disk/possible.rs",
         "codes + public, rows)",
         "codes + 0 * public, rows)",
         ("cargo:disk::tests::fits",),

@@ -46,16 +46,20 @@ impl<R> Interner<R> {
 
     /// Number of keys that were interned.
     pub(crate) fn len(&mut self) -> Result<usize> {
-        self.shards.iter_mut().map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.digests().len())).sum()
+        Ok(self.lengths()?.into_iter().sum())
     }
 
-    /// A bound of the codes.
+    /// All codes are below this.
     pub(super) fn code_bound(&mut self) -> Result<usize> {
-        let mut most = 0;
-        for shard in &mut self.shards {
-            most = most.max(shard.get_mut().map_err(|_| POISONED)?.digests().len());
-        }
-        Ok(most * self.sharding.shards())
+        let lengths = self.lengths()?;
+        Ok(self.sharding.code_bound(lengths.into_iter()))
+    }
+
+    fn lengths(&mut self) -> Result<Vec<usize>> {
+        self.shards
+            .iter_mut()
+            .map(|shard| Ok(shard.get_mut().map_err(|_| POISONED)?.digests().len()))
+            .collect()
     }
 
     /// The shards, without the memory that only interning needs. Several threads give it back.

@@ -35,6 +35,12 @@ impl Sharding {
         local << self.bits | shard as u32
     }
 
+    /// All codes are below this, if shards have so many keys.
+    pub(crate) fn code_bound(self, keys: impl Iterator<Item = usize>) -> usize {
+        // Otherwise: without shards there are no codes.
+        keys.max().unwrap_or(0) * self.shards()
+    }
+
     /// The shard of a code.
     pub(crate) fn shard_of_code(self, code: u32) -> usize {
         code as usize & (self.shards() - 1)

@@ -30,8 +30,7 @@ impl Users {
     /// The number of all places. Some have no user: shards differ in length, and not all codes that are kept for integers
     /// are used.
     pub(super) fn all_places(&self) -> usize {
-        // Otherwise: without shards there are no users.
-        self.shards.iter().map(Shard::len).max().unwrap_or(0) * self.sharding.shards()
+        self.sharding.code_bound(self.shards.iter().map(Shard::len))
     }
 
     /// The number of places of a part.

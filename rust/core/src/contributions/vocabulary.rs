@@ -118,9 +118,8 @@ impl Vocabulary {
 
     /// All codes are below this.
     pub(crate) fn code_bound(&self) -> usize {
-        // Otherwise: without shards nothing was interned.
-        let most = self.digests.iter().map(Growing::len).max().unwrap_or(0);
-        index(self.keys.below.into()) + most * self.keys.sharding.shards()
+        let interned = self.keys.sharding.code_bound(self.digests.iter().map(Growing::len));
+        index(self.keys.below.into()) + interned
     }
 
     /// The digests of all items, for random access.

@@ -17,9 +17,9 @@
 //!
 //! | part | modules |
 //! |---|---|
-//! | what is asked for | `run`, `select`, `count`, `top_k`; counts of users beside a release: `counts` |
+//! | what is asked for | `run`, `select`, `count`, `top_k`; requests of a look: `possible`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
-//! | the way of the rounds | `rounds`, which takes one of the next four |
+//! | the rounds | `rounds`, which takes one of the next four, by `way` |
 //! | plain rounds | `coded`, with `candidates` and `pruned` |
 //! | scored rounds | `scored`, with blocks that are `rewritten` |
 //! | users in order; weights that return | `ordered`; `adaptive` |
@@ -41,6 +41,7 @@ mod names;
 mod numbering;
 mod ordered;
 mod output;
+mod possible;
 mod pruned;
 mod reading;
 mod rewritten;
@@ -54,6 +55,7 @@ mod straight;
 #[cfg(test)]
 mod tests;
 mod top_k;
+mod way;
 
 pub use count::users_per_item;
 pub use memory::LEAST;

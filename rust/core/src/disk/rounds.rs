@@ -1,4 +1,4 @@
-//! The rounds, on what is in scratch, and the way that they take.
+//! The rounds, on what is in scratch.
 //!
 //! What fits into memory by code goes through `coded` and `scored`. If it does not fit, the stages and their order are
 //! those of Spark (`spark/_dataflow.py`).
@@ -12,11 +12,10 @@ use super::numbering::Hashes;
 use super::output::{Collected, Output};
 use super::pruned::Coded;
 use super::stages::{Stages, largest, parts};
+use super::way::Way;
 use crate::contributions::RowOrder;
-use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts, runs_in_pieces};
-use crate::rounds::{Calibration, Round};
+use crate::exchange::{ExchangeJob, OfMessages, OfStates, Packed, ReleasedSet, UserCounts};
 use crate::scratch::{Scratch, Spool, Stored};
-use crate::weighting::{Walk, Weighting};
 use crate::{Error, Result};
 
 /// Bytes that the engine holds for each byte of packed decisions or counts: they are there twice while they are put
@@ -29,62 +28,6 @@ const FREQUENT: usize = 2;
 
 /// What needs too much memory, and how much it needs.
 const SHARED: &str = "holding the weights of items of several users, which take 600 bytes of the limit each";
-
-/// How rounds run on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Users are weighed in parts, and items are decided one by one.
-    Pieces,
-    /// The same, and items have states from round to round.
-    Scored,
-    /// One round, in which users come one after the other.
-    Ordered,
-    /// Weights return to users, after a screening round or without one.
-    Adaptive,
-}
-
-impl Way {
-    /// The way of these rounds; `None` if they need all rows in memory.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for rounds that no calibration gives.
-    pub(super) fn of(calibration: &Calibration) -> Result<Option<Self>> {
-        if calibration.scoring().is_some() {
-            return Ok(Some(Self::Scored));
-        }
-        if runs_in_pieces(calibration) {
-            return Ok(Some(Self::Pieces));
-        }
-        let is_adaptive = |round: &Round| matches!(round.weighting, Weighting::Mad(_));
-        let screens = |round: &Round| round.weighting.adds_up() && round.rule.screening().is_some();
-        Ok(match &calibration.rounds[..] {
-            [last] if !last.rule.is_item_by_item() => None,
-            [last] if is_adaptive(last) => Some(Self::Adaptive),
-            [first, last] if screens(first) && is_adaptive(last) && last.rule.is_item_by_item() => {
-                Some(Self::Adaptive)
-            }
-            [last] => Walk::new(last.weighting, last.rule.quantum(), 1)?.map(|_| Self::Ordered),
-            _ => None,
-        })
-    }
-
-    /// Whether stages of the way gather the rows of whole partitions into tables, which take more memory. Otherwise they
-    /// do so only if something else does not fit into memory.
-    pub(super) fn gathers(self) -> bool {
-        match self {
-            Self::Pieces | Self::Scored => false,
-            Self::Ordered | Self::Adaptive => true,
-        }
-    }
-
-    /// Whether the way needs the numbers of users of all items.
-    pub(super) fn needs_counts(self) -> bool {
-        match self {
-            Self::Pieces => false,
-            Self::Scored | Self::Ordered | Self::Adaptive => true,
-        }
-    }
-}
 
 /// The rounds of one release.
 #[derive(Clone, Copy)]
