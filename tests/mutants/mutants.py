@@ -845,7 +845,7 @@ MUTANTS = [
     ),
     Mutant(
         "dates and integers are one kind",
-        CORE + "random/digest.rs",
+        CORE + "random/block.rs",
         "Self::tagged(kind as u8, value)",
         "Self::tagged(kind as u8 & 0, value)",
         ("tests/counterexamples/test_key_identity.py", REFERENCE),

@@ -3,6 +3,7 @@
 //! Nothing here has a state: the same key and the same names give the same bits on any thread, in any
 //! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
 
+mod block;
 mod cipher;
 mod coins;
 mod digest;
@@ -11,8 +12,9 @@ mod sorting;
 mod words;
 mod wrapping;
 
+pub use block::{Block, KeyKind, ShortBytes};
 pub use coins::{Coins, ItemBits};
-pub use digest::{Block, Digest, DigestBatch, Digester, KeyKind, ShortBytes};
+pub use digest::{Digest, DigestBatch, Digester};
 pub(crate) use key::system_bytes;
 pub use key::{Purpose, ReleaseKey};
 pub(crate) use sorting::{CodedWords, agree, code_of, order_ties, with_code};
