@@ -123,7 +123,8 @@ def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folde
 
 @pytest.mark.usefixtures("folder")
 def test_errors_and_warnings_speak_of_options(dpsel_run, monkeypatch):
-    assert "for no such line --no-header" in dpsel_run(*SELECT, "rows.csv", "--user", "nobody").error
+    fix = "another delimiter set --delimiter, and for no such line --no-header"
+    assert fix in dpsel_run(*SELECT, "rows.csv", "--user", "nobody").error
     assert "give --epsilon or --rho to make" in dpsel_run("ledger", "none.jsonl").error
     monkeypatch.setattr("dpsel._scratch._file_system", lambda _: "tmpfs")
     run = dpsel_run(*SELECT, "rows.csv", "--scratch", ".", "--memory-limit", "64MiB")

@@ -208,9 +208,13 @@ def test_what_is_wrong_is_said(tmp_path) -> None:
     with pytest.raises(SchemaError, match="2 columns and no header line, and none is 'i'") as caught:
         dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(";", header=False))
     assert "column_1 to column_2" in str(caught.value)
-    with pytest.raises(SchemaError, match="separated by ';'; for another delimiter set delimiter=") as caught:
+    with pytest.raises(SchemaError, match="separated by ';'; for another delimiter set ") as caught:
         dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(";"))
     assert "hunter2" not in str(caught.value)
+    with pytest.raises(SchemaError, match=r"file_format=dpsel.Csv\(header=False\)"):
+        dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(";"))
+    with pytest.raises(SchemaError, match="has 1 column, none named"):
+        dpsel.select_partitions(path, **SELECT, file_format=dpsel.Csv(","))
     path.write_text("1;tea\n2;hunter2;3\n")
     named = SELECT | {"user": "column_1", "item": "column_2"}
     with pytest.raises(DataError, match="line 2 .* as many fields as the first line") as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 import dpsel
@@ -91,3 +93,16 @@ def test_on_a_cluster_nothing_looks(limit) -> None:
     # A report says neither: both are what "auto" may have taken.
     request = {"privacy": privacy.to_json(), "max_items_per_user": limit, "with_weights": False}
     assert reasons(request) == [(local.to_json(), reason), (cluster.to_json(), plain)]
+
+
+def test_no_payment_is_kept() -> None:
+    """A guarantee of a budget carries its payment, with the report that was entered."""
+    privacy = dpsel.Budget(dpsel.ApproxDP(epsilon=1.234, delta=1e-6)).spend(
+        dpsel.ApproxDP(epsilon=1.2, delta=1e-6), "kept by nobody"
+    )
+    kind = type(privacy._payment)
+    resolve("auto", privacy, 7)
+    del privacy
+    gc.collect()
+    # Not `isinstance`, which would ask proxies of other tests.
+    assert not [each for each in gc.get_objects() if type(each) is kind and each.label == "kept by nobody"]

@@ -52,8 +52,24 @@ def resolve(
         return own, None
     if min_users > 1:
         return _best_counts(privacy, max_items_per_user, counts, _COUNTS_FOR_MIN_USERS)
+    # By the numbers: a guarantee may carry the payment of a budget, which nothing should keep.
+    numbers = tuple(privacy.to_json().items())
+    return _chosen_once(
+        numbers, max_items_per_user, may_look=may_look, with_weights=with_weights, counts=counts
+    )
+
+
+@lru_cache(maxsize=64)
+def _chosen_once(
+    numbers: tuple[tuple[str, Any], ...],
+    limit: int,
+    *,
+    may_look: bool,
+    with_weights: bool,
+    counts: Counts | None,
+) -> tuple[SelectionMechanism, str]:
     choose = _choose_or_look if may_look else _choose
-    return choose(privacy, max_items_per_user, with_weights=with_weights, counts=counts)
+    return choose(of_json(dict(numbers)), limit, with_weights=with_weights, counts=counts)
 
 
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -126,7 +142,6 @@ _OWN_MORE: Final = 75
 _SHARE_FOR_ONE: Final = 0.005
 
 
-@lru_cache(maxsize=64)
 def _choose_or_look(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:
@@ -153,7 +168,6 @@ def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByL
     return None
 
 
-@lru_cache(maxsize=64)
 def _choose(
     privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
 ) -> tuple[SelectionMechanism, str]:

@@ -2,6 +2,7 @@
 
 use super::output::Collected;
 use super::rounds::Rounds;
+use super::stages::Stages;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ReleasedSet};
 use crate::random::Digest;
@@ -17,9 +18,12 @@ impl Rounds<'_> {
     /// # Errors
     /// Those of scratch; the limit of memory; an interruption.
     pub(super) fn noisy_counts(&self, held: &Stored<i32>, items: &[Digest]) -> Result<Decisions> {
-        let Self { job, stages, scratch } = *self;
+        let (control, scratch) = (self.stages.control, self.scratch);
         let stage = "counting the users or rows of released items";
-        stages.control.charge_memory(items.len() as u64 * BYTES, stage)?;
+        control.charge_memory(items.len() as u64 * BYTES, stage)?;
+        // Released items and their set stay in memory beside the stages.
+        let memory = self.stages.memory.beside(control.held_memory());
+        let (stages, job) = (Stages { memory, control }, self.job.clone().with_sizes(memory.sizes));
         let counted = ReleasedSet::pack(&Decisions::pack(items.iter().map(|item| (*item, 0))), None)?;
         let counted = ReleasedSet::unpack(&counted)?;
         let sums = Spool::<i32>::new(scratch)?;

@@ -1,7 +1,5 @@
 //! How the memory limit is divided.
 
-use std::num::NonZeroUsize;
-
 use super::numbering::BYTES as NUMBERED_BYTES;
 use crate::exchange::Sizes;
 use crate::numeric::widths::{codes, index};
@@ -11,13 +9,14 @@ use crate::{Error, Result};
 /// The least memory limit with which the disk engine works.
 pub const LEAST: u64 = 64 << 20;
 
-/// Bytes that a row of a task takes at most: chunk, digests, tables, ranks, noise.
-const ROW_BYTES: usize = 128;
+/// Bytes that a row of a task takes at most: chunk, digests, tables, ranks, noise, and what is made of it.
+const ROW_BYTES: usize = 256;
 /// Bytes that a sum of weights takes at most until it is in scratch.
 const WEIGHT_BYTES: usize = 128;
 /// Bytes that a byte of waiting states takes at most: it is there twice while it is put into batches.
 const RETURNED_BYTES: usize = 4;
-/// Bytes of the limit for each thread, at least; half of them are its stage's. With fewer, fewer threads run.
+/// Bytes of the limit for each thread, at least. Half of them are its stage's; while rows are read, decoders and batches
+/// take about a third. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
 /// Bytes that a packed value takes in memory for each byte in scratch, at most about.
 const UNPACKED: u64 = 12;
@@ -60,6 +59,8 @@ pub(super) struct Memory {
     pub(super) limit: u64,
     /// The bytes that rows take, as they are counted, before they go to scratch.
     pub(super) table: u64,
+    /// Bytes that a stage takes.
+    pub(super) stage: u64,
     /// Threads of a stage.
     pub(super) threads: usize,
     pub(super) sizes: Sizes,
@@ -86,30 +87,23 @@ impl Memory {
     /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch. Codes of items of
     /// several users, with the partitions that are read beside them, may take three quarters.
     pub(super) fn new(limit: u64, control: &Control) -> Self {
+        let threads = control.threads().min(Self::most_threads(limit));
         let limit = index(limit);
-        let most = NonZeroUsize::new(limit / THREAD_BYTES).map_or(1, NonZeroUsize::get);
-        let threads = control.threads().min(most);
-        let each = limit / 2 / threads;
-        let sizes = Sizes {
-            rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
-            weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
-            returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
-        };
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
         let shared = limit / 4 / SHARED_BYTES;
         let frequent = limit / 4 / FREQUENT_BYTES;
         let candidate_bytes = (limit / 4).min(MOST_CANDIDATES.saturating_mul(CANDIDATE_BYTES));
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
         let numbered_bytes = limit / 4 * 3;
-        // All threads read, whatever the stages take.
-        let reading = limit / 2 / control.threads().max(threads);
+        let reading = limit / 2 / threads;
         let straight = (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT);
         let [least, most] = PARTITIONS;
         Self {
             limit: limit as u64,
             table,
+            stage: limit as u64 / 2,
             threads,
-            sizes,
+            sizes: sizes(limit / 2 / threads),
             partitions: codes(straight / PIECE).clamp(least, most),
             shared,
             frequent,
@@ -119,6 +113,19 @@ impl Memory {
             straight,
             written: (reading / 16).max(LEAST_WRITTEN),
         }
+    }
+
+    /// The most threads whose buffers fit into a limit.
+    pub(super) fn most_threads(limit: u64) -> usize {
+        index(limit / THREAD_BYTES as u64).max(1)
+    }
+
+    /// This division for a stage beside so many bytes that stay in memory: it takes what they leave of the limit, if that is
+    /// less than usual, and an eighth at least.
+    pub(super) fn beside(self, held: u64) -> Self {
+        let stage = self.limit.saturating_sub(held).clamp(self.limit / 8, self.stage.max(self.limit / 8));
+        let threads = self.threads.min(index(stage * 2 / THREAD_BYTES as u64)).max(1);
+        Self { stage, threads, sizes: sizes(index(stage) / threads), ..self }
     }
 
     /// The most items of several users that can have codes while partitions of this many packed bytes are read. Half of the
@@ -147,7 +154,7 @@ impl Memory {
     }
 
     fn divided_for(self, largest: u64, held: u64) -> Self {
-        let most = (self.limit / 2 / self.threads as u64 / held).max(1);
+        let most = (self.stage / self.threads as u64 / held).max(1);
         let times = u32::try_from(largest.div_ceil(most)).unwrap_or(MOST_PARTITIONS); // Otherwise: cut off below.
         let more = times.max(1).checked_next_power_of_two().unwrap_or(MOST_PARTITIONS); // Otherwise: as before.
         let partitions = self.partitions.saturating_mul(more).min(MOST_PARTITIONS.max(self.partitions));
@@ -179,26 +186,38 @@ impl Memory {
                 stage: "working on one partition of the disk",
             });
         }
-        Ok(Self { threads: self.threads.min(index(self.limit / 2 / each)).max(1), ..self })
+        Ok(Self { threads: self.threads.min(index(self.stage / each)).max(1), ..self })
+    }
+}
+
+/// The sizes of tasks for a thread with so many bytes.
+fn sizes(each: usize) -> Sizes {
+    Sizes {
+        rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
+        weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
+        returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use super::*;
 
     #[test]
     fn threads_and_partitions_fit_into_the_limit() {
         let control = Control::new(NonZeroUsize::new(8), None);
         for (limit, threads, partitions) in
-            [(1 << 20, 1, 256), (LEAST, 2, 256), (1 << 28, 8, 1024), (1 << 30, 8, 1024)]
+            [(1 << 20, 1, 256), (LEAST, 2, 1024), (1 << 28, 8, 1024), (1 << 30, 8, 1024)]
         {
             let memory = Memory::new(limit, &control);
             assert_eq!((memory.threads, memory.partitions), (threads, partitions));
             let rows = memory.threads * (memory.sizes.rows * ROW_BYTES + memory.written);
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
-            assert!((control.threads() * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
+            assert!((memory.threads * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
+        assert_eq!([1, LEAST, 1 << 30].map(Memory::most_threads), [1, 2, 32]);
         let largest = Memory::new(u64::MAX >> 8, &control).candidate_bytes / CANDIDATE_BYTES;
         assert!(largest < u32::MAX as usize, "codes have 32 bits");
         assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
@@ -218,5 +237,19 @@ mod tests {
         let each = (1_u64 << 30) / 2 / 8 / UNPACKED / WEIGHTS;
         assert_eq!([0, each, each + 1, 5 * each].map(partitions), [1024, 1024, 2048, 8192]);
         assert_eq!(partitions(u64::MAX), MOST_PARTITIONS);
+    }
+
+    #[test]
+    fn a_stage_takes_what_is_left() {
+        let control = Control::new(NonZeroUsize::new(8), None);
+        let memory = Memory::new(1 << 28, &control);
+        let beside = |held| memory.beside(held);
+        assert_eq!((beside(0).stage, beside(0).threads), (1 << 27, 8));
+        assert_eq!((beside(3 << 26).stage, beside(3 << 26).threads), (1 << 26, 4));
+        for held in [3 << 26, 1 << 28, u64::MAX] {
+            let memory = beside(held);
+            assert!(memory.stage == ((1 << 28) - held.min(1 << 28)).max(1 << 25));
+            assert!((memory.threads * memory.sizes.rows * ROW_BYTES) as u64 <= memory.stage);
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::Result;
-use crate::exchange::{Packed, Route};
+use crate::exchange::{Decisions, Packed, Route, item_hash};
 use crate::scratch::Writer;
+use crate::{Error, Result};
 
 /// What is done with the batches that a stage makes.
 pub(super) trait Output {
@@ -43,6 +43,49 @@ impl Output for &Collected {
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
         let more = Packed::gathered(std::slice::from_ref(batch))?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(more);
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps the hashes of items with several users, from their counts, unless they are too many.
+#[derive(Debug)]
+pub(super) struct OfSeveralUsers {
+    most: usize,
+    found: Mutex<Vec<(u32, u32)>>,
+}
+
+impl OfSeveralUsers {
+    /// At most `most` hashes.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, found: Mutex::default() }
+    }
+
+    /// The hashes, each with the most users that one of its items has; `None` if there are too many.
+    pub(super) fn found(self) -> Option<Vec<(u32, u32)>> {
+        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if found.len() > self.most {
+            return None;
+        }
+        // The largest number of a hash comes first, and stays.
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup_by_key(|(hash, _)| *hash);
+        Some(found)
+    }
+}
+
+impl Output for &OfSeveralUsers {
+    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
+        let packed = Packed::gathered(std::slice::from_ref(batch))?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = (self.most + 1).saturating_sub(found.len());
+        for (item, users) in Decisions::each(packed.bytes())?.filter(|(_, users)| *users > 1).take(room) {
+            let users = users.try_into().map_err(|_| Error::Internal("a count beyond 32 bits"))?;
+            found.push((item_hash(item), users));
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use super::census::frequent;
 use super::divide::finer;
 use super::memory::Memory;
 use super::numbering::Hashes;
-use super::output::{Collected, Output};
+use super::output::{Collected, OfSeveralUsers, Output};
 use super::pruned::Coded;
 use super::stages::{Stages, largest, parts};
 use super::way::Way;
@@ -52,19 +52,39 @@ impl Rounds<'_> {
         match way.ok_or(Error::Internal("the rounds do not run on the disk"))? {
             Way::Scored => self.scored(contributions, counts),
             Way::Pieces => self.in_pieces(contributions, counts),
-            Way::Ordered => self.ordered(contributions, &self.shared(counts)?, &order.into()),
-            Way::Adaptive => self.adaptive(&contributions, &self.shared(counts)?),
+            Way::Ordered => {
+                let shared = self.shared(&contributions, counts)?;
+                self.ordered(contributions, &shared, &order.into())
+            }
+            Way::Adaptive => self.adaptive(&contributions, &self.shared(&contributions, counts)?),
         }
     }
 
     /// The numbers of users of items with more than one, whose weights have to fit into memory.
-    fn shared(&self, counts: Option<Stored<i32>>) -> Result<UserCounts> {
+    fn shared(&self, contributions: &Stored<i32>, counts: Option<Stored<i32>>) -> Result<UserCounts> {
         let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
         let memory = self.stages.memory;
-        let users = self.counts_of_frequent(&counts, 1, memory.shared)?;
+        let users = match self.counts_of_frequent(&counts, 1, memory.shared)? {
+            Some(users) => Some(users),
+            // They are upper bounds: a user whose rows come at different times was counted several times.
+            None => self.shared_exactly(contributions)?,
+        };
         self.stages.control.end_phase();
         let users = users.ok_or(Error::MemoryLimit { limit: memory.limit, stage: SHARED })?;
         Ok(UserCounts::new(1, users))
+    }
+
+    /// The hashes of items with more than one user, and their users; `None` if their weights do not fit into memory.
+    fn shared_exactly(&self, contributions: &Stored<i32>) -> Result<Option<Vec<(u32, u32)>>> {
+        let (stages, counts) = (self.stages, Spool::<i32>::new(self.scratch)?);
+        let count = || self.job.count(stages.memory.partitions, None, false);
+        stages.run(contributions, count, || stages.writer(&counts))?;
+        let several = OfSeveralUsers::new(stages.memory.shared);
+        stages.run(&counts.stored(), || Ok(self.job.total(None)), || &several)?;
+        let users = several.found();
+        let bytes = users.as_ref().map_or(0, Vec::len) as u64 * COUNTED;
+        stages.control.charge_memory(bytes, "holding the user counts of frequent items")?;
+        Ok(users)
     }
 
     /// The decisions of rounds whose users are weighed in parts, and whose items are decided one by one.

@@ -66,6 +66,8 @@ pub fn select_partitions(
         Possible::checked(request)?;
         return task::select_partitions(source, request, key, control);
     };
+    // With more threads their buffers would not fit.
+    let control = &control.with_at_most(Memory::most_threads(limit));
     select_within(source, request, key, Stages { memory: Memory::new(limit, control), control }, space)
 }
 
@@ -98,7 +100,12 @@ pub(super) fn select_within(
     let later = possible.bytes_beside_rows(lists.public_digests().len(), control);
     match rows.read(opened, (schema.clone(), read_order), &later, |rows| lists.remove_from(rows))? {
         Read::Stored(rows) => {
-            let needed = if possible.gathers() { Memory::divided } else { Memory::divided_slightly };
+            // Counting gathers the rows of a user as well.
+            let needed = if possible.gathers() || request.counts.is_some() {
+                Memory::divided
+            } else {
+                Memory::divided_slightly
+            };
             let asked = Asked { request, lists: &lists, order, key, schema: &schema, needed };
             asked.release(rows, again, stages, &scratch)
         }

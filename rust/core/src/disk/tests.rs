@@ -123,6 +123,7 @@ fn little(table: u64, threads: usize) -> Memory {
     Memory {
         limit: 1 << 40,
         table,
+        stage: 1 << 39,
         threads,
         sizes: Sizes { rows: 50, weights: 40, returned: 200 },
         partitions: 5,

@@ -142,6 +142,12 @@ impl Control {
         self.threads.get()
     }
 
+    /// The same job with so many threads at most.
+    pub(crate) fn with_at_most(&self, threads: usize) -> Self {
+        let most = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN); // Otherwise: no thread would do the work.
+        Self { threads: self.threads.min(most), ..self.clone() }
+    }
+
     /// The shared counters.
     #[must_use]
     pub fn progress(&self) -> Arc<Progress> {

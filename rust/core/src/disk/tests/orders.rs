@@ -78,12 +78,27 @@ fn shared_items_beyond_memory_are_an_error_that_says_what_each_takes() {
     }
 }
 
+/// A user whose rows come twice does not share its items with anybody.
+#[test]
+fn rows_that_come_twice_make_no_item_shared() {
+    let own: Rows = (0..1500).map(|n| (n / 5, 1000 + n)).collect();
+    let shared: Rows = (0..900).map(|n| (n / 3, n % 15)).collect();
+    let rows = [own.clone(), shared.clone(), own, shared].concat();
+    for mechanism in [REACTIVE[0], REACTIVE[4], REACTIVE[9], REACTIVE[10]] {
+        for table in [0, 2000] {
+            let memory = Memory { shared: 20, ..little(table, 2) };
+            let found = same(&rows, From::Integers, &reactive(mechanism, From::Integers, 9), memory);
+            assert!(found > 10, "{mechanism}: {found}");
+        }
+    }
+}
+
 /// So small a limit that all partitions have to be divided.
 #[test]
 fn divided_partitions_make_the_release_of_memory() {
     let rows = some_rows(400);
     for mechanism in MECHANISMS.iter().chain(&REACTIVE) {
-        let memory = Memory { limit: 150_000, partitions: 2, ..little(2000, 2) };
+        let memory = Memory { limit: 150_000, stage: 75_000, partitions: 2, ..little(2000, 2) };
         assert!(memory.divided(8000).partitions > 2);
         let request = if REACTIVE.contains(mechanism) {
             reactive(mechanism, From::Integers, 9)

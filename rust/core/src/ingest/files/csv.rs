@@ -56,9 +56,10 @@ pub(super) fn open(input: Input, columns: &Columns, dialect: Dialect) -> Result<
 /// The error for a column that is not there.
 fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str) -> Error {
     let (purpose, argument) = (role.purpose(), role.argument());
+    let columns = if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
     if !dialect.header {
         return Error::Schema {
-            what: format!("{source} has {count} columns and no header line, and none is '{name}' {purpose}"),
+            what: format!("{source} has {columns} and no header line, and none is '{name}' {purpose}"),
             fix: format!("set {argument} to one of column_1 to column_{count}"),
         };
     }
@@ -68,10 +69,11 @@ fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str)
         other => format!("'{}'", char::from(other)),
     };
     Error::Schema {
-        what: format!("the header line of {source} has {count} columns, none named '{name}' {purpose}"),
+        what: format!("the header line of {source} has {columns}, none named '{name}' {purpose}"),
         fix: format!(
             "set {argument} to a name in that line, which must hold the column names, separated by {separated}; \
-             for another delimiter set delimiter=, and for no such line header=False"
+             for another delimiter set file_format=dpsel.Csv(delimiter=), and for no such line \
+             file_format=dpsel.Csv(header=False)"
         ),
     }
 }

@@ -269,7 +269,7 @@ impl TopKRequest {
 pub(super) fn too_few(k: u32, items: u64, list: &str) -> Error {
     let noun = if items == 1 { "item" } else { "items" };
     Error::Incompatible {
-        what: format!("k = {k}, but {list} has {items} distinct {noun}, without missing ones"),
+        what: format!("k = {k}, but {list} has {items} distinct {noun} (missing ones do not count)"),
         fix: "ask for fewer items",
     }
 }
