@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -170,6 +171,50 @@ def test_memory_stays_within_the_limit(mechanism, tmp_path):
     """
     grown, found = map(int, finish(STREAM + script, tmp_path, timeout=500).split())
     assert found > 50
+    assert grown < 1.1 * LIMIT, grown / LIMIT
+
+
+@LINUX
+def test_memory_stays_within_the_limit_on_many_cores(tmp_path):
+    """Each reading thread has buffers: with a small limit few of them read."""
+    number = np.arange(3_000_000)
+    rows = pa.table({"user": number // 8, "item": number * number % 99_991})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet", row_group_size=50_000)
+    script = f"""
+    release(1)
+    def release(**settings):
+        return dpsel.select_partitions(
+            "rows.parquet", user="user", item="item", privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+            max_items_per_user=20, insecure_test_key=bytes(32), mechanism=dpsel.Sips(), **settings)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    there = release(memory_limit={LIMIT}, scratch=".", threads=64)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    print(grown, len(there), there.report == release(threads=1).report)
+    """
+    grown, found, same = finish(STREAM + script, tmp_path, timeout=500).split()
+    assert int(found) > 50
+    assert same == "True"
+    assert int(grown) < 1.1 * LIMIT, int(grown) / LIMIT
+
+
+@LINUX
+def test_memory_stays_within_the_limit_beside_many_counts(tmp_path):
+    """Released items and what counts them stay in memory, beside the stages that count."""
+    number = np.arange(6_000_000)
+    rows = pa.table({"user": number // 3, "item": number * 7919 % 200_003})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet", row_group_size=100_000)
+    script = f"""
+    release(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    there = dpsel.select_partitions(
+        "rows.parquet", user="user", item="item", privacy=dpsel.ApproxDP(epsilon=5.0, delta=1e-4),
+        max_items_per_user=3, mechanism=dpsel.CountGaussian(), counts=0.2,
+        memory_limit={LIMIT}, scratch=".", threads=2)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    print(grown, len(there))
+    """
+    grown, found = map(int, finish(STREAM + script, tmp_path, timeout=500).split())
+    assert found > 100_000
     assert grown < 1.1 * LIMIT, grown / LIMIT
 
 
