@@ -169,7 +169,7 @@ def test_mechanisms_in_words():
         "spis": "did you mean sips",
         "sips(rounds=x)": "whole number",
         "sips(": "closing",
-        "joint": "no mechanism",
+        "joint": "belongs to select_top_k",
         "sips(rounds=0)": "between 1 and 64",
     }.items():
         with pytest.raises(InvalidParameterError, match=answer):

@@ -202,7 +202,20 @@ REFUSED = [
     ({"domain": MENU, "mechanism": dpsel.Joint(), "ordered": False}, "JointSet", InvalidParameterError),
     ({"domain": MENU, "neighbours": "other"}, "neighbours must be", InvalidParameterError),
     ({"domain": MENU, "counts": 1.0}, "counts must be", InvalidParameterError),
-    ({"domain": MENU, "mechanism": "sips"}, "there is no mechanism", InvalidParameterError),
+    ({"domain": MENU, "mechanism": "spis"}, "there is no mechanism", InvalidParameterError),
+    (
+        {"domain": MENU, "mechanism": dpsel.Gamma},
+        r"or a top-k mechanism, got a class; write Gamma\(\)$",
+        InvalidParameterError,
+    ),
+    *(
+        (
+            {"domain": MENU, "mechanism": mechanism},
+            "^Steered selects items; it belongs to select_partitions$",
+            InvalidParameterError,
+        )
+        for mechanism in (dpsel.Steered(), dpsel.Steered, "Steered")
+    ),
     ({"domain": MENU, "k": 10_001, "ordered": False}, "10,000 for a set", InvalidParameterError),
     ({"domain": 5}, "found in rows are secret", InvalidParameterError),
     ({"domain": "tea"}, "domain must be a list", SchemaError),
