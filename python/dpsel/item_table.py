@@ -158,7 +158,9 @@ class ItemTable:
 
     def __repr__(self) -> str:
         """Number of items and columns."""
-        return f"<dpsel.ItemTable: {len(self):,} items, columns {', '.join(self.columns)}>"
+        items, columns = ("item" if len(self) == 1 else "items"), self.columns
+        names = f"column{'' if len(columns) == 1 else 's'} {', '.join(columns)}"
+        return f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"
 
     def __getstate__(self) -> _core_calls.Release:
         """Pickle the released items only."""

@@ -122,6 +122,7 @@ REFUSED = {
     ),
     "lengths": ({"u": [1], "i": [1, 2]}, {"user": "u", "item": "i"}, "different lengths"),
     "a text": ({"u": "ab", "i": [1, 2]}, {"user": "u", "item": "i"}, "column 'u' is a str"),
+    "an int": ({"u": 5, "i": [1, 2]}, {"user": "u", "item": "i"}, "column 'u' is an int; give a list"),
     "dimensions": ({"u": np.ones(2), "i": np.ones((2, 2))}, {"user": "u", "item": "i"}, "one value for each"),
     "a matrix": (np.ones((3, 3), dtype=int), {}, "one row for each pair"),
     "an array": (np.ones(3, dtype=int), {}, "one row for each pair"),

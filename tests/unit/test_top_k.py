@@ -279,6 +279,9 @@ def test_a_mapping_is_labels_and_counts() -> None:
     assert counted(drinks).items == counted(list(drinks.values()), labels=list(drinks)).items
     with pytest.raises(SchemaError, match="keys are the labels"):
         counted(drinks, labels=["a", "b", "c", "d"])
+    for counts, labels, got in (([5, 3], ["a"], "2 counts but 1 label"), ([5], ["a", "b"], "1 count but 2")):
+        with pytest.raises(SchemaError, match=f"^got {got}"):
+            counted(counts, labels=labels, k=1)
 
 
 @pytest.mark.parametrize("kind", [">i8", ">i4", ">u2", "<i8", "<u4"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import type_name
+from dpsel._arguments import type_name, with_article
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _pairs_of_records(rows: Iterable[Any], columns: NamedColumns) -> Iterator[tu
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(
-                f"the row at position {position} is a {type_name(row)}, but the first one maps names to "
+                f"the row at position {position} is {with_article(row)}, but the first one maps names to "
                 "values; give rows of one kind"
             )
         # As a field that is missing in a line of NDJSON: null.
@@ -72,7 +72,7 @@ def of_columns(data: Mapping[Any, Any], columns: NamedColumns) -> Plain | None:
     for name, column in zip(columns, values, strict=True):
         if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
             raise SchemaError(
-                f"column '{name}' is a {type_name(column)}; give a list or an array of its values"
+                f"column '{name}' is {with_article(column)}; give a list or an array of its values"
             )
     return _rows(columns, values, named=True)
 
