@@ -185,6 +185,7 @@ ROOMS = [
     "_core",
     "_arguments",
     "_lazy",
+    "_optional",
     "_tables",
     "_plot",
     "_core_calls",

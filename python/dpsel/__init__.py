@@ -19,6 +19,7 @@ from dpsel._core_calls import __version__ as __version__
 
 if TYPE_CHECKING:
     # `_PLACES` below says the same to the interpreter, which loads these when they are first asked for.
+    from dpsel import demo_data as demo_data
     from dpsel import exceptions as exceptions
     from dpsel import mechanisms as mechanisms
     from dpsel import release as release
@@ -92,7 +93,7 @@ else:
         "top_k_from_counts": "top_k",
     }
     #: Submodules that are public, and those that have always been there without an import of their own.
-    _SUBMODULES = ("exceptions", "mechanisms", "release")
+    _SUBMODULES = ("demo_data", "exceptions", "mechanisms", "release")
     _LOADED_BEFORE = (
         "accounting",
         "auditing",

@@ -30,12 +30,19 @@ __all__ = [
     "class_name",
     "several",
     "type_name",
+    "with_article",
 ]
 
 
 def type_name(value: object) -> str:
     """Return the name of the type of ``value`` for a message; never the value itself."""
     return class_name(type(value))
+
+
+def with_article(value: object) -> str:
+    """Return the name of the type of ``value`` after its article: "an int", "a str"."""
+    name = type_name(value)
+    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
 
 
 def class_name(cls: type) -> str:

@@ -6,6 +6,8 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
+from dpsel._optional import optional
+
 __all__ = ["Tabular", "html_table", "text_table"]
 
 
@@ -35,9 +37,7 @@ class Tabular(ABC):
         Raises:
             ImportError: If polars is not installed.
         """
-        import polars as pl
-
-        return pl.DataFrame(self._flat())
+        return optional("polars", "to_polars()").DataFrame(self._flat())
 
     def to_pandas(self) -> Any:
         """Return the rows as a ``pandas.DataFrame``.
@@ -45,9 +45,7 @@ class Tabular(ABC):
         Raises:
             ImportError: If pandas is not installed.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self._flat())
+        return optional("pandas", "to_pandas()").DataFrame(self._flat())
 
     def __str__(self) -> str:
         """Return a table for a person."""

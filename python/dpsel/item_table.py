@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+from dpsel._arguments import type_name
+from dpsel._optional import optional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +31,8 @@ class ItemTable:
         ... ).to_table()
         >>> len(table), table.columns, list(table)
         (2, ['item'], ['milk', 'tea'])
+        >>> table[0], table[-1:]
+        ('milk', ['tea'])
     """
 
     __slots__ = ("_core",)
@@ -78,21 +83,17 @@ class ItemTable:
         """Return a ``pyarrow.Table``.
 
         Raises:
-            ImportError: If pyarrow is not installed.
+            ImportError: If pyarrow is not installed (``pip install pyarrow``).
         """
-        import pyarrow as pa
-
-        return pa.table(self)
+        return optional("pyarrow", "to_arrow()").table(self)
 
     def to_polars(self) -> Any:
         """Return a ``polars.DataFrame``.
 
         Raises:
-            ImportError: If polars is not installed.
+            ImportError: If polars is not installed (``pip install polars``).
         """
-        import polars as pl
-
-        return pl.DataFrame(self)
+        return optional("polars", "to_polars()").DataFrame(self)
 
     def to_pandas(self) -> Any:
         """Return a ``pandas.DataFrame``.
@@ -100,8 +101,8 @@ class ItemTable:
         Raises:
             ImportError: If pandas is not installed, or pyarrow, which pandas needs for Arrow data.
         """
-        import pandas as pd
-
+        pd = optional("pandas", "to_pandas()")
+        optional("pyarrow", "to_pandas()")
         if hasattr(pd.DataFrame, "from_arrow"):
             return pd.DataFrame.from_arrow(self)
         return self.to_arrow().to_pandas()
@@ -131,13 +132,35 @@ class ItemTable:
         """Return the number of released items."""
         return self._core.num_items
 
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Any]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
+        """Return an item by its place, or a list of those of a slice, as of ``to_pylist()``.
+
+        Every call reads the whole table; for many items take the list.
+
+        Raises:
+            IndexError: If there is no such place.
+            TypeError: If it is neither; a name stands for no column here.
+        """
+        if not isinstance(place, slice) and not hasattr(place, "__index__"):
+            raise TypeError(
+                f"an ItemTable has places, from 0 on, and slices, got {type_name(place)}; "
+                "column(name) returns a column"
+            )
+        return self.to_pylist()[place]
+
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the items as Python values."""
         return iter(self.to_pylist())
 
     def __repr__(self) -> str:
         """Number of items and columns."""
-        return f"<dpsel.ItemTable: {len(self):,} items, columns {', '.join(self.columns)}>"
+        items, columns = ("item" if len(self) == 1 else "items"), self.columns
+        names = f"column{'' if len(columns) == 1 else 's'} {', '.join(columns)}"
+        return f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"
 
     def __getstate__(self) -> _core_calls.Release:
         """Pickle the released items only."""

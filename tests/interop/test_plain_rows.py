@@ -6,6 +6,7 @@ import importlib
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse
 
@@ -97,9 +98,31 @@ REFUSED = {
     "no such field": ([{"u": 1}], {"user": "u", "item": "i"}, "no field named 'i'"),
     "unnamed": ([{"user": 1, "item": 2}], {}, "user and item must name columns"),
     "unnamed columns": ({"user": [1], "item": [2]}, {}, "user and item must name columns"),
-    "other names": ({"secret": [1]}, {"user": "u", "item": "i"}, "is not a table; name its columns"),
+    "other names": (
+        {"secret": [1]},
+        {"user": "u", "item": "i"},
+        r"^none of the named columns is a key of the dict; set user= and item= to its keys",
+    ),
+    "no names": ({"secret": [1]}, {}, "is not a table; name its columns"),
+    "one name": ({"secret": [1], "u": [2]}, {"user": "u"}, "is not a table; name its columns"),
+    "users with lists": (
+        {"secret": ["tea", "gin"], "u": ["tea"]},
+        {"user": "u", "item": "i"},
+        "^the input has no column 'i' to take items from; set item= to one of its keys$",
+    ),
+    "users with texts": (
+        {"secret": "tea", "u": "gin"},
+        {"user": "u", "item": "i"},
+        "^the input has no column 'i' to take items from; set item= to one of its keys$",
+    ),
+    "users of two types": (
+        {"secret": [1], 5: [2], "i": [1]},
+        {"user": "u", "item": "i"},
+        "^the input has no column 'u' to tell users apart; set user= to one of its keys$",
+    ),
     "lengths": ({"u": [1], "i": [1, 2]}, {"user": "u", "item": "i"}, "different lengths"),
     "a text": ({"u": "ab", "i": [1, 2]}, {"user": "u", "item": "i"}, "column 'u' is a str"),
+    "an int": ({"u": 5, "i": [1, 2]}, {"user": "u", "item": "i"}, "column 'u' is an int; give a list"),
     "dimensions": ({"u": np.ones(2), "i": np.ones((2, 2))}, {"user": "u", "item": "i"}, "one value for each"),
     "a matrix": (np.ones((3, 3), dtype=int), {}, "one row for each pair"),
     "an array": (np.ones(3, dtype=int), {}, "one row for each pair"),
@@ -114,6 +137,19 @@ def test_what_is_no_table_is_refused(name):
     with pytest.raises((SchemaError, InvalidParameterError), match=text) as caught:
         select(data, **columns)
     assert "secret" not in str(caught.value)
+
+
+def test_a_dict_of_columns_lists_its_columns_as_a_table_does():
+    rows, columns = {"u": [1], "itm": ["a"]}, {"user": "u", "item": "item"}
+    for data in (rows, pl.DataFrame(rows)):
+        with pytest.raises(SchemaError) as caught:
+            select(data, **columns)
+        assert str(caught.value) == (
+            "the input has no column 'item' to take items from; set item= to one of its columns: 'u', 'itm'"
+        )
+    many = {f"c{place}": [1] for place in range(30)}
+    with pytest.raises(SchemaError, match=r"no column 'u' .*: 'c0', .*'c19', and 10 more$"):
+        select(many, user="u", item="c29")
 
 
 def test_rows_of_two_kinds_are_refused():
@@ -134,7 +170,7 @@ def test_mechanisms_in_words():
         "spis": "did you mean sips",
         "sips(rounds=x)": "whole number",
         "sips(": "closing",
-        "joint": "no mechanism",
+        "joint": "belongs to select_top_k",
         "sips(rounds=0)": "between 1 and 64",
     }.items():
         with pytest.raises(InvalidParameterError, match=answer):

@@ -44,7 +44,10 @@ def test_the_whole_budget_can_be_spent_at_once():
     budget = dpsel.Budget(approx(1.0, 1e-6))
     budget.spend(approx(1.0, 1e-6))
     assert budget.remaining is None
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(
+        BudgetExceededError,
+        match="^spending epsilon = 5e-324 exceeds the budget, of whose epsilon nothing remains; nothing was",
+    ):
         budget.spend(approx(5e-324, 5e-324))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+import operator
 
 import duckdb
 import numpy as np
@@ -135,7 +136,7 @@ def test_records_and_columns_by_name(drinks, trips) -> None:
         drinks.filter([{"drink": "tea"}])
     with pytest.raises(SchemaError, match="different lengths"):
         drinks.filter({"item": ["tea"], "n": []})
-    with pytest.raises(SchemaError, match="row at position 1 is a tuple"):
+    with pytest.raises(SchemaError, match="row at position 1 is a tuple, but"):
         drinks.filter([{"item": "tea"}, ("tea",)])
 
 
@@ -507,6 +508,21 @@ def test_a_public_list_costs_nothing(drinks) -> None:
 def test_values_of_two_kinds_are_not_taken_for_each_other() -> None:
     numbers = released([1, 2])
     assert list(numbers & [True, 2]) == [2]
+    for other, kind in (
+        (["1"], "str"),
+        ([True], "bool"),
+        ([(1, "a")], "(int, str)"),
+        (released(["x"]), "str"),
+    ):
+        for operation in (operator.and_, operator.or_, operator.sub):
+            with pytest.raises(SchemaError) as caught:
+                operation(numbers, other)
+            assert str(caught.value) == (
+                f"the other set has items of type {kind}, but this one has int, so none of them could be "
+                "equal; give its items as int"
+            )
+    assert list(numbers | []) == [1, 2]
+    assert list((numbers - [1, 2]) | ["a"]) == ["a"]
     with pytest.raises(InvalidParameterError, match="one text"):
         numbers & "12"
     with pytest.raises(InvalidParameterError, match="got int"):

@@ -92,7 +92,14 @@ def test_privacy_decisions_have_no_defaults():
             {"mechanism": 3},
             r"^mechanism must be 'auto' or a mechanism, got int; use one of CountLaplace\(\)",
         ),
-        ({"mechanism": dpsel.Sips}, r"^mechanism must be 'auto' or a mechanism, got type"),
+        ({"mechanism": int}, r"^mechanism must be 'auto' or a mechanism, got type; use one of"),
+        (
+            {"mechanism": dpsel.Sips},
+            r"^mechanism must be 'auto' or a mechanism, got a class; write Sips\(\)$",
+        ),
+        ({"mechanism": dpsel.Joint()}, "^Joint picks a top-k; it belongs to select_top_k$"),
+        ({"mechanism": dpsel.Joint}, "^Joint picks a top-k; it belongs to select_top_k$"),
+        ({"mechanism": "joint"}, "^Joint picks a top-k; it belongs to select_top_k$"),
         ({"threads": 0}, "^threads must be a whole number above 0, got 0; leave it out"),
         ({"threads": 1.5}, "^threads must be a whole number, got float"),
         ({"memory_limit": 0}, "^memory_limit must be a whole number above 0, got 0; it counts bytes"),
@@ -118,8 +125,11 @@ def test_messages(arguments, message):
 
 
 def test_a_guarantee_that_no_mechanism_has_is_refused():
-    with pytest.raises(InvalidParameterError, match="(?i)pure"):
-        dpsel.select_partitions(ROWS, privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3)
+    for given, name in (("auto", "a selection"), ("steered", "Steered"), (dpsel.Sips(), "Sips")):
+        with pytest.raises(InvalidParameterError, match=f"^{name} finds items that nobody named .* use Appr"):
+            dpsel.select_partitions(
+                ROWS, privacy=dpsel.PureDP(epsilon=1.0), max_items_per_user=3, mechanism=given
+            )
     for mechanism in (dpsel.CountLaplace(), dpsel.WeightedLaplace()):
         with pytest.raises(InvalidParameterError, match="zCDP|ZCDP"):
             dpsel.select_partitions(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpsel
@@ -128,6 +130,19 @@ def test_ngrams_and_several_columns() -> None:
         ({"public_items": [1, None]}, "public_items must have no None"),
         ({"public_items": [[1]]}, "public_items must have items that can be looked up"),
         ({"public_items": [1], "exclude": [1]}, "no item in common"),
+        *(
+            (
+                {name: frame},
+                rf"^{name} must be a list of items, got p.*(Frame|Table); pass the column: frame\['item",
+            )
+            for name in ("public_items", "exclude")
+            for frame in (
+                pl.DataFrame({"item": ["a"]}),
+                pl.LazyFrame({"item": ["a"]}),
+                pa.table({"item": ["a"]}),
+                pd.DataFrame({"item": ["a"]}),
+            )
+        ),
         ({"min_users": 0}, "min_users must be at least 1, got 0"),
         ({"min_users": 2.5}, "min_users must be a whole number"),
         ({"min_users": 2**32}, "min_users must be below"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 
 import pytest
 
@@ -43,6 +44,54 @@ def test_items(release):
     assert release.items is release.items
     assert len(release) == 2
     assert release.to_table().to_pylist() == release.to_pylist() == list(release.to_table())
+
+
+def test_a_table_of_items_has_places(release):
+    table = release.to_table()
+    assert [table[0], table[1], table[-1]] == ["<milk>", "tea", "tea"]
+    assert [table[:1], table[::-1], table[5:]] == [["<milk>"], ["tea", "<milk>"], []]
+    assert repr(table) == "<dpsel.ItemTable: 2 items, column item>"
+    with pytest.raises(IndexError):
+        table[2]
+    with pytest.raises(TypeError, match=r"places, from 0 on, and slices, got str; column\(name\) returns"):
+        table["item"]
+    weighted = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3, with_weights=True)
+    assert weighted.to_table()[1] == weighted.items[1]
+    assert weighted.items[1][0] == "tea"
+    assert repr(weighted.to_table()) == "<dpsel.ItemTable: 2 items, columns item, weight>"
+
+
+def test_a_table_of_one_item_says_so():
+    one = dpsel.select_partitions(
+        [(user, "tea") for user in range(500)], privacy=PRIVACY, max_items_per_user=1
+    )
+    assert repr(one.to_table()) == "<dpsel.ItemTable: 1 item, column item>"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_library_that_is_missing_is_named_with_its_command(release, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=3)
+    method = {"pyarrow": "to_arrow"}.get(library, f"to_{library}")
+    for result in (release, release.to_table(), *([plan] if library != "pyarrow" else [])):
+        with pytest.raises(ImportError) as caught:
+            getattr(result, method)()
+        assert str(caught.value) == f"{method}() needs {library}; install it with pip install {library}"
+
+
+def test_pandas_needs_pyarrow_for_arrow_data(release, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"^to_pandas\(\) needs pyarrow; install it with pip"):
+        release.to_pandas()
+
+
+def test_a_library_that_lacks_something_itself_says_so(release, monkeypatch, tmp_path):
+    (tmp_path / "polars.py").write_text("import nonesuch\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "polars", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nonesuch'"):
+        release.to_polars()
 
 
 def test_str_is_three_lines_for_a_person(release):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
+from dpsel._ingest import Tokens
 from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
 from dpsel.spark._frames import checked_tokenizer
 from weak import WEAK
@@ -194,3 +195,11 @@ def test_where_it_does_not_apply(tmp_path) -> None:
     for item, message in ((["a", "t"], "exactly one item column"), ("n", "broke off with an error")):
         with pytest.raises((DataError, SchemaError), match=message):
             dpsel.select_partitions(frame, user="u", item=item, tokenizer=str.split, **SURE)
+
+
+def test_what_is_no_text_is_named_by_its_type() -> None:
+    tokens = Tokens.of(str.split, None)
+    assert tokens is not None
+    for value, kind in ((5, "an int"), (2.5, "a float")):
+        with pytest.raises(SchemaError, match=f"needs text, but the item column holds {kind}$"):
+            tokens.of_text(value)

@@ -202,7 +202,20 @@ REFUSED = [
     ({"domain": MENU, "mechanism": dpsel.Joint(), "ordered": False}, "JointSet", InvalidParameterError),
     ({"domain": MENU, "neighbours": "other"}, "neighbours must be", InvalidParameterError),
     ({"domain": MENU, "counts": 1.0}, "counts must be", InvalidParameterError),
-    ({"domain": MENU, "mechanism": "sips"}, "there is no mechanism", InvalidParameterError),
+    ({"domain": MENU, "mechanism": "spis"}, "there is no mechanism", InvalidParameterError),
+    (
+        {"domain": MENU, "mechanism": dpsel.Gamma},
+        r"or a top-k mechanism, got a class; write Gamma\(\)$",
+        InvalidParameterError,
+    ),
+    *(
+        (
+            {"domain": MENU, "mechanism": mechanism},
+            "^Steered selects items; it belongs to select_partitions$",
+            InvalidParameterError,
+        )
+        for mechanism in (dpsel.Steered(), dpsel.Steered, "Steered")
+    ),
     ({"domain": MENU, "k": 10_001, "ordered": False}, "10,000 for a set", InvalidParameterError),
     ({"domain": 5}, "found in rows are secret", InvalidParameterError),
     ({"domain": "tea"}, "domain must be a list", SchemaError),
@@ -266,6 +279,9 @@ def test_a_mapping_is_labels_and_counts() -> None:
     assert counted(drinks).items == counted(list(drinks.values()), labels=list(drinks)).items
     with pytest.raises(SchemaError, match="keys are the labels"):
         counted(drinks, labels=["a", "b", "c", "d"])
+    for counts, labels, got in (([5, 3], ["a"], "2 counts but 1 label"), ([5], ["a", "b"], "1 count but 2")):
+        with pytest.raises(SchemaError, match=f"^got {got}"):
+            counted(counts, labels=labels, k=1)
 
 
 @pytest.mark.parametrize("kind", [">i8", ">i4", ">u2", "<i8", "<u4"])

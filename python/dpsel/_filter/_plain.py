@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import type_name
+from dpsel._arguments import with_article
 from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel.exceptions import SchemaError
 
@@ -37,7 +37,7 @@ def of_records(
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(
-                f"the row at position {position} is a {type_name(row)}, but the first one maps names to "
+                f"the row at position {position} is {with_article(row)}, but the first one maps names to "
                 "values; give rows of one kind"
             )
     _check_names(columns, rows[0])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
-from dpsel._arguments import type_name
+from dpsel._arguments import type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._folders import delimiter_of, scan_folders
@@ -181,7 +181,7 @@ def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> O
 def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
     if isinstance(data, Mapping):
         raise SchemaError(
-            f"a {type_name(data)} is not a table; name its columns with user= and item=, or pass "
+            f"{with_article(data)} is not a table; name its columns with user= and item=, or pass "
             "data.items() if it maps users to lists of items"
         )
     if isinstance(data, bytes | bytearray | memoryview) or not isinstance(data, Iterable):

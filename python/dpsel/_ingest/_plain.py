@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import type_name
+from dpsel._arguments import type_name, with_article
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ __all__ = ["Plain", "of_columns", "of_numpy", "of_records", "of_scipy"]
 
 #: NumPy's kinds of types whose `tolist` gives keys: integers, bools, texts, bytes, objects.
 _LISTED: Final = "iubUSO"
+#: As many names of columns are listed in an error, as for tables.
+_SHOWN: Final = 20
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def _pairs_of_records(rows: Iterable[Any], columns: NamedColumns) -> Iterator[tu
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(
-                f"the row at position {position} is a {type_name(row)}, but the first one maps names to "
+                f"the row at position {position} is {with_article(row)}, but the first one maps names to "
                 "values; give rows of one kind"
             )
         # As a field that is missing in a line of NDJSON: null.
@@ -61,16 +63,47 @@ def _one(parts: Iterable[Any]) -> Any:
 
 
 def of_columns(data: Mapping[Any, Any], columns: NamedColumns) -> Plain | None:
-    """Return the rows of a mapping from names to columns; ``None`` if it does not have these names."""
+    """Return the rows of a mapping from names to columns; ``None`` if it lacks names that nobody wrote."""
+    if any(name not in data for name in columns.named):
+        raise _without_column(data, columns)
     if any(name not in data for name in columns):
         return None
     values = [data[name] for name in columns]
     for name, column in zip(columns, values, strict=True):
         if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
             raise SchemaError(
-                f"column '{name}' is a {type_name(column)}; give a list or an array of its values"
+                f"column '{name}' is {with_article(column)}; give a list or an array of its values"
             )
     return _rows(columns, values, named=True)
+
+
+def _without_column(data: Mapping[Any, Any], columns: NamedColumns) -> SchemaError:
+    """Return the refusal of a mapping without a named column.
+
+    Its keys are shown only if another named column is one of them: otherwise they may be users, hence data.
+    """
+    if all(name not in data for name in columns.named):
+        return SchemaError(
+            f"none of the named columns is a key of the {type_name(data)}; set user= and item= to its keys, "
+            "or pass data.items() if it maps users to lists of items"
+        )
+    name = next(name for name in columns.named if name not in data)
+    is_item = name in columns.items
+    purpose = "to take items from; set item=" if is_item else "to tell users apart; set user="
+    keys = f"columns: {_names(data)}" if _has_columns(data) else "keys"
+    return SchemaError(f"the input has no column '{name}' {purpose} to one of its {keys}")
+
+
+def _has_columns(data: Mapping[Any, Any]) -> bool:
+    """Whether a mapping looks like a table: from texts to values of one length."""
+    sizes = {len(each) if hasattr(each, "__len__") else None for each in data.values()}
+    texts = any(isinstance(each, str | bytes) for each in data.values())
+    return len(sizes) == 1 and None not in sizes and not texts and all(isinstance(key, str) for key in data)
+
+
+def _names(data: Mapping[Any, Any]) -> str:
+    more = f", and {len(data) - _SHOWN} more" if len(data) > _SHOWN else ""
+    return ", ".join(f"'{name}'" for name in list(data)[:_SHOWN]) + more
 
 
 def of_numpy(data: Any, columns: NamedColumns) -> Plain:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import type_name
+from dpsel._arguments import type_name, with_article
 from dpsel._core_calls import LONGEST_NGRAM
 from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
@@ -54,7 +54,7 @@ class Tokens:
         if text is None:
             return None
         if not isinstance(text, str):
-            raise SchemaError(f"tokenizer= needs text, but the item column holds a {type_name(text)}")
+            raise SchemaError(f"tokenizer= needs text, but the item column holds {with_article(text)}")
         tokens = self.function(text)
         if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
             raise SchemaError(

@@ -1,6 +1,7 @@
 """Requests: the arguments of a call, checked, as the core reads them.
 
-``_fixed.py`` writes requests with a given mechanism. ``_auto.py`` and ``_auto_top_k.py`` choose one.
+``_fixed.py`` writes requests with a given mechanism. ``_auto.py`` and ``_auto_top_k.py`` choose one,
+unless ``_given.py`` finds that one was named.
 ``_selection.py`` and ``_top_k.py`` take the arguments of the public functions.
 """
 

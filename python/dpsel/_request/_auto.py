@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import type_name
 from dpsel._request._fixed import selection_request
+from dpsel._request._given import given
 from dpsel.accounting import ApproxDP, counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
@@ -15,7 +15,6 @@ from dpsel.mechanisms import (
     CountGaussian,
     CountLaplace,
     Matching,
-    Mechanism,
     OneItem,
     SelectionMechanism,
     Sips,
@@ -24,13 +23,9 @@ from dpsel.mechanisms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpsel.accounting import Counts, Privacy
 
-__all__ = ["given", "reasons", "resolve"]
-
-MechanismT = TypeVar("MechanismT", bound=Mechanism)
+__all__ = ["reasons", "resolve"]
 
 
 def resolve(
@@ -50,6 +45,12 @@ def resolve(
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
+    if privacy.kind == "pure_dp":
+        # The core says so too, in the name of a mechanism that nobody wrote.
+        raise InvalidParameterError(
+            "a selection finds items that nobody named in advance; that needs delta > 0, PureDP has none; "
+            "use ApproxDP(epsilon=..., delta=...)"
+        )
     if min_users > 1:
         return _best_counts(privacy, max_items_per_user, counts, _COUNTS_FOR_MIN_USERS)
     # By the numbers: a guarantee may carry the payment of a budget, which nothing should keep.
@@ -90,33 +91,6 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
         for may_look in ((False,) if "quantile" in request else (True, False))
     ]
     return [(mechanism.to_json(), reason) for mechanism, reason in answers if reason is not None]
-
-
-def given(mechanism: object, known: Mapping[str, type[MechanismT]], noun: str) -> MechanismT | None:
-    """Return a mechanism that was given, or ``None`` for ``"auto"``; refuse everything else."""
-    for cls in known.values():
-        if isinstance(mechanism, cls):
-            return mechanism
-    if isinstance(mechanism, str):
-        return _named(mechanism, known)
-    names = ", ".join(f"{cls.__name__}()" for cls in known.values())
-    raise InvalidParameterError(
-        f"mechanism must be 'auto' or {noun}, got {type_name(mechanism)}; use one of {names}"
-    )
-
-
-def _named(text: str, known: Mapping[str, type[MechanismT]]) -> MechanismT | None:
-    """Return the mechanism that a text names, or ``None`` for ``"auto"``."""
-    if text == "auto":
-        return None
-    # Most calls name none in words, and reading them needs more modules.
-    from dpsel.mechanisms.words import MechanismSyntaxError, by_shown_name, in_words
-
-    try:
-        chosen: MechanismT | str = in_words(text, by_shown_name(known.values()), auto=True).made()
-    except MechanismSyntaxError as error:
-        raise InvalidParameterError(f"mechanism: {error}") from None
-    return None if isinstance(chosen, str) else chosen
 
 
 #: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.

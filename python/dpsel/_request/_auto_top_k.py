@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpsel._request._auto import given
+from dpsel._request._given import given
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import (

@@ -19,13 +19,17 @@ class NamedColumns(list[str]):
     Args:
         users: The columns that identify a user; several make a user of each combination.
         items: The columns that make up an item.
+        named: Those that the caller named; the others are labels of pairs.
     """
 
-    def __init__(self, users: Sequence[str] = ("user",), items: Sequence[str] = ("item",)) -> None:
+    def __init__(
+        self, users: Sequence[str] = ("user",), items: Sequence[str] = ("item",), named: Sequence[str] = ()
+    ) -> None:
         """Keep the names in order."""
         super().__init__([*users, *items])
         self.users = list(users)
         self.items = list(items)
+        self.named = list(named)
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns as they stand in requests: one user column is a text."""
@@ -34,7 +38,9 @@ class NamedColumns(list[str]):
 
 def columns_of(user: object, item: object) -> NamedColumns:
     """Return the user columns and the item columns; labels stand in where pairs have no names."""
-    return NamedColumns(_names("user", user), _names("item", item))
+    users, items = _names("user", user), _names("item", item)
+    named = [*([] if user is None else users), *([] if item is None else items)]
+    return NamedColumns(users, items, named)
 
 
 def _names(role: str, given: object) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.item_table import ItemTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +49,12 @@ def public_lists(exclude: Iterable[Any] | None, public_items: Iterable[Any] | No
 def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
     if items is None:
         return None
+    # As a list, a table would be its columns, or their names.
+    is_table = any(hasattr(type(items), part) for part in ("columns", "column_names"))
+    if is_table and not isinstance(items, ItemTable):
+        raise InvalidParameterError(
+            f"{name} must be a list of items, got {type_name(items)}; pass the column: frame['item']"
+        )
     if isinstance(items, str | bytes) or not hasattr(items, "__iter__"):
         raise InvalidParameterError(
             f"{name} must be a list of items, got {type_name(items)}; give a list with an entry for each item"

@@ -221,9 +221,14 @@ class Budget(Generic[Kind]):
         left = self._left(spent)
         for name, amount in taken.items():
             if amount > left[name]:
+                asked, remaining = f"spending {name} = {float(amount)!r}", _round_down(left[name])
+                if remaining <= 0:
+                    raise BudgetExceededError(
+                        f"{asked} exceeds the budget, of whose {name} nothing remains; nothing was spent"
+                    )
                 raise BudgetExceededError(
-                    f"spending {name} = {float(amount)!r} exceeds the remaining "
-                    f"{_round_down(left[name])!r}; nothing was spent, so spend at most what remains"
+                    f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
+                    "remains"
                 )
 
     def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
 from dpsel.accounting import Cost
-from dpsel.exceptions import InvalidParameterError
+from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.release._wording import counted, notation
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class ItemSet:
     release. With two releases of the same users it is that of both **together**: their costs add up, also
     for ``a & b`` and ``a - b``, which show less than both lists. A list that was looked up in the private
     data is not public, and no guarantee covers the result.
+
+    The values of both must have a type in common: the integer 1 and the text "1" are never equal.
 
     Args:
         items: The items, as Python values.
@@ -105,24 +107,35 @@ class ItemSet:
 
     def __and__(self, other: Iterable[Any]) -> ItemSet:
         """Return the items that are in both."""
-        theirs = _as_set(other)
+        theirs = self._beside(other)
         known = theirs.keys()
         return self._of([key for key in self._items if key in known], theirs)
 
     def __or__(self, other: Iterable[Any]) -> ItemSet:
         """Return the items that are in either."""
-        theirs = _as_set(other)
+        theirs = self._beside(other)
         return ItemSet([*self._items.values(), *theirs], self.reports + theirs.reports)
 
     def __sub__(self, other: Iterable[Any]) -> ItemSet:
         """Return the items that are not in the other."""
-        theirs = _as_set(other)
+        theirs = self._beside(other)
         known = theirs.keys()
         return self._of([key for key in self._items if key not in known], theirs)
 
     def keys(self) -> frozenset[Any]:
         """Return the items with their types, as they are compared."""
         return frozenset(self._items)
+
+    def _beside(self, other: Iterable[Any]) -> ItemSet:
+        """Return the other operand as a set; refuse one of which no item can be equal to one of this set."""
+        theirs = _as_set(other)
+        ours, others = set(map(_kind, self)), set(map(_kind, theirs))
+        if ours and others and ours.isdisjoint(others):
+            raise SchemaError(
+                f"the other set has items of type {_shown(others)}, but this one has {_shown(ours)}, so none "
+                f"of them could be equal; give its items as {_shown(ours)}"
+            )
+        return theirs
 
     def _of(self, keys: list[Any], other: ItemSet) -> ItemSet:
         return ItemSet([self._items[key] for key in keys], self.reports + other.reports)
@@ -141,6 +154,17 @@ class ItemSet:
 
 def _key(item: Any) -> Any:
     return tuple(map(_key, item)) if isinstance(item, tuple) else (type(item).__name__, item)
+
+
+def _kind(item: Any) -> Any:
+    """Return the type of an item, which says nothing of its value."""
+    return tuple(map(_kind, item)) if isinstance(item, tuple) else type(item).__name__
+
+
+def _shown(kinds: set[Any]) -> str:
+    """Return types for a message: str, or (str, int) for items of several columns."""
+    names = (kind if isinstance(kind, str) else f"({', '.join(map(str, kind))})" for kind in kinds)
+    return " and ".join(sorted(names))
 
 
 def _as_set(other: Iterable[Any]) -> ItemSet:

@@ -11,6 +11,7 @@ from dpsel._arguments import type_name
 from dpsel._ingest._libraries import library_of
 from dpsel._request import as_list
 from dpsel.exceptions import SchemaError
+from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,9 @@ def in_order_of_labels(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, 
     order = _canonical_order(as_list("labels", labels))
     values = as_list("counts", numbers)
     if len(values) != len(order):
-        raise SchemaError(f"there are {len(values)} counts but {len(order)} labels; give one for each")
+        raise SchemaError(
+            f"got {counted(len(values), 'count')} but {counted(len(order), 'label')}; give one for each"
+        )
     return [values[position] for position, _ in order], [label for _, label in order]
 
 
