@@ -259,8 +259,8 @@ def test_object_columns_of_pandas_are_read_as_pairs_are():
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["a", 2**63], "column 'item' holds a int outside the supported range at position 1"),
-        ([2**63, 1], "column 'item' holds a int outside the supported range at position 0"),
+        (["a", 2**63], "column 'item' holds an int outside the supported range at position 1"),
+        ([2**63, 1], "column 'item' holds an int outside the supported range at position 0"),
         (["a", ("b", "c")], "column 'item' holds a tuple at position 1"),
         (["a", {"b": 1}], "column 'item' holds a dict at position 1"),
         (["a", 1.5], "column 'item' holds a float at position 1; equal-looking floats"),
@@ -432,7 +432,7 @@ def test_spark_is_recognised_before_the_arrow_protocol():
         ),
         (
             pd.DataFrame({"user": [1, 2], "item": [2, "a secret value"]}),
-            "str at position 1, but a int",
+            "str at position 1, but an int",
         ),
     ],
 )

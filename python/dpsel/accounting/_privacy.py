@@ -33,11 +33,12 @@ class _Parameters:
         return {"kind": self.kind} | self._numbers()
 
     def _numbers(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _names(type(self))}
+        cls: type = type(self)
+        return {name: getattr(self, name) for name in _names(cls)}
 
 
 @cache
-def _names(cls: type[_Parameters]) -> tuple[str, ...]:
+def _names(cls: type) -> tuple[str, ...]:
     return tuple(each.name for each in fields(cls) if each.init)
 
 

@@ -182,13 +182,14 @@ def planned(mechanism: Mechanism) -> Mechanism:
 
 def parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters of a mechanism by name."""
-    return {name: getattr(mechanism, name) for name in _names(type(mechanism))}
+    cls: type = type(mechanism)
+    return {name: getattr(mechanism, name) for name in _names(cls)}
 
 
 @cache
-def _names(cls: type[Mechanism]) -> tuple[str, ...]:
+def _names(cls: type) -> tuple[str, ...]:
     # `fields` asks for a dataclass, which every registered class is.
-    return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]
+    return tuple(each.name for each in fields(cls))
 
 
 def as_code(mechanism: Mechanism) -> str:

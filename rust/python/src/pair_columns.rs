@@ -150,15 +150,16 @@ impl Column {
         };
         let what = match refusal {
             Refusal::Mixed { kind, before } => {
-                format!("a {} at position {position}, but a {} before", kind.name(), before.name())
+                let (kind, before) = (with_article(kind.name()), with_article(before.name()));
+                format!("{kind} at position {position}, but {before} before")
             }
             Refusal::Range(kind) => {
-                format!("a {} outside the supported range at position {position}", kind.name())
+                format!("{} outside the supported range at position {position}", with_article(kind.name()))
             }
             Refusal::Text => format!("text that is not valid Unicode at position {position}"),
             Refusal::Precision => format!("a time with nanoseconds at position {position}"),
             Refusal::Unit | Refusal::Zone | Refusal::Float | Refusal::Type => {
-                format!("a {class} at position {position}")
+                format!("{} at position {position}", with_article(&class.to_string()))
             }
         };
         let what = match self.argument {
@@ -167,6 +168,12 @@ impl Column {
         };
         to_python(Error::Schema { what, fix: fix(refusal).into() })
     }
+}
+
+/// A word with its article.
+fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 fn fix(refusal: Refusal) -> &'static str {

@@ -57,7 +57,8 @@ impl Possible {
     /// is the number of public items.
     pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
         move |totals| {
-            self.0.iter().map(|(each, _)| beside_rows(each, totals, public, control)).max().unwrap_or(0)
+            let bytes = self.0.iter().map(|(each, _)| beside_rows(each, totals, public, control));
+            bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
     }
 }
