@@ -104,7 +104,7 @@ def test_a_ledger_pays_until_nothing_is_left(dpsel_run, folder):
     assert [dpsel_run(*call).code for _ in range(2)] == [0, 0]
     refused = dpsel_run(*call)
     assert refused.code == 2
-    assert "of whose epsilon nothing remains" in refused.error
+    assert "no epsilon remains" in refused.error
     shown = json.loads(dpsel_run("ledger", "spent.jsonl", "--json", "--html", "ledger.html").out)
     assert [entry["label"] for entry in shown["entries"]] == ["item", "item"]
     assert shown["remaining"] is None

@@ -275,7 +275,7 @@ def test_one_unreleased_row_does_not_decide_whether_a_list_fits(domain, tmp_path
 
 def test_a_mixed_list_is_blamed_on_the_argument() -> None:
     with pytest.raises(
-        SchemaError, match="^domain= holds a int at position 1, but a str before, for column 'item'"
+        SchemaError, match="^domain= holds an int at position 1, but a str before, for column 'item'"
     ):
         top(table("a"), ["a", 1])
     greedy = dpsel.GreedyFrequency(prior={"a": 2, 1: 1})

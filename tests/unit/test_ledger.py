@@ -28,7 +28,7 @@ def test_what_one_spends_another_one_cannot(path) -> None:
     first.spend(PART, "a")
     assert second.remaining.epsilon == 1.5
     second.spend(dpsel.ApproxDP(epsilon=1.5, delta=1e-7), "b")
-    with pytest.raises(BudgetExceededError, match="of whose epsilon nothing remains"):
+    with pytest.raises(BudgetExceededError, match="no epsilon remains"):
         first.spend(PART)
     assert [entry.label for entry in first.spent] == ["a", "b"]
     assert first.remaining is None

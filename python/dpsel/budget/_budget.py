@@ -224,7 +224,7 @@ class Budget(Generic[Kind]):
                 asked, remaining = f"spending {name} = {float(amount)!r}", _round_down(left[name])
                 if remaining <= 0:
                     raise BudgetExceededError(
-                        f"{asked} exceeds the budget, of whose {name} nothing remains; nothing was spent"
+                        f"{asked} exceeds the budget: no {name} remains; nothing was spent"
                     )
                 raise BudgetExceededError(
                     f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
