@@ -46,7 +46,7 @@ def test_the_whole_budget_can_be_spent_at_once():
     assert budget.remaining is None
     with pytest.raises(
         BudgetExceededError,
-        match="^spending epsilon = 5e-324 exceeds the budget, no epsilon remains; nothing was",
+        match="^spending epsilon = 5e-324 exceeds the budget: no epsilon remains; nothing was",
     ):
         budget.spend(approx(5e-324, 5e-324))
 
