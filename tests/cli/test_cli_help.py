@@ -47,6 +47,19 @@ def test_select_teaches_how_to_choose(dpsel_run):
     assert all(word in text for word in ("epsilon", "delta", "max-items-per-user"))
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "form"),
+    [
+        ("select", "exclude", "CSV with a header line, which has the names that --item gives"),
+        ("select", "public_items", "CSV with a header line, which has the names that --item gives"),
+        ("top-k", "domain", "one per line, in UTF-8, without a header line"),
+    ],
+)
+def test_the_options_of_lists_say_their_form(name, option, form):
+    (found,) = (each for each in cli.commands[name].params if each.name == option)
+    assert form in found.help
+
+
 def test_version(dpsel_run):
     said = f"commit {dpsel.__commit__}" if dpsel.__commit__ else "commit not recorded"
     assert dpsel_run("--version").out == f"dpsel, version {dpsel.__version__} ({said})\n"

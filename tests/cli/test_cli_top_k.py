@@ -159,6 +159,17 @@ def test_blanks_around_an_item_of_a_domain_are_pointed_out(dpsel_run, folder, sa
     assert "'tea" not in run.err
 
 
+@pytest.mark.parametrize("header", ["item", '"item"', "\ufeffitem\r"])
+def test_a_header_line_is_no_item_of_a_domain(dpsel_run, folder, sales, header) -> None:
+    menu = folder / "header.txt"
+    menu.write_text(f"{header}\nmilk\ntea\n", encoding="utf-8", newline="")
+    run = dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu)))
+    assert run.code == 2
+    assert f"--domain {menu}: line 1 is the name of the item column" in run.err
+    menu.write_text("milk\ntea\nitem\n")
+    assert dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu))).code == 0
+
+
 def test_a_domain_of_several_columns_says_what_to_do(dpsel_run, folder, sales) -> None:
     menu = ("--domain", str(folder / "menu.txt"))
     run = dpsel_run(*arguments(sales, "--item", "other", "--k", "1", "--epsilon", "1", *menu))
