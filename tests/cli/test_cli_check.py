@@ -129,7 +129,9 @@ def test_one_bad_report_among_good_ones_fails(dpsel_run, report, folder):
     (folder / "bad.json").write_text(json.dumps(data))
     run = dpsel_run("check", "report.json", "bad.json", "report.json")
     assert run.code == 4
-    assert len(run.out.splitlines()) == 3
+    lines = run.out.splitlines()
+    assert [line[:9] for line in lines] == ["report.js", "bad.json:", "  round 1", "report.js"]
+    assert lines[1].startswith("bad.json: FAILED: the fingerprint is not")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", "not json", '{"version": "secret"}'])
