@@ -58,6 +58,14 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
     assert run.code == 0, run.err
 
 
+def test_the_summary_has_the_limit_if_there_is_one(dpsel_run, sales) -> None:
+    budget = ("--k", "2", "--epsilon", "1", "--delta", "1e-6")
+    for limit, words in (("50", "50 items"), ("1", "1 item")):
+        run = dpsel_run(*arguments(sales, *budget, "--max-items-per-user", limit))
+        assert f"-DP for one user added or removed, {words} per user at most\n" in run.err
+    assert "-DP for one user added or removed\n" in dpsel_run(*arguments(sales, *budget)).err
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
